@@ -12,26 +12,49 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 from numpy.typing import NDArray
 
 from stereo_framework import evaluate, load_scene, results, run
 from stereo_framework.core.scene import Disparity
 from stereo_framework.io import read_disparity, write_disparity
+from stereo_framework.own_pair.matching import DEFAULT
 from stereo_framework.sweep.reference import reference
 from stereo_framework.tables.words import setting_name
 
 SCENES = [
-    "middlebury2001/*",
-    "middlebury2003/*",
-    "middlebury2005/*",
-    "middlebury2006/*",
-    "middlebury-v3/trainingQ/*",
-    "motorcycle/motorcycle",
-    "kitti/training2012",
-    "kitti2015/*",
+    f"{folder}/*"
+    for folder in ("middlebury2001", "middlebury2003", "middlebury2005", "middlebury2006", "middlebury-v3/trainingQ")
 ]
+SCENES += ["motorcycle/motorcycle", "kitti/training2012", "kitti2015/*"]
 SAME = [{"middlebury2005/Art", "middlebury-v3/trainingQ/ArtL"}, {"middlebury-v3/trainingQ/Motorcycle", "motorcycle/motorcycle"}]
 """Pairs of one scene: none of them is judged by what was learned from the other."""
+
+COMPARED = {
+    "name": "candidates",
+    "methods": {
+        **{
+            name: {"include": name}
+            for name in ("fine", "fast", "sgm", "cost_filter", "census", "window", "so", "ssd", "dp", "ad_census")
+        },
+        "sgbm": {"include": "sgbm", "refinement": ["fill_occlusions"]},
+        "sgbm_settings": {
+            "include": "sgbm",
+            "refinement": ["fill_occlusions"],
+            "sweep": {"grid": {"matcher.mode": ["hh", "3way"], "matcher.window": [3, 5]}},
+        },
+        "sgm_settings": {
+            "include": "sgm",
+            "sweep": {"zip": {"optimization.p1": [10, 30, 40], "optimization.p2": [50, 150, 200]}},
+        },
+        "window_settings": {
+            "include": "window",
+            "sweep": {"grid": {"aggregation.box.size": [15, 21], "matching_cost.truncation": [20, None]}},
+        },
+        "so_settings": {"include": "so", "sweep": {"grid": {"smoothness.weight": [20, 100]}}},
+    },
+}
+"""The maps that are compared: the shipped methods and a few settings of some."""
 
 SWEPT = {
     "name": "tuned",
@@ -59,6 +82,7 @@ DEFAULTS = {
 }
 
 TRUE = {"base": "taxonomy2002", "measures": ["bad_pixels"], "regions": ["nonocc"], "prediction": "none", "border": 0}
+FILE = Path(__file__).parents[1] / "stereo_framework/own_pair/choosing.yaml"
 POWERS, NOMINAL, GAIN, BAD = (0.5, 0.75, 1.0), 0.9, 0.9, 3.0
 Numbers = NDArray[np.float64]
 
@@ -81,7 +105,9 @@ def measured(script: str | dict[str, Any], out: Path, folder: str) -> list[Measu
     for r in results(out / folder):
         assert r.disparity is not None, f"{r.scene}, {setting_name(r)}: {r.error}"
         by_scene.setdefault(r.scene, {})[setting_name(r)] = r.disparity
-    return [_measured(name, maps, out, folder) for name, maps in by_scene.items()]
+    found = [_measured(name, maps, out, folder) for name, maps in by_scene.items()]
+    assert all(m.names == found[0].names for m in found), "every scene has the same maps in the same order"
+    return found
 
 
 def _measured(name: str, maps: dict[str, Disparity], out: Path, folder: str) -> Measured:
@@ -284,7 +310,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
     out = parser.parse_args().out
-    scenes = measured("truth_free/candidates", out, "sweep")
+    scenes = measured(COMPARED, out, "sweep")
     print("## Leave one scene out\n")
     print_choices(left_out(scenes))
     print("## Leave one kind out\n")
@@ -293,13 +319,25 @@ def main() -> None:
     print_pairs(scenes)
     print("## Tuned without truth\n")
     print_tuned(measured(SWEPT, out, "tuned"))
-    print("## The rule of all scenes\n")
-    default = int(np.mean([m.errors for m in scenes], axis=0).argmin())
-    for name, rule in (
-        ("shipped", learned([against(m, default) for m in scenes], known=True)),
-        ("own", learned([all_pairs(m) for m in scenes], known=False)),
-    ):
-        print(name, rule)
+    write(scenes)
+
+
+def write(scenes: list[Measured]) -> None:
+    """The rules of all scenes, which the package uses: for shipped methods, known before, and for maps of one's own."""
+    names, default = scenes[0].names, int(np.mean([m.errors for m in scenes], axis=0).argmin())
+    known, own = learned([against(m, default) for m in scenes], known=True), learned([all_pairs(m) for m in scenes], known=False)
+    assert names[default] == DEFAULT, f"the default is {DEFAULT}, and {names[default]} is better on scenes with truth"
+    assert known.share == own.share == "known", "the package counts the pixels that the reference map knows"
+    found = {
+        kind: {key: round(float(getattr(rule, key)), 3) for key in ("slope", "prior", "quantile", "power")}
+        for kind, rule in (("known", known), ("own", own))
+    }
+    others = [n for n in names if n != DEFAULT]
+    ratios = np.broadcast_to(known.ratios, len(others)).tolist()
+    ratios = {n: round(r, 3) for n, r in zip(others, ratios, strict=True) if "_settings" not in n}
+    said = "# Written by scripts/choosing_study.py; what the numbers are, `own_pair.choosing.standings` says.\n"
+    FILE.write_text(said + yaml.safe_dump({**found, "ratios": ratios}, sort_keys=False), "utf-8")
+    print(f"rules in {FILE}")
 
 
 def print_tuned(scenes: list[Measured]) -> None:

@@ -104,12 +104,11 @@ def standings(
         raise DataError("the reference map has no pixel that both views agree about")
     (_, first), *others = ((name, disparity[known]) for name, disparity in maps.items())
     distance = _apart(first, stand_in[known])
-    found = []
+    rules, before, found = shipped_yaml("own_pair/choosing.yaml"), before or {}, []
     for name, disparity in others:
-        kind = "known" if before and name in before else "own"
-        rule = shipped_yaml("own_pair/choosing.yaml")[kind]
+        rule = rules["known" if name in before else "own"]
         apart, more = _apart(disparity, first), _apart(disparity, stand_in[known]) - distance
-        estimate = rule["slope"] * more + (rule["prior"] * before[name] * apart if before and name in before else 0.0)
+        estimate = rule["slope"] * more + rule["prior"] * before.get(name, 0.0) * apart
         found.append(Standing(name, estimate, rule["quantile"] * apart ** rule["power"]))
     return tuple(sorted(found, key=lambda standing: standing.difference))
 
@@ -242,7 +241,7 @@ def choose(
             "; ".join(f"{n}: {e}" for n, e in failed.items()) or f"{DEFAULT} is the default; name another method"
         )
     watch("the reference map")
-    ratios = shipped_yaml("own_pair/choosing.yaml")["known"]["ratios"]
+    ratios = shipped_yaml("own_pair/choosing.yaml")["ratios"]
     # A file of the user's may be called as a shipped script is.
     before = {name: ratio for name, ratio in ratios.items() if not methods or name in methods}
     return Chosen(scene, _judged(scene, maps, before), maps, runs, spent, failed, tuple(left_out))
