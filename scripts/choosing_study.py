@@ -135,8 +135,8 @@ def _measured(name: str, maps: dict[str, Disparity], out: Path, folder: str) -> 
 
 
 def _far(a: Disparity, b: Disparity) -> NDArray[np.bool_]:
-    """Where two maps differ by more than a pixel, or one has no estimate."""
-    return ~(np.abs(a - b) <= 1)
+    """Where two maps differ by more than a pixel, or only one has an estimate."""
+    return ~(np.abs(a - b) <= 1) & (np.isfinite(a) | np.isfinite(b))
 
 
 Case = tuple[Numbers, Numbers, dict[str, Numbers]]

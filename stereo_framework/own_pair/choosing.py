@@ -219,6 +219,8 @@ def choose(
     assert scene.search is not None, "an examined scene has a range"
     found = [run for script in (DEFAULT, *(methods or [_CANDIDATES])) for run in load(script).runs]
     runs = {name_of(run.method, run.axes): run for run in found}
+    if len(runs) < 2:
+        raise ParameterError(f"{DEFAULT} is what others are compared with; name another method")
     maps: dict[str, Disparity] = {}
     spent: dict[str, float] = {}
     failed: dict[str, str] = {}
@@ -237,9 +239,7 @@ def choose(
             continue
         maps[name], spent[name] = match.disparity, sum(match.seconds.values())
     if len(maps) < 2:
-        raise ParameterError(
-            "; ".join(f"{n}: {e}" for n, e in failed.items()) or f"{DEFAULT} is the default; name another method"
-        )
+        raise ParameterError("; ".join(f"{name}: {error}" for name, error in failed.items()))
     watch("the reference map")
     ratios = shipped_yaml("own_pair/choosing.yaml")["ratios"]
     # A file of the user's may be called as a shipped script is.
@@ -248,5 +248,5 @@ def choose(
 
 
 def _apart(a: Disparity, b: Disparity) -> float:
-    """Percent of the pixels at which two maps differ by more than a pixel, or one has no estimate."""
-    return 100 * float(np.mean(~(np.abs(a - b) <= _FAR)))
+    """Percent of the pixels at which two maps differ by more than a pixel, or only one has an estimate."""
+    return 100 * float(np.mean(~(np.abs(a - b) <= _FAR) & (np.isfinite(a) | np.isfinite(b))))

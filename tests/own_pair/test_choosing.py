@@ -57,6 +57,8 @@ def test_differences_and_intervals_by_hand():
     better, worse, same, hole = _off(truth, 0), _off(truth, 40), _off(truth, 10, by=3.5), _off(truth, 10)
     better[:10], hole[:, :20] = 99, np.nan
     maps = {"first": _off(truth, 10), "worse": worse, "better": better, "same": same, "hole": hole}
+    for disparity in maps.values():
+        disparity[15:, 99] = np.nan  # no estimate in any map: off the reference in all, and nowhere apart
     found = {s.name: s for s in standings(maps, stand_in)}
     own = RULES["own"]
     # Off the reference: the first 10 %, the others 40, 0, 10 and 20; apart from the first, of all that it knows: 30, 10, 0 and 20, as a missing estimate counts.
@@ -85,7 +87,7 @@ def test_refused(scene):
         standings({"a": flat, "small": flat[:16, :32]}, flat)
     with pytest.raises(DataError, match="no pixel that both views agree about"):
         standings({"a": flat, "b": flat}, np.full_like(flat, np.nan))
-    with pytest.raises(ParameterError, match="fine is the default; name another method"):
+    with pytest.raises(ParameterError, match="fine is what others are compared with; name another method"):
         choose(scene, ["fine"])
 
 
