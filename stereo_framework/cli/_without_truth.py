@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stereo_framework.cli import _output
+from stereo_framework.core.errors import DataError
 
 if TYPE_CHECKING:
+    from stereo_framework.core.scene import Disparity, Scene
     from stereo_framework.own_pair.choosing import Standing
+
+    Against = tuple[str, str, Sequence[Standing]]
+    """A scene, its first map, and the others against that."""
+
+
+def compared(scene: Scene, maps: Mapping[str, Disparity | None]) -> Sequence[Standing]:
+    """Maps against the first one; nothing, and a warning, where the pair does not allow it."""
+    from stereo_framework.own_pair.choosing import judge
+
+    try:
+        return judge(scene, {name: disparity for name, disparity in maps.items() if disparity is not None})
+    except DataError as error:
+        print(f"warning: {scene.name}: {error}", file=sys.stderr)
+        return ()
 
 
 def print_standings(scene: str, first: str, found: Sequence[Standing], seconds: Mapping[str, float] | None = None) -> None:

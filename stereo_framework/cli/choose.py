@@ -15,7 +15,6 @@ from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.progress import Progress
 
 if TYPE_CHECKING:
-    from stereo_framework.core.scene import Scene
     from stereo_framework.own_pair.choosing import Chosen
 
 
@@ -57,11 +56,22 @@ def choose(
         Print one JSON object instead of a table.
     """
     from stereo_framework.cli._without_truth import print_standings, record
+    from stereo_framework.core.scene import Search
+    from stereo_framework.datasets import load_scene, pair_scene
     from stereo_framework.own_pair.choosing import choose as choose_method
     from stereo_framework.own_pair.intensities import intensity_doubt, stretch_told, stretched
     from stereo_framework.own_pair.matching import DEFAULT
 
-    known = _scene(left, right, disparity_range, scene, data)
+    if (left is None or right is None) if scene is None else (left or disparity_range):
+        raise ParameterError(
+            "two images are needed: choose LEFT RIGHT; or --scene NAME alone, which brings its own and their range"
+        )
+    if scene is None:
+        known = pair_scene(
+            str(left), str(right), None if disparity_range in (None, "auto") else Search(*disparities(str(disparity_range)))
+        )
+    else:
+        known = replace(load_scene(scene, data=data), truths={})
     known, ends = stretched(known) if stretch else (known, None)
     if doubt := intensity_doubt(known):
         print(f"warning: {doubt}", file=sys.stderr)
@@ -85,19 +95,6 @@ def choose(
     why = "which is best on scenes with truth; nothing is better here" if chosen.name == DEFAULT else f"better than {DEFAULT}"
     print(f"chosen: {chosen.name}, {why}; best.yaml, best.pfm, comparison.png in {folder}")
     return 0
-
-
-def _scene(left: Path | None, right: Path | None, span: str | None, name: str | None, data: Path | None) -> Scene:
-    from stereo_framework.core.scene import Search
-    from stereo_framework.datasets import load_scene, pair_scene
-
-    if name is not None and left is None and span is None:
-        return replace(load_scene(name, data=data), truths={})
-    if name is not None:
-        raise ParameterError(f"a known scene brings its own; leave out {'--disparities' if left is None else left}")
-    if left is None or right is None:
-        raise ParameterError("two images are needed: choose LEFT RIGHT; or a known scene, --scene")
-    return pair_scene(left, right, None if span in (None, "auto") else Search(*disparities(str(span))))
 
 
 def _write(chosen: Chosen, folder: Path) -> None:

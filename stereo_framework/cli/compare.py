@@ -146,20 +146,15 @@ def _compared(
     out: Path | None,
 ) -> tuple[list[Result], Sequence[Standing]]:
     """What is measured of maps of one scene, how they are judged without its truth, and their pictures."""
+    from stereo_framework.cli._without_truth import compared as without_truth
     from stereo_framework.cli.evaluate import map_result
     from stereo_framework.figures.picture_files import write_comparison, write_disagreement, write_pictures
     from stereo_framework.io import output_folder
-    from stereo_framework.own_pair.choosing import judge
     from stereo_framework.sweep.submission import measure_map
 
     measured = [measure_map(path, scene, **how) for path in maps.values()]
     compared = {name: m.disparity for name, m in zip(maps, measured, strict=True)}
-    judged: Sequence[Standing] = ()
-    if scene.truth is None and scene.search is not None:
-        try:
-            judged = judge(scene, compared)
-        except DataError as error:
-            print(f"warning: {scene.name}: {error}", file=sys.stderr)
+    judged = without_truth(scene, compared) if scene.truth is None and scene.search is not None else ()
     if other_view:
         exchanged = scene.pair(scene.match_index, scene.reference_index)
         others = [measure_map(path, exchanged, **how).disparity for path in other_view]

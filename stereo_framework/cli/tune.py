@@ -15,8 +15,8 @@ from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, Plug
 from stereo_framework.core.progress import Progress
 
 if TYPE_CHECKING:
+    from stereo_framework.cli._without_truth import Against
     from stereo_framework.core.scene import Scene
-    from stereo_framework.own_pair.choosing import Standing
     from stereo_framework.sweep.tune import Tuned
 
 
@@ -105,19 +105,19 @@ def tune(
             print(f"{word(error)} after {count} of {tuner.trials} trials; {hint}", file=sys.stderr)
             return status(error)
         tuned = tuner.tuned()
-    beside = _beside(tuned, tuner.scenes, searched.resolved, plugin or []) if without_truth and tuned.best is not None else {}
+    beside = _beside(tuned, tuner.scenes, searched.resolved, plugin or []) if without_truth else []
     if json:
         from stereo_framework.cli._without_truth import record
 
-        records = {"best": tuned.best and tuned.best.record(), "trials": [trial.record() for trial in tuned.trials]}
-        told = {"without_truth": [record(name, *found) for name, found in beside.items()]} if without_truth else {}
-        _output.print_json(vars(tuned) | {"protocol": tuned.protocol.name} | records | told)
+        records: dict[str, Any] = {"without_truth": [record(*found) for found in beside]} if without_truth else {}
+        records |= {"best": tuned.best and tuned.best.record(), "trials": [trial.record() for trial in tuned.trials]}
+        _output.print_json(vars(tuned) | {"protocol": tuned.protocol.name} | records)
     else:
         from stereo_framework.cli._without_truth import print_standings
 
         _print(tuned, out, protocol)
-        for name, found in beside.items():
-            print_standings(name, *found)
+        for found in beside:
+            print_standings(*found)
     for trial in tuned.trials:
         if trial.error:
             print(f"error: trial {trial.number} ({_said(trial.axes)}): {trial.error}", file=sys.stderr)
@@ -129,25 +129,22 @@ def tune(
     return 1 if any(trial.error for trial in tuned.trials) else 0
 
 
-def _beside(
-    tuned: Tuned, scenes: Sequence[Scene], resolved: Mapping[str, Any], plugins: Sequence[str]
-) -> dict[str, tuple[str, Sequence[Standing]]]:
+def _beside(tuned: Tuned, scenes: Sequence[Scene], resolved: Mapping[str, Any], plugins: Sequence[str]) -> list[Against]:
     """By scene: the best setting and the default method, compared with the script as it is without its sweep."""
-    from stereo_framework.own_pair.choosing import judge
+    from stereo_framework.cli._without_truth import compared
     from stereo_framework.own_pair.matching import DEFAULT
     from stereo_framework.sweep import run
 
-    assert tuned.best is not None, "asked only where a trial was completed"
-    assert tuned.script is not None, "there is one where there is a best trial"
+    if tuned.best is None or tuned.script is None:
+        return []
     own = resolved.get("methods", {}).get(tuned.best.method, {})
     plain = {k: v for k, v in {**resolved, **own}.items() if k not in ("methods", "sweep", "report", "name")}
     first = f"{tuned.best.method}, not tuned"
     scripts: dict[str, str | Mapping[str, Any]] = {first: plain, "tuned": tuned.script, DEFAULT: DEFAULT}
-    found: dict[str, tuple[str, Sequence[Standing]]] = {}
-    for scene in scenes:
-        maps = {name: run(script, scene, plugins=plugins, maps=True)[0].disparity for name, script in scripts.items()}
-        found[scene.name] = first, judge(scene, {name: disparity for name, disparity in maps.items() if disparity is not None})
-    return found
+    return [
+        (s.name, first, compared(s, {n: run(one, s, plugins=plugins, maps=True)[0].disparity for n, one in scripts.items()}))
+        for s in scenes
+    ]
 
 
 def _print(tuned: Tuned, out: Path | None, protocol: bool) -> None:
