@@ -9,7 +9,6 @@ import argparse
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import yaml
@@ -30,51 +29,7 @@ SCENES += ["motorcycle/motorcycle", "kitti/training2012", "kitti2015/*"]
 SAME = [{"middlebury2005/Art", "middlebury-v3/trainingQ/ArtL"}, {"middlebury-v3/trainingQ/Motorcycle", "motorcycle/motorcycle"}]
 """Pairs of one scene: none of them is judged by what was learned from the other."""
 
-COMPARED = {
-    "name": "candidates",
-    "methods": {
-        **{
-            name: {"include": name}
-            for name in ("fine", "fast", "sgm", "cost_filter", "census", "window", "so", "ssd", "dp", "ad_census")
-        },
-        "sgbm": {"include": "sgbm", "refinement": ["fill_occlusions"]},
-        "sgbm_settings": {
-            "include": "sgbm",
-            "refinement": ["fill_occlusions"],
-            "sweep": {"grid": {"matcher.mode": ["hh", "3way"], "matcher.window": [3, 5]}},
-        },
-        "sgm_settings": {
-            "include": "sgm",
-            "sweep": {"zip": {"optimization.p1": [10, 30, 40], "optimization.p2": [50, 150, 200]}},
-        },
-        "window_settings": {
-            "include": "window",
-            "sweep": {"grid": {"aggregation.box.size": [15, 21], "matching_cost.truncation": [20, None]}},
-        },
-        "so_settings": {"include": "so", "sweep": {"grid": {"smoothness.weight": [20, 100]}}},
-    },
-}
-"""The maps that are compared: the shipped methods and a few settings of some."""
-
-SWEPT = {
-    "name": "tuned",
-    "methods": {
-        "sgbm": {
-            "include": "sgbm",
-            "refinement": ["fill_occlusions"],
-            "sweep": {
-                "grid": {"matcher.mode": ["sgbm", "hh"], "matcher.window": [1, 3, 5, 9], "matcher.large_change": [96, 288, 800]}
-            },
-        },
-        "sgm": {"include": "sgm", "sweep": {"grid": {"optimization.p1": [5, 20], "optimization.p2": [25, 50, 100, 200]}}},
-        "fine": {
-            "include": "fine",
-            "sweep": {"zip": {"optimization.p1": [40, 60, 85, 120, 170], "optimization.p2": [160, 240, 340, 480, 680]}},
-        },
-    },
-}
-"""What is tuned without truth."""
-
+SCRIPTS = Path(__file__).with_name("choosing")
 DEFAULTS = {
     "sgbm": "sgbm (matcher.mode=sgbm, matcher.window=3, matcher.large_change=288)",
     "sgm": "sgm (optimization.p1=20.0, optimization.p2=100.0)",
@@ -98,7 +53,7 @@ class Measured:
     shares: dict[str, Numbers]
 
 
-def measured(script: str | dict[str, Any], out: Path, folder: str) -> list[Measured]:
+def measured(script: Path, out: Path, folder: str) -> list[Measured]:
     """The maps of all scenes, from what is kept in the folder as far as it is there."""
     run(script, scenes=SCENES, maps=True, out=out / folder)
     by_scene: dict[str, dict[str, Disparity]] = {}
@@ -192,10 +147,17 @@ def against(m: Measured, base: int) -> Case:
     )
 
 
-def all_pairs(m: Measured) -> Case:
-    """Each map of a scene against each one before it."""
+def all_pairs(m: Measured, family: str = "", *, within: bool = False) -> Case:
+    """Each map of a scene against each one before it; with a family those without it, or within: those of one map of it and one that is not."""
     a, b = np.tril_indices(len(m.names), -1)
+    of = np.array([_family(name) == family for name in m.names])
+    kept = of[a] ^ of[b] if within else ~(of[a] | of[b])
+    a, b = a[kept], b[kept]
     return m.errors[a] - m.errors[b], m.distances[a] - m.distances[b], {k: s[a, b] for k, s in m.shares.items()}
+
+
+def _family(name: str) -> str:
+    return name.partition(" ")[0].removesuffix("_settings")
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,7 +272,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
     out = parser.parse_args().out
-    scenes = measured(COMPARED, out, "sweep")
+    scenes = measured(SCRIPTS / "compared.yaml", out, "sweep")
     print("## Leave one scene out\n")
     print_choices(left_out(scenes))
     print("## Leave one kind out\n")
@@ -318,7 +280,7 @@ def main() -> None:
     print("## A user's own maps\n")
     print_pairs(scenes)
     print("## Tuned without truth\n")
-    print_tuned(measured(SWEPT, out, "tuned"))
+    print_tuned(measured(SCRIPTS / "tuned.yaml", out, "tuned"))
     write(scenes)
 
 
@@ -380,23 +342,27 @@ def print_tuned(scenes: list[Measured]) -> None:
 
 
 def print_pairs(scenes: list[Measured]) -> None:
-    """How often the intervals of two maps of which nothing is known before hold."""
-    rows = []
-    for m in scenes:
-        rule = learned([all_pairs(o) for o in scenes if not _same(o, m)], known=False)
-        t, *_ = case = all_pairs(m)
-        estimate, half = rule.interval(case)
-        told, bad = np.abs(estimate) > half, np.abs(t) >= BAD
-        right = told & (np.sign(estimate) == np.sign(t))
-        shares = (
-            (np.abs(t - estimate) <= half + 1e-6).mean(),
-            told.mean(),
-            right.sum() / max(told.sum(), 1),
-            right[bad].sum() / max(bad.sum(), 1),
-        )
-        rows.append([m.scene, *(float(100 * share) for share in shares)])
-    rows.append(["**mean**", *(float(v) for v in np.mean([r[1:] for r in rows], axis=0))])
-    table(["scene", "covered %", "told apart %", "of these rightly %", "of 3 points and more, rightly %"], rows)
+    """How often the intervals of two maps of which nothing is known before hold, scene by scene, and for maps of a family that was not learned from."""
+    header = ["covered %", "told apart %", "of these rightly %", "of 3 points and more, rightly %"]
+    rows = [[m.scene, *_pairs(m, scenes)] for m in scenes]
+    table(["scene", *header], [*rows, ["**mean**", *np.mean([row[1:] for row in rows], axis=0).tolist()]])
+    families = dict.fromkeys(map(_family, scenes[0].names))
+    table(["left out", *header], [[f, *np.mean([_pairs(m, scenes, f) for m in scenes], axis=0).tolist()] for f in families])
+
+
+def _pairs(m: Measured, scenes: list[Measured], family: str = "") -> list[float]:
+    rule = learned([all_pairs(o, family) for o in scenes if not _same(o, m)], known=False)
+    t, *_ = case = all_pairs(m, family, within=bool(family))
+    estimate, half = rule.interval(case)
+    told, bad = np.abs(estimate) > half, np.abs(t) >= BAD
+    right = told & (np.sign(estimate) == np.sign(t))
+    shares = (
+        (np.abs(t - estimate) <= half + 1e-6).mean(),
+        told.mean(),
+        right.sum() / max(told.sum(), 1),
+        right[bad].sum() / max(bad.sum(), 1),
+    )
+    return [float(100 * share) for share in shares]
 
 
 if __name__ == "__main__":
