@@ -242,8 +242,9 @@ def choose(
         raise ParameterError("; ".join(f"{name}: {error}" for name, error in failed.items()))
     watch("the reference map")
     ratios = shipped_yaml("own_pair/choosing.yaml")["ratios"]
-    # A file of the user's may be called as a shipped script is.
-    before = {name: ratio for name, ratio in ratios.items() if not methods or name in methods}
+    # A file of the user's may be called as a candidate is.
+    candidates = {run.method: run.pipeline for run in load(_CANDIDATES).runs}
+    before = {name: ratios[name] for name, run in runs.items() if run.pipeline == candidates.get(name)}
     return Chosen(scene, _judged(scene, maps, before), maps, runs, spent, failed, tuple(left_out))
 
 
