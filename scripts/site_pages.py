@@ -196,7 +196,7 @@ def _option(parameter: Any, annotation: Any) -> list[str]:
 def script_page() -> str:
     """The keys of parameter scripts, from their JSON Schema."""
     made = schema()
-    said = "A script is a YAML file. `stereo-framework schema` prints the JSON Schema that its keys below are taken from, for your editor."
+    said = "A script is a YAML file. `stereo-framework check --schema` prints the JSON Schema that its keys below are taken from, for your editor."
     parts = ["# Parameter scripts\n", f"{said}\n"]
     rows = [[f"`{name}`", *_key(made, node)] for name, node in made["properties"].items()]
     parts += ["## Keys\n", table(["key", "takes", "what it says"], rows)]
@@ -289,9 +289,7 @@ def _about(documented: Any) -> str:
 
 def examples_page(folder: Path) -> str:
     """The programs and stages of examples, to copy from."""
-    said = (
-        "Programs at three depths, and a complete stage of each slot. `stereo-framework new-stage SLOT NAME` writes one of these."
-    )
+    said = "Programs at three depths, and a complete stage of each slot. `stereo-framework stages --new NAME --slot SLOT` writes one of these."
     names = ["simple", "advanced", "expert", *(f"stages/{slot}" for slot in SLOTS)]
     files = [folder / f"{name}.py" for name in names]
     return "\n".join([f"# Examples\n\n{said}\n", *(f"## {file.stem}\n\n```python\n{file.read_text()}```\n" for file in files)])

@@ -30,11 +30,16 @@ _HOMES = {
     "Step": "engine.step",
     "StereoFrameworkError": "core.errors",
     "Unit": "core.parameters",
+    "dataset": "datasets.dataset",
     "evaluate": "evaluation",
     "load": "script",
     "load_scene": "datasets",
     "match": "own_pair.matching",
+    "measure": "evaluation.measure",
+    "pair_scene": "datasets",
     "plot": "figures.notebook",
+    "protocol": "evaluation.protocols",
+    "reader": "io.readers",
     "rank": "tables.ranking.frames",
     "results": "tables.results",
     "run": "sweep",
@@ -52,12 +57,16 @@ if TYPE_CHECKING:
     from stereo_framework.core.scene import Scene, Search
     from stereo_framework.core.stage import stage
     from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness, Status
-    from stereo_framework.datasets import load_scene
+    from stereo_framework.datasets import load_scene, pair_scene
+    from stereo_framework.datasets.dataset import dataset
     from stereo_framework.engine.match import Match
     from stereo_framework.engine.pipeline import Pipeline
     from stereo_framework.engine.step import Step, step
     from stereo_framework.evaluation.evaluate import evaluate
+    from stereo_framework.evaluation.measure import measure
+    from stereo_framework.evaluation.protocols import protocol
     from stereo_framework.figures.notebook import plot, show
+    from stereo_framework.io.readers import reader
     from stereo_framework.kernels.threads import threads
     from stereo_framework.own_pair.matching import match
     from stereo_framework.script.load import load

@@ -1,5 +1,21 @@
-"""``python -m stereo_framework``: the command ``stereo-framework`` where it is not on the path."""
+"""The command line, also as ``python -m stereo_framework``."""
 
-from stereo_framework.cli.main import main
+import os
+import sys
 
-main()
+
+def main() -> None:
+    """Entry point of the console script."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by whoever calls
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  for as long as the program runs
+    try:
+        from stereo_framework.cli.main import main as command
+    except KeyboardInterrupt:  # before anything has begun
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)
+    command()
+
+
+if __name__ == "__main__":
+    main()

@@ -13,6 +13,7 @@ from tiny_stages import tiny  # noqa: F401  a fixture
 
 import stereo_framework
 from stereo_framework.core import stage
+from stereo_framework.core.registry import Registry
 from stereo_framework.datasets import ready_made
 
 # Few examples at every push, the same ones, so that no change is blamed for another's mistake; before a release many, and new ones:
@@ -82,12 +83,15 @@ def data() -> Path:
 
 @pytest.fixture(autouse=True)
 def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Stages that the test registers are forgotten after it, and the plug-ins that it loads."""
+    """What the test registers is forgotten after it, and the plug-ins that it loads."""
     stage.stages()  # which are loaded when they are first looked for, and once
     monkeypatch.setattr(stage, "_REGISTRY", {slot: dict(stages) for slot, stages in stage._REGISTRY.items()})
     monkeypatch.setattr(stage, "_BY_FUNCTION", dict(stage._BY_FUNCTION))
+    kept = [(one, dict(one.data), dict(one._origins)) for one in Registry.every]
     before = set(sys.modules)
     yield
+    for one, things, origins in kept:
+        one.data, one._origins = things, origins
     for name in set(sys.modules) - before:
         if name.startswith("stereo_framework_plugin_"):
             del sys.modules[name]

@@ -11,12 +11,13 @@ import yaml
 from method_pictures import blocks, pages
 from typer.testing import CliRunner
 
-from stereo_framework import results, run
+from stereo_framework import run
 from stereo_framework.cli import main
 from stereo_framework.core.parameters import describe, spelled
 from stereo_framework.core.stage import SLOTS, stages
 from stereo_framework.datasets import ready_made
 from stereo_framework.script import load
+from stereo_framework.tables.results import stored
 
 ROOT = Path(__file__).parents[1]
 METHODS = ROOT / "docs" / "methods"
@@ -95,7 +96,7 @@ def test_a_pages_script_and_commands_run(page, small_scenes, tmp_path, monkeypat
         assert result.exit_code == 0, f"{command}: {result.output}"
     # What `--out` names is there, with a map for every setting.
     [folder] = (arguments[arguments.index("--out") + 1] for arguments in map(shlex.split, commands[:1]))
-    found = list(results(folder))
+    found = stored(folder)
     assert len(found) == len(load(tmp_path / name).runs)
     assert all(r.disparity is not None and np.isfinite(r.disparity).any() for r in found)
 

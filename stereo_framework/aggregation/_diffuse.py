@@ -54,7 +54,8 @@ def _kernel(
         for i in range(levels):
             line[i] = middle[i]
             line[width + levels + i] = middle[width - levels + i]
-        line[levels : levels + width] = middle
+        for i in range(width):
+            line[levels + i] = middle[i]
         left, right = line[:width], line[2 * levels : 2 * levels + width]
         row = out[y].reshape(-1)
         if pull == 0:

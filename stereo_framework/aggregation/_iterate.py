@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.scene import read_only
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.threads import over_rows
 
@@ -20,7 +21,7 @@ def iterate(kernel: Kernel, costs: NDArray[np.float32], iterations: int) -> NDAr
     source, out = costs, np.empty_like(costs)
     spare = np.empty_like(costs) if iterations > 1 else out
     for _ in counted(iterations, "iteration"):
-        over_rows(functools.partial(_rows, kernel, source, out), costs.shape[0], costs.size)
+        over_rows(functools.partial(_rows, kernel, read_only(source), out), costs.shape[0], costs.size)
         source, out = out, spare if source is costs else source
     return source
 

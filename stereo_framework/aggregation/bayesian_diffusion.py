@@ -9,6 +9,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.border import in_one_form
 from stereo_framework.core.stage import Fraction01, NonNegative, Positive, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.counting import counted
@@ -83,7 +84,7 @@ def bayesian_diffusion(
     scale, weight = np.float32(cost_scale), np.float32(mu)
     taps, floor, norm = _prior(volume.costs.shape[2], sigma, epsilon)
     # Inside, the columns stand fastest: sums over a pixel's levels, too few to fill vector registers, become sums of whole rows.
-    data = np.ascontiguousarray(volume.costs.transpose(0, 2, 1))
+    data = in_one_form(volume.costs.transpose(0, 2, 1))
     # S of the previous and of the present step; the last step writes E itself.
     present, following = np.zeros_like(data), np.empty_like(data)
 
@@ -92,7 +93,7 @@ def bayesian_diffusion(
 
     if partial is not None:
         # The energies after some steps are all that the next one depends on: as costs without any support they give theirs.
-        energies = np.ascontiguousarray(partial.costs.transpose(0, 2, 1))
+        energies = in_one_form(partial.costs.transpose(0, 2, 1))
         _kernel(energies, present, 0, np.float32(1), np.float32(0), taps, floor, norm, False, following)
         present, following = following, present
     first = int(partial is not None)
@@ -144,7 +145,9 @@ def _kernel(
             up, down = support[max(at - 1, 0), k], support[min(at + 1, rows - 1), k]
             _to_energy(costs[at, k], support[at, k], up, down, scale, weight, energies[k + reach], least)
         if last:
-            out[y] = energies[reach : reach + levels]
+            for k in range(levels):
+                for x in range(columns):
+                    out[y, k, x] = energies[reach + k, x]
             continue
         total[:] = 0
         for k in range(reach, reach + levels):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
+from stereo_framework.core.scene import read_only
 from stereo_framework.core.stage import PositiveInt, Unit, stage
 from stereo_framework.core.volume import CostVolume
 from stereo_framework.kernels.windows import box_mean
@@ -57,5 +58,5 @@ def box(
     """
     costs = volume.costs
     for _ in range(iterations):
-        costs = box_mean(costs, size)
+        costs = box_mean(read_only(costs), size)
     return replace(volume, costs=costs)

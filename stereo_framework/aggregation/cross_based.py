@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.aggregation._match_arms import along_levels, origins, to_the_border
 from stereo_framework.core.image_features import arms_of
-from stereo_framework.core.scene import Image
+from stereo_framework.core.scene import Image, read_only
 from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume, Domain
 from stereo_framework.kernels.arms import LONGEST, Arms
@@ -172,8 +172,8 @@ def cross_based(
 
     for i in range(iterations):
         across_first = i % 2 == 0
-        add(across_first, costs, once, False, sums)
-        add(not across_first, sums, counts, True, result)
+        add(across_first, read_only(costs), once, False, sums)
+        add(not across_first, read_only(sums), counts, True, result)
         costs = result
     aggregated = replace(volume, costs=result)
     if domain is not None:

@@ -53,10 +53,6 @@ def _scenes(context: typer.Context, incomplete: str) -> list[str]:
     return _beginning(dict.fromkeys((*full, *(name.rpartition("/")[2] for name in full))), incomplete)
 
 
-def _scenes_or_fetch(context: typer.Context, incomplete: str) -> list[str]:
-    return [*_beginning(["fetch"], incomplete), *_scenes(context, incomplete)]
-
-
 def _settings(context: typer.Context, incomplete: str) -> list[str]:
     """Keys, each with its sign: addresses of parameters as scripts have them."""
     return [f"{key}=" for key in _beginning(dict.fromkeys((*_keys(incomplete), *_OTHERS)), incomplete)]
@@ -81,10 +77,9 @@ COMPLETED: Mapping[tuple[str, str], Callable[[typer.Context, str], list[str]]] =
     **{(verb, "script"): _scripts for verb in ("run", "check", "tune")},
     ("match", "method"): _scripts,
     **{(verb, "scene"): _scenes for verb in ("run", "tune", "match", "evaluate", "compare")},
-    ("scenes", "words"): _scenes_or_fetch,
+    ("scenes", "words"): _scenes,
     **{(verb, "settings"): _settings for verb in ("run", "check", "tune")},
     ("stages", "name"): _stages,
     ("stages", "slot"): _slots,
-    ("new_stage", "slot"): _slots,
 }
 """What completes a parameter of a verb; options without an entry take what nobody can know."""

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stereo_framework.core.errors import ParameterError, short
+
+if TYPE_CHECKING:
+    from stereo_framework.core.scene import Scene
+    from stereo_framework.evaluation import Protocol
 
 Data = Annotated[
     Path | None,
@@ -35,19 +40,22 @@ Plugins = Annotated[
 Measures = Annotated[
     list[str] | None,
     typer.Option(
-        "--measure", "--measures", help="What to measure instead ('metrics' lists all; hci: the nine HCI metrics); repeatable."
+        "--measure",
+        "--measures",
+        help="What to measure instead ('stages measures' lists all; hci: the nine HCI metrics); repeatable.",
     ),
 ]
 ProtocolSpec = Annotated[
     str | None,
     typer.Option("--protocol", help="How to measure: a preset or {base: PRESET, field: value}; default: the scene's own."),
 ]
-WholeProtocol = Annotated[
-    bool,
-    typer.Option(
-        "--protocol",
-        help="Print all choices of the protocol, not the first ones; takes no value (--set evaluation.protocol=NAME measures with another).",
-    ),
+Truth = Annotated[
+    Path | None,
+    typer.Option("--truth", help="True disparities (PFM, npy, 16-bit PNG; others with --truth-scale)."),
+]
+TruthScale = Annotated[float | None, typer.Option("--truth-scale", help="Grey levels per pixel in an 8-bit --truth.")]
+TruthMask = Annotated[
+    Path | None, typer.Option("--mask", help="With --truth: only where this picture is white is anything measured.")
 ]
 Scale = Annotated[
     float | None, typer.Option("--scale", help="Grey levels per pixel of disparity in grey maps; default: the data set's.")
@@ -73,14 +81,42 @@ def key_value(text: str, option: str) -> tuple[str, str]:
 
 
 def disparities(text: str) -> tuple[float, float]:
-    """Parse ``A:B``, both included."""
-    try:
-        low, high = (float(part) for part in text.split(":"))
-    except ValueError:
+    """Parse a search range, both ends included: ``A:B``, ``A..B`` or ``A-B``; ``B`` alone begins at 0."""
+    number = r"[+-]?[0-9]+(?:\.[0-9]+)?"
+    found = re.fullmatch(rf"\s*(?:({number})\s*(?::|\.\.|-)\s*)?({number})\s*", text)
+    if found is None:
         raise ParameterError(
             f"--disparities {short(text, 40)!r}: expected MINIMUM:MAXIMUM in pixels, both included, such as 0:64; or, for images of your own, auto"
-        ) from None
+        )
+    low, high = float(found[1] or 0), float(found[2])
+    if low >= high:
+        raise ParameterError(f"--disparities {text!r}: {high:g} is not above {low:g}; write MINIMUM:MAXIMUM, such as 0:64")
     return low, high
+
+
+def truth_alone(
+    truth: Path | None, scale: float | None, mask: Path | None, protocol: str | dict[str, Any] | None
+) -> tuple[Scene, Protocol] | None:
+    """The scene that ``--truth`` and ``--mask`` stand for, and how maps are measured there; None without them."""
+    from stereo_framework.core.errors import DataError
+    from stereo_framework.evaluation.evaluate import of_truth
+    from stereo_framework.io import read_disparity, read_image
+
+    if truth is None:
+        if mask is not None or scale is not None:
+            raise ParameterError(f"{'--mask' if mask is not None else '--truth-scale'} goes with --truth")
+        return None
+    scene, measured = of_truth(read_disparity(truth, scale=scale), protocol)
+    scene = replace(scene, name=truth.stem)
+    if mask is not None:
+        white = read_image(mask)
+        white = white if white.ndim == 2 else white.min(axis=2)
+        if white.shape != scene.reference.shape:
+            raise DataError(
+                f"{mask}: {white.shape[1]}x{white.shape[0]} pixels, and {truth} has {scene.reference.shape[1]}x{scene.reference.shape[0]}"
+            )
+        scene = scene.within(white == white.max())
+    return scene, measured
 
 
 def protocol_spec(text: str | None) -> str | dict[str, Any] | None:

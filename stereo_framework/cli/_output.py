@@ -80,15 +80,14 @@ def _bold(text: str) -> str:
     return typer.style(text, bold=True)
 
 
-ALL_CHOICES = "--protocol"
-"""The option that prints a protocol whole."""
-
-
-def said_protocol(text: str, whole: bool) -> str:
-    """What is printed of a protocol: all of its choices, or the first of them in one line."""
+def said_protocol(text: str) -> str:
+    """The first choices of a protocol in one line."""
+    from stereo_framework.evaluation.protocols import PRESETS
     from stereo_framework.tables.terminal import protocol_line
 
-    return text if whole else protocol_line(text, _columns() if on_a_terminal() else 0, ALL_CHOICES)
+    name = text.partition(": ")[0]
+    how = f"stages {name}" if name in PRESETS else "the page of 'report'"
+    return protocol_line(text, _columns() if on_a_terminal() else 0, how)
 
 
 def print_results(
@@ -96,12 +95,11 @@ def print_results(
     columns: Sequence[str] = (),
     *,
     errors: bool = True,
-    protocol: bool = False,
     data: Path | None = None,
     part: slice = slice(None),
     averaged: bool = True,
 ) -> list[Result]:
-    """Print results, one table for each protocol and what it is, in short or whole, under it, then warnings and, if wanted, errors.
+    """Print results, one table for each protocol and what it is, in short, under it, then warnings and, if wanted, errors.
 
     Where just a `part` of each protocol's rows is printed, the columns and what is best are those of all of its results, and protocols
     without rows there are left out. A table over several scenes ends with all averages that the protocol prescribes, over all results.
@@ -120,7 +118,7 @@ def print_results(
         table = listing([*same, *own], columns, [*range(len(same))[part], *range(len(same), len(same) + len(own))])
         printed += same[part]
         print_table(table.header, table.texts(), keys=table.keys, upright=True, best=table.best)
-        say(said_protocol(text, protocol))
+        say(said_protocol(text))
     warned: dict[tuple[str, str], list[str]] = {}
     for result in [*printed, *means]:
         for warning in result.warnings:

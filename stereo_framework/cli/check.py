@@ -7,22 +7,25 @@ from typing import Annotated
 
 import typer
 
+from stereo_framework.cli import _output
+from stereo_framework.cli._examples import NO_SOURCE
 from stereo_framework.cli._options import Plugins, Settings
-from stereo_framework.cli.new_stage import NO_SOURCE
 
 
 def check(
-    script: list[str],
+    script: Annotated[list[str] | None, typer.Argument()] = None,
     settings: Settings = None,
     plugin: Plugins = None,
     no_plugins: bool = False,
     try_out: Annotated[bool, typer.Option("--try")] = False,
+    schema: bool = False,
 ) -> int:
     """Check parameter scripts without running them; every fault is told with its place.
 
     A script's plug-ins are imported, which runs them: check a stranger's script with --no-plugins.
 
     Example: stereo-framework check my_sweep.yaml
+    Example: stereo-framework check --schema > stereo-script.schema.json
 
     Parameters
     ----------
@@ -32,12 +35,20 @@ def check(
         Import no plug-in; stages that may come from one are passed over.
     try_out
         Also run every setting, on 64x48 pixels of a synthetic scene: what a plug-in's stage returns shows only then.
+    schema
+        Print the JSON Schema of scripts instead, with which editors complete and check them.
     """
     from stereo_framework.core.errors import ParameterError, ScriptError
     from stereo_framework.script import load
+    from stereo_framework.script import schema as script_schema
     from stereo_framework.script.load import check_without_plugins
     from stereo_framework.script.trial import trial
 
+    if schema:
+        _output.print_json(script_schema())
+        return 0
+    if not script:
+        raise ParameterError("check: no script; name one or more")
     if no_plugins and try_out:
         raise ParameterError("--try runs the plug-ins' stages; leave out --no-plugins")
     if no_plugins and plugin:

@@ -9,8 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import Data, Json, ProtocolSpec, Scale, Unknown, protocol_spec
-from stereo_framework.cli._own_pair import DisparityRange, Left, PairMask, Right, Truth, TruthScale, own_pair
+from stereo_framework.cli._options import (
+    Data,
+    Json,
+    ProtocolSpec,
+    Scale,
+    Truth,
+    TruthMask,
+    TruthScale,
+    Unknown,
+    protocol_spec,
+    truth_alone,
+)
 from stereo_framework.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -26,12 +36,9 @@ FILE = "results.sqlite"
 def compare(
     maps: list[Path],
     scene: str | None = None,
-    left: Left = None,
-    right: Right = None,
-    disparity_range: DisparityRange = None,
     truth: Truth = None,
     truth_scale: TruthScale = None,
-    mask: PairMask = None,
+    mask: TruthMask = None,
     protocol: ProtocolSpec = None,
     threshold: float = 1.0,
     other_view: list[Path] | None = None,
@@ -71,17 +78,18 @@ def compare(
     from stereo_framework.cli._without_truth import print_standings, record
     from stereo_framework.datasets import find_scenes, load_scene
 
-    pair = own_pair(left, right, disparity_range, {"--truth": truth, "--mask": mask}, truth_scale)
-    if (pair is None) == (scene is None):
-        raise ParameterError("compare needs the scene that the maps belong to: --scene, or --left and --right")
-    scenes = [pair] if pair else [load_scene(name, data=data) for name in find_scenes(str(scene), data=data)]
+    spec = protocol_spec(protocol)
+    alone = truth_alone(truth, truth_scale, mask, spec)
+    if (alone is None) == (scene is None):
+        raise ParameterError("compare needs the scene that the maps belong to: --scene, or --truth")
+    scenes = [alone[0]] if alone else [load_scene(name, data=data) for name in find_scenes(str(scene), data=data)]
     if without_truth:
         scenes = [replace(one, truths={}) for one in scenes]
     if len(maps) < 2 and not (maps[0] / FILE).is_file():
         raise ParameterError(f"compare needs two maps or more; {maps[0]} is one ('evaluate' measures one)")
     if other_view and len(other_view) != len(maps):
         raise ParameterError(f"--other-view: {len(other_view)} given for {len(maps)} maps; give one for each map, in order")
-    how: dict[str, Any] = {"protocol": protocol_spec(protocol), "scale": scale, "unknown": unknown}
+    how: dict[str, Any] = {"protocol": alone[1] if alone else spec, "scale": scale, "unknown": unknown}
     results: list[Result] = []
     judged: dict[str, tuple[str, Sequence[Standing]]] = {}
     for one in scenes:
@@ -100,7 +108,7 @@ def compare(
             [r.record() | ({"without_truth": record(r.scene, *judged[r.scene])} if r.scene in judged else {}) for r in results]
         )
     else:
-        _output.print_results(results, columns.split(",") if columns else (), protocol=protocol is not None, data=data)
+        _output.print_results(results, columns.split(",") if columns else (), data=data)
         for name, standings in judged.items():
             print_standings(name, *standings)
         if out is not None:

@@ -9,8 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import Data, Json, Measures, ProtocolSpec, Scale, Unknown, protocol_spec
-from stereo_framework.cli._own_pair import DisparityRange, Left, PairMask, Right, Truth, TruthScale, own_pair
+from stereo_framework.cli._options import (
+    Data,
+    Json,
+    Measures,
+    ProtocolSpec,
+    Scale,
+    Truth,
+    TruthMask,
+    TruthScale,
+    Unknown,
+    protocol_spec,
+    truth_alone,
+)
 from stereo_framework.core.errors import DataError, ParameterError, harmless
 
 if TYPE_CHECKING:
@@ -21,12 +32,9 @@ if TYPE_CHECKING:
 def evaluate(
     maps: list[Path],
     scene: list[str] | None = None,
-    left: Left = None,
-    right: Right = None,
-    disparity_range: DisparityRange = None,
     truth: Truth = None,
     truth_scale: TruthScale = None,
-    mask: PairMask = None,
+    mask: TruthMask = None,
     protocol: ProtocolSpec = None,
     measure: Measures = None,
     threshold: list[float] | None = None,
@@ -43,6 +51,8 @@ def evaluate(
     """Measure disparity maps from anywhere against the truth: single ones, or whole submissions with the benchmark's average.
 
     Example: stereo-framework evaluate mine.pfm --scene middlebury2001/tsukuba --threshold 0.5
+
+    Example: stereo-framework evaluate mine.pfm --truth truth.pfm
 
     Example: stereo-framework evaluate submission/ --protocol middlebury-v2 --out results/all --name mine
 
@@ -80,11 +90,15 @@ def evaluate(
     how: dict[str, Any] = {"protocol": spec, "changes": changes, "scale": scale, "unknown": unknown, "data": data}
     reading = {key: value for key, value in (("scale", scale), ("unknown", unknown)) if value is not None}
     files, folders = [p for p in maps if not p.is_dir()], [p for p in maps if p.is_dir()]
-    pair = own_pair(left, right, disparity_range, {"--truth": truth, "--mask": mask}, truth_scale)
-    if pair is not None and (scene or folders):
-        raise ParameterError("--left and --right give the scene of single maps; leave out --scene and folders")
-    if files and pair is None and len(scene or []) != 1:
-        raise ParameterError(f"{files[0]}: name the scene it belongs to with one --scene; 'stereo-framework scenes' lists them")
+    alone = truth_alone(truth, truth_scale, mask, spec)
+    if alone is not None:
+        if scene or folders or out is not None:
+            raise ParameterError("--truth is that of single maps, which are not kept; leave out --scene, --out and folders")
+        how["protocol"] = alone[1]
+    if files and alone is None and len(scene or []) != 1:
+        raise ParameterError(
+            f"{files[0]}: name the scene it belongs to with one --scene ('stereo-framework scenes' lists them), or give --truth"
+        )
     results: list[Result] = []
 
     def tell(place: Path, method: str, measured: list[Measured], stems: list[str]) -> None:
@@ -101,7 +115,12 @@ def evaluate(
 
     names = map_names(files)
     for path in files:
-        tell(path, name or names[path], [measure_map(path, pair or (scene or [""])[0], **how)], [name or names[path]])
+        tell(
+            path,
+            name or names[path],
+            [measure_map(path, alone[0] if alone else (scene or [""])[0], **how)],
+            [name or names[path]],
+        )
     for folder in folders:
         found = find_maps(folder, protocol=spec, scenes=scene or (), data=data)
         for path in found.strangers:
@@ -114,7 +133,7 @@ def evaluate(
     shown = columns.split(",") if columns else _output.measured(results, measure or [])
     if kind in ("json", "csv"):
         results += average_rows(results, data)
-    print_all(results, shown, kind, protocol=protocol is not None, data=data)
+    print_all(results, shown, kind, data=data)
     if kind == "table" and out is not None:
         print(f"results, maps, pictures in {out}")
     return 0

@@ -26,24 +26,19 @@ from stereo_framework import __version__
 from stereo_framework.cli._completion import COMPLETED
 from stereo_framework.cli._interrupts import interruptible, word
 from stereo_framework.cli._interrupts import status as status_of
-from stereo_framework.cli._options import MaxPixels, Traceback
-from stereo_framework.cli.boundary import boundary
+from stereo_framework.cli._options import MaxPixels, Plugins, Traceback
 from stereo_framework.cli.check import check
 from stereo_framework.cli.choose import choose
 from stereo_framework.cli.compare import compare
 from stereo_framework.cli.evaluate import evaluate
-from stereo_framework.cli.export import export
 from stereo_framework.cli.import_ import import_
 from stereo_framework.cli.match import match
-from stereo_framework.cli.metrics import metrics
-from stereo_framework.cli.new_stage import new_stage
 from stereo_framework.cli.rank import rank
 from stereo_framework.cli.report import report
 from stereo_framework.cli.reproduce import reproduce
 from stereo_framework.cli.results import results
 from stereo_framework.cli.run import run
 from stereo_framework.cli.scenes import scenes
-from stereo_framework.cli.schema import schema
 from stereo_framework.cli.stages import stages
 from stereo_framework.cli.tune import tune
 from stereo_framework.core import limits
@@ -53,7 +48,6 @@ from stereo_framework.core.errors import DataWarning, ParameterError, ResultWarn
 app = typer.Typer(
     name="stereo-framework",
     help="Run, measure and compare dense stereo methods (the test bed of Scharstein & Szeliski 2002).",
-    no_args_is_help=True,
     # Plain help: importing rich would double the time of --help.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -71,6 +65,10 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
         try:
             _check_numbers(options)
             with interruptible(), _warnings_in_one_line(), limits.pixels(options.pop("max_pixels")):
+                for name in (options.pop("plugin") if "plugin" not in own else None) or ():
+                    from stereo_framework.core.stage import load_plugin
+
+                    load_plugin(name)
                 status = verb(*arguments, **options) or 0
         except StereoFrameworkError as error:
             status = _told(str(error), wanted, 2)
@@ -155,11 +153,14 @@ def _documented(verb: Callable[..., Any]) -> inspect.Signature:
         kind, *given = get_args(one.annotation) if get_origin(one.annotation) is Annotated else [one.annotation]
         usual = typer.Argument() if one.default is one.empty else typer.Option(f"--{one.name.replace('_', '-')}")
         info = copy.copy(given[0]) if given else usual
-        info.help = info.help or texts[one.name]
+        # Python leaves docstrings out where it is asked to (-OO).
+        info.help = info.help or texts.get(one.name, "")
         info.autocompletion = COMPLETED.get((verb.__name__, one.name))
         found.append(one.replace(annotation=Annotated[kind, info]))
     keyword = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
     found.append(keyword("max_pixels", default=None, annotation=MaxPixels))
+    if "plugin" not in signature.parameters:
+        found.append(keyword("plugin", default=None, annotation=Plugins))
     if "traceback" not in signature.parameters:
         found.append(keyword("traceback", default=False, annotation=Traceback))
     return signature.replace(parameters=found)
@@ -208,16 +209,19 @@ class _Verbs(TyperGroup):
 
 
 @app.callback(cls=_Verbs, invoke_without_command=True)
-def _root(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+def _root(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False
+) -> None:
     if version:
         print(f"stereo-framework {__version__}")
-        raise typer.Exit
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 _MATCH = (match, choose)
 _MEASURE = (run, tune, evaluate, compare)
-_LOOK_AT_RESULTS = (results, rank, boundary, metrics, report, export, reproduce)
-_PREPARE = (scenes, stages, new_stage, check, schema, import_)
+_LOOK_AT_RESULTS = (results, rank, report, reproduce)
+_PREPARE = (scenes, stages, check, import_)
 for _verb in (*_MATCH, *_MEASURE, *_LOOK_AT_RESULTS, *_PREPARE):
     _about = inspect.cleandoc(_verb.__doc__ or "").partition("\nParameters\n")[0].replace("\n    ", "\n\n    ")
     app.command(_verb.__name__.rstrip("_").replace("_", "-"), cls=_Command, help=_about)(_exits(_verb))
@@ -227,4 +231,10 @@ def main() -> None:
     """Entry point of the console script."""
     # Names of files may hold what the terminal's encoding does not.
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    app(prog_name="stereo-framework")
+    try:
+        app(prog_name="stereo-framework")
+    except SystemExit as ended:
+        # Before a verb has begun typer ends without a word.
+        if isinstance(getattr(ended.__context__, "__cause__", None), KeyboardInterrupt):
+            print("interrupted", file=sys.stderr)
+        raise

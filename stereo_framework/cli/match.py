@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import Data, Memory, Plugins, Settings, Traceback, disparities, size
+from stereo_framework.cli._options import (
+    Data,
+    Memory,
+    Plugins,
+    Settings,
+    Traceback,
+    Truth,
+    TruthScale,
+    disparities,
+    size,
+    truth_alone,
+)
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.core.progress import Progress
 
@@ -31,6 +42,9 @@ def match(
     stretch: bool = False,
     left_mask: Path | None = None,
     right_mask: Path | None = None,
+    pixel_ranges: Annotated[tuple[Path, Path] | None, typer.Option("--ranges", metavar="LOW HIGH")] = None,
+    truth: Truth = None,
+    truth_scale: TruthScale = None,
     out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     method: str | None = None,
     settings: Settings = None,
@@ -69,6 +83,8 @@ def match(
         White where the left image holds data.
     right_mask
         White where the right image holds data.
+    pixel_ranges
+        Maps of the smallest and of the largest disparity of each pixel (PFM, npy, 16-bit PNG).
     out
         Folder for the files; default: NAME_match, for the left image's name.
     method
@@ -99,6 +115,7 @@ def match(
     if known is None and (left is None or right is None):
         raise ParameterError("two images are needed: match LEFT RIGHT; or see 'match --example'")
     from stereo_framework.datasets import load_scene
+    from stereo_framework.evaluation import evaluate
     from stereo_framework.own_pair.matched import check_folder
     from stereo_framework.own_pair.matching import DEFAULT, match_scene, single
     from stereo_framework.own_pair.matching import match as match_pair
@@ -109,7 +126,13 @@ def match(
     name = method or DEFAULT
     single(name, plugin or [], settings or [])
     options: dict[str, Any] = {"method": name, "calibration": calibration, "focal_length": focal, "baseline": baseline}
-    options |= {"left_mask": left_mask, "right_mask": right_mask, "plugins": plugin or [], "overrides": settings or []}
+    options |= {
+        "left_mask": left_mask,
+        "right_mask": right_mask,
+        "ranges": pixel_ranges,
+        "plugins": plugin or [],
+        "overrides": settings or [],
+    }
     own: dict[str, Any] = {"memory": None if memory is None else size(memory)}
     options |= {"rectify": "auto" if list(map(str, rectify or [])) == ["auto"] else rectify or None, "stretch": stretch}
     found: Mapping[str, tuple[Path, Path] | None] = (
@@ -119,6 +142,9 @@ def match(
     if len(ranges) not in (0, 1, len(found)):
         raise ParameterError(f"--disparities: {len(ranges)} ranges for {len(found)} pairs; give one, or one for each")
     many = len(found) > 1
+    if many and truth is not None:
+        raise ParameterError(f"--truth is that of one pair, and there are {len(found)}")
+    alone = truth_alone(truth, truth_scale, None, None)
     records, failed = [], False
     for i, (stem, files) in enumerate(found.items()):
         folder = (out or Path("matches" if many else f"{stem}_match")) / (stem if many else "")
@@ -146,6 +172,8 @@ def match(
             print(f"error: {stem}: {error}", file=sys.stderr)
             continue
         records.append(record := _record(stem, matched, folder, written))
+        if alone is not None:
+            record["statistics"] = evaluate(matched.disparity, *alone)
         if not json:
             _print(matched, record)
     if json:
@@ -174,6 +202,8 @@ def _record(stem: str, matched: Matched, folder: Path, written: list[str]) -> di
 
 
 def _print(matched: Matched, record: dict[str, Any]) -> None:
+    from stereo_framework.tables.values import show
+
     columns, rows = record["size"]
     _output.say(f"{matched.name}: {columns}x{rows} pixels, disparities {matched.search} ({matched.origin})")
     _output.say(
@@ -199,6 +229,8 @@ def _print(matched: Matched, record: dict[str, Any]) -> None:
     if calibration is not None and matched.points.place.size:
         near, far = (float(f(matched.points.place[:, 2])) for f in (min, max))
         _output.say(f"depth: {near:.4g} to {far:.4g} in the baseline's unit, {len(matched.points.place)} points")
+    if measured := record.get("statistics"):
+        _output.say(", ".join(f"{name} {show(value)}" for name, value in measured.items()))
     _output.say(f"{', '.join(record['files'])} in {record['folder']}")
     if "disparity.png" not in record["files"]:
         _output.say("disparity.png is left out: it holds disparities from 0 to 255.99")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import Json
+from stereo_framework.cli._boundary import rank_by_boundary
+from stereo_framework.cli._options import Data, Json
 from stereo_framework.core.errors import DataError, ParameterError, few
 
 if TYPE_CHECKING:
@@ -35,6 +36,12 @@ def rank(
     bootstrap: Annotated[int | None, typer.Option(metavar="N")] = None,
     seed: int = 0,
     drop_incomplete: bool = False,
+    boundary: bool = False,
+    error_rate: float | None = None,
+    density: float | None = None,
+    weight: Annotated[list[str] | None, typer.Option(metavar="SCENE=W")] = None,
+    out: Path | None = None,
+    data: Data = None,
     json: Json = False,
 ) -> int:
     """Rank methods as the Middlebury benchmark does, by the average of their ranks; and group them by dominance (A* groups).
@@ -42,6 +49,8 @@ def rank(
     Example: stereo-framework rank results/first --groups --leave-one-out
 
     Example: stereo-framework rank table.csv --lower '*' --bootstrap 1000
+
+    Example: stereo-framework rank results/roc --boundary --error-rate 0.02 --out results/boundary
 
     Parameters
     ----------
@@ -69,7 +78,24 @@ def rank(
         Of the drawing of scenes.
     drop_incomplete
         Leave methods without a score in some column out instead of refusing.
+    boundary
+        Compare methods by error rate against sparsity instead, from results of the protocol kostliva2007: efficiencies, improvements, the feasibility
+        boundary. Measures of confidence that are stored with maps are drawn too: each as the method without its least sure estimates.
+    error_rate
+        With --boundary, a wish: at most this error rate; answers with the densest known setting.
+    density
+        With --boundary, a wish: at least this density (0..1); answers with the most accurate setting.
+    weight
+        With --boundary, weight of a scene in the mean; repeatable, others have 1.
+    out
+        With --boundary, folder for plots (SVG, PNG) and the answer as a script.
     """
+    if boundary:
+        wishes: dict[str, Any] = {"weight": weight or [], "error_rate": error_rate, "density": density, "out": out}
+        return rank_by_boundary(tables, protocol=protocol, drop_incomplete=drop_incomplete, data=data, json=json, **wishes)
+    for option, given in (("--error-rate", error_rate), ("--density", density), ("--weight", weight), ("--out", out)):
+        if given is not None:
+            raise ParameterError(f"{option} goes with --boundary")
     from stereo_framework.tables import ranking
     from stereo_framework.tables.score_tables import read_scores
 

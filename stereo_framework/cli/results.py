@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import Json, WholeProtocol
+from stereo_framework.cli._export import export as write_submission
+from stereo_framework.cli._options import Data, Json
 from stereo_framework.core.errors import ParameterError, nearest
 
 if TYPE_CHECKING:
@@ -42,7 +43,10 @@ def results(
     csv: bool = False,
     json: Json = False,
     plots: bool = False,
-    protocol: WholeProtocol = False,
+    export: Annotated[str | None, typer.Option(metavar="BENCHMARK")] = None,
+    method: list[str] | None = None,
+    out: Path | None = None,
+    data: Data = None,
 ) -> int:
     """List, filter, sum up, plot and export stored results.
 
@@ -80,13 +84,23 @@ def results(
         Write to this file instead of printing.
     csv
         Short for --format csv: all parameters and statistics.
+    export
+        Write the maps as a benchmark wants them submitted, checked by reading them back: middlebury-v3, kitti2015 or eth3d.
+    method
+        With --export: only this method, or setting of one; repeatable. Default: all.
+    out
+        With --export: folder that gets one for each method; default: submissions in the results folder.
     plots
-        Write the plots, tables and charts of the script's 'report' to the folder again.
+        Write the plots and tables of the script's 'report' to the folder again.
     """
     from stereo_framework.sweep import Store
     from stereo_framework.tables.results import ordered
     from stereo_framework.tables.results import where as chosen
 
+    if export is not None:
+        return write_submission(folder, export, method or [], out, data)
+    if method or out is not None:
+        raise ParameterError(f"{'--method' if method else '--out'} goes with --export")
     kind = format_of(format, output, csv, json)
     with Store(folder) as store:
         found, lacking = chosen(store.results(every=every), where or []), store.lacking()
@@ -104,13 +118,11 @@ def results(
         part, told = _page(page, 0 if whole else limit, counts)
         with _target(None if kind == "parquet" else output):
             if table is None:
-                print_all(ordered(found, _names(sort)), _names(columns), kind, output, protocol=protocol, part=part)
+                print_all(ordered(found, _names(sort)), _names(columns), kind, output, part=part)
                 if kind == "table":
                     print(f"{len(found)} results")
             else:
-                _print_table(
-                    table.rows_of(range(len(table.rows))[part]), kind, output, {r.protocol_text for r in found}, protocol
-                )
+                _print_table(table.rows_of(range(len(table.rows))[part]), kind, output, {r.protocol_text for r in found})
         if told:
             print(told)
         if output is not None:
@@ -209,7 +221,6 @@ def print_all(
     kind: str,
     output: Path | None = None,
     *,
-    protocol: bool = False,
     data: Path | None = None,
     part: slice = slice(None),
 ) -> None:
@@ -226,7 +237,7 @@ def print_all(
     elif kind == "json":
         _output.print_json([r.record() for r in found])
     elif kind == "table":
-        _output.print_results(found, columns, protocol=protocol, data=data, part=part)
+        _output.print_results(found, columns, data=data, part=part)
     else:
         protocols = dict.fromkeys(r.protocol_text for r in found)
         every = [*found, *average_rows(found, data)]
@@ -234,7 +245,7 @@ def print_all(
         print("\n".join(to_text(table, kind) for table in tables), end="")
 
 
-def _print_table(table: Table, kind: str, output: Path | None, texts: Collection[str], protocol: bool) -> None:
+def _print_table(table: Table, kind: str, output: Path | None, texts: Collection[str]) -> None:
     """A table that sums results up; `texts` are the protocols among its notes."""
     from stereo_framework.sweep.result import as_frame
     from stereo_framework.tables.formats import to_text, write_parquet
@@ -245,7 +256,7 @@ def _print_table(table: Table, kind: str, output: Path | None, texts: Collection
     if kind == "table":
         _output.say(table.title)
         _output.print_table(table.header, table.texts(), keys=table.keys, best=table.best)
-        _output.say(*(_output.said_protocol(note, protocol) if note in texts else note for note in table.notes))
+        _output.say(*(_output.said_protocol(note) if note in texts else note for note in table.notes))
         return
     if kind == "csv":
         print(to_text(table, kind), end="")

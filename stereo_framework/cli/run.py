@@ -18,13 +18,12 @@ from stereo_framework.cli._options import (
     Measures,
     Memory,
     Plugins,
+    ProtocolSpec,
     Settings,
     Traceback,
-    WholeProtocol,
     disparities,
     size,
 )
-from stereo_framework.cli._own_pair import own_pair
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
 from stereo_framework.core.progress import Progress
 
@@ -48,15 +47,7 @@ _REPLACED = ("name", "measure", "measures")
 def run(
     script: list[str],
     scene: list[str] | None = None,
-    left: Path | None = None,
-    right: Path | None = None,
     disparity_range: Annotated[str | None, typer.Option("--disparities", metavar="MIN:MAX")] = None,
-    truth: Path | None = None,
-    truth_scale: float | None = None,
-    left_mask: Path | None = None,
-    right_mask: Path | None = None,
-    low: Path | None = None,
-    high: Path | None = None,
     settings: Settings = None,
     plugin: Plugins = None,
     measure: Measures = None,
@@ -67,13 +58,13 @@ def run(
     memory: Memory = None,
     maps: Annotated[bool | None, typer.Option("--maps/--no-maps")] = None,
     columns: str | None = None,
-    protocol: WholeProtocol = False,
+    protocol: ProtocolSpec = None,
     report: Annotated[bool, typer.Option("--report")] = False,
     data: Data = None,
     json: Json = False,
     traceback: Traceback = False,
 ) -> int:
-    """Run parameter scripts and print the error statistics.
+    """Run parameter scripts and print the error statistics. A folder with your own pair becomes a scene by ``scenes --new``.
 
     Example: stereo-framework run ssd --scene synthetic/planes --out results/ssd
 
@@ -83,24 +74,8 @@ def run(
         Scripts: files, or names of shipped ones (ssd, window).
     scene
         Scene, data set or pattern ('middlebury2006/*') to run on instead of the script's; repeatable.
-    left
-        Your own pair: the reference image, seen from the left.
-    right
-        Your own pair: the match image, seen from the right.
     disparity_range
-        Search range in pixels, both ends included: 0:64; default of your own pair: ndisp of the calib.txt beside it.
-    truth
-        Your own pair: true disparities (PFM, PNG, PGM, npy).
-    truth_scale
-        Grey levels per pixel in an 8-bit --truth.
-    left_mask
-        Your own pair: white where the left image holds data; so does an alpha channel.
-    right_mask
-        Your own pair: the same of the right image.
-    low
-        Your own pair: map of each pixel's smallest disparity (PFM, PNG16, npy).
-    high
-        Your own pair: map of each pixel's largest disparity.
+        Search range in pixels for all scenes, both ends included: 0:64, or 64.
     out
         Folder for results, the resolved script, maps and pictures.
     workers
@@ -112,22 +87,16 @@ def run(
     report
         Write the page about all results in --out as well, as 'report' does.
     """
-    beside = {"--truth": truth, "--left-mask": left_mask, "--right-mask": right_mask, "--low": low, "--high": high}
-    pair = own_pair(left, right, disparity_range, beside, truth_scale)
-    if pair is not None and pair.search is None:
-        raise ParameterError(
-            "your own pair needs --disparities, or a calib.txt with ndisp beside the left image; --disparities missing"
-        )
-    if pair is not None and scene:
-        raise ParameterError("--left and --right give the scene; leave out --scene")
     if report and out is None:
         raise ParameterError("--report: needs --out DIR, where the page is written")
     overrides = list(settings or [])
-    if pair is None and disparity_range is not None:
+    if protocol is not None:
+        overrides.append(f"evaluation.protocol={protocol}")
+    if disparity_range is not None:
         minimum, maximum = disparities(disparity_range)
         overrides += [f"search.minimum={minimum:g}", f"search.maximum={maximum:g}"]
-    scripts, tasks = _planned(script, overrides, plugin or [], [pair] if pair else scene, measure or [], data)
-    if pair is None and disparity_range is not None:
+    scripts, tasks = _planned(script, overrides, plugin or [], scene, measure or [], data)
+    if disparity_range is not None:
         _check_ranges(tasks)
     options = {"workers": workers, "executor": executor, "dask": dask, "memory": None if memory is None else size(memory)}
     found: dict[int, Result | None] = {}
@@ -144,9 +113,7 @@ def run(
     else:
         wanted = columns.split(",") if columns else _output.measured(results, measure or [])
         part, whole = slice(None if out is None else _MOST_ROWS), len(results) == len(found)
-        printed = _output.print_results(
-            results, wanted, errors=not hopeless, protocol=protocol, data=data, part=part, averaged=whole
-        )
+        printed = _output.print_results(results, wanted, errors=not hopeless, data=data, part=part, averaged=whole)
         if out is not None:
             if not whole:
                 print(f"averages over scenes are left out; stereo-framework results {out} tells them")
@@ -184,7 +151,7 @@ def _planned(
     names: list[str],
     overrides: list[str],
     plugins: list[str],
-    wanted: Sequence[str | Scene] | None,
+    wanted: Sequence[str] | None,
     measures: list[str],
     data: Path | None,
 ) -> tuple[list[Script], list[Task]]:
@@ -205,7 +172,7 @@ def _planned(
 
 
 def _check_ranges(tasks: list[Task]) -> None:
-    """Refuse or doubt a range from the command line that is wide for its scenes; that of the user's own pair is checked where the pair is read."""
+    """Refuse or doubt a range from the command line that is wide for its scenes."""
     doubts = dict.fromkeys(task.search.check_width(task.scene.reference.shape[1]) for task in tasks)
     for doubt in filter(None, doubts):
         print(f"warning: --disparities: {doubt}", file=sys.stderr)

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 
 def scenes(
-    words: Annotated[list[str] | None, typer.Argument(metavar="SCENE | fetch SET")] = None,
+    words: Annotated[list[str] | None, typer.Argument(metavar="SCENE")] = None,
     new: Annotated[Path | None, typer.Option("--new", metavar="FOLDER")] = None,
+    fetch: Annotated[bool, typer.Option("--fetch")] = False,
     data: Data = None,
     json: Json = False,
 ) -> int:
@@ -34,15 +35,16 @@ def scenes(
 
     Example: stereo-framework scenes --new my_images
 
-    Example: stereo-framework scenes fetch middlebury2001 middlebury2006/Aloe --data ~/stereo
+    Example: stereo-framework scenes --fetch middlebury2001 middlebury2006/Aloe --data ~/stereo
 
     Parameters
     ----------
     words
-        A scene to describe, without it all that are found are listed; or 'fetch' and the public data sets, or scenes of them, to download, without
-        any the list of what there is.
+        A scene to describe, without it all that are found are listed; with --fetch the public data sets, or scenes of them, to download.
     new
         Write a scene.yaml, with comments, for the images in this folder.
+    fetch
+        Download the data sets that are named, or list those that there are.
     """
     from stereo_framework.core.errors import ParameterError
 
@@ -55,18 +57,18 @@ def scenes(
         print(f"{new_scene(new, lambda pair: looked_at(pair)[0])}: look through it; then every verb takes --scene {new}")
         return 0
     match words or []:
+        case [] if fetch:
+            _list_public_sets(json)
         case []:
             _list(data, json)
-        case ["fetch"]:
-            _list_public_sets(json)
-        case ["fetch", *names]:
+        case names if fetch:
             _fetch(names, data, json)
         case [name]:
             _describe(name, data, json)
         case [name, *others]:
             raise ParameterError(
                 f"scenes: one scene at a time can be described, not {name!r} and {', '.join(map(repr, others))}; "
-                "to download: scenes fetch SET..."
+                "to download: scenes --fetch SET..."
             )
     return 0
 
@@ -129,7 +131,7 @@ def _list_public_sets(json: bool) -> None:
     sizes = {s.name: "?" if s.megabytes is None else f"{s.megabytes:g}" for s in public_sets()}
     rows = [[s.name, s.about, "after registration" if s.register else sizes[s.name]] for s in public_sets()]
     _output.print_table(["data set", "what", "MB"], rows)
-    print("Fetch one with: stereo-framework scenes fetch SET. Their owners ask to be cited.")
+    print("Fetch one with: stereo-framework scenes --fetch SET. Their owners ask to be cited.")
 
 
 def _fetch(names: list[str], data: Path | None, json: bool) -> None:

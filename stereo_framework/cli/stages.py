@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import Json
+from stereo_framework.cli._examples import new_stage
+from stereo_framework.cli._options import Json, protocol_spec
 
 if TYPE_CHECKING:
     from stereo_framework.core.stage import Stage
@@ -20,36 +22,54 @@ _HEADER = ["slot", "its stages get", "and may name", "they return"]
 def stages(
     name: Annotated[str | None, typer.Argument()] = None,
     slot: str | None = None,
+    new: Annotated[str | None, typer.Option(metavar="NAME")] = None,
+    out: Path | None = None,
     plugin: list[str] | None = None,
     json: Json = False,
 ) -> int:
-    """List the stages and what those of each slot get and return, or document one with its parameters.
+    """List the stages and what those of each slot get and return; document one; list what is measured; write an example of your own.
 
     Example: stereo-framework stages box
 
     Example: stereo-framework stages --slot aggregation
+    Example: stereo-framework stages measures
+    Example: stereo-framework stages --new my_cost --slot matching_cost
 
     Parameters
     ----------
     name
-        A stage to document, or a slot whose stages are listed; without it all are listed.
+        A stage or a protocol to document, or a slot whose stages are listed; measures: what is measured, with units and sources, and the protocols.
     slot
         Only stages of this slot.
+    new
+        Write a complete example of the --slot's stages as a file of your own, to change into what you want.
+    out
+        The file to write; default: NAME.py here.
     plugin
         Module or file.py that adds stages; repeatable.
     """
     from stereo_framework.core import stage
     from stereo_framework.core.errors import ParameterError, nearest
     from stereo_framework.engine import pipeline  # noqa: F401  registers the stages
+    from stereo_framework.evaluation.protocols import PRESETS
 
+    if new is not None:
+        new_stage(slot, new, out)
+        return 0
+    if name == "measures":
+        _measures(json)
+        return 0
+    if name is not None and (name in PRESETS or name.startswith("{")):
+        _protocol(name, json)
+        return 0
     for reference in plugin or []:
         stage.load_plugin(reference)
     candidates = stage.stages(slot)
     slots = [one for one in stage.SLOTS if name in (None, one) and slot in (None, one)]
     known = [s for s in candidates if name in (None, s.name, f"{s.slot}.{s.name}", s.slot)]
     if not known and not slots:
-        names = {*(s.name for s in candidates), *(stage.SLOTS if slot is None else ())}
-        raise ParameterError(f"no stage {name!r}; {nearest(str(name), names, kind='stages and slots')}")
+        names = {*(s.name for s in candidates), *((*stage.SLOTS, *PRESETS, "measures") if slot is None else ())}
+        raise ParameterError(f"no stage {name!r}; {nearest(str(name), names, kind='names')}")
     if json:
         _output.print_json([_record(s) for s in known])
     elif slots:
@@ -59,6 +79,33 @@ def stages(
     else:
         print("\n\n".join(_page(s) for s in known))
     return 0
+
+
+def _measures(json: bool) -> None:
+    from stereo_framework.evaluation.metrics import METRICS
+    from stereo_framework.evaluation.protocols import PRESETS
+
+    rows = [[m.name, m.unit, m.better or "-", m.about, m.source] for m in METRICS.values()]
+    if json:
+        _output.print_json([dict(zip(("name", "unit", "better", "of", "source"), row, strict=True)) for row in rows])
+        return
+    _output.print_table(["measure", "unit", "better", "of each", "source"], rows)
+    for preset in PRESETS.values():
+        _output.say(str(preset))
+
+
+def _protocol(name: str, json: bool) -> None:
+    """All choices of a protocol."""
+    from stereo_framework.evaluation import resolve
+
+    chosen = resolve(protocol_spec(name) or {})
+    fields = chosen.as_dict()
+    if json:
+        _output.print_json([fields])
+        return
+    for field, value in (fields | {f"hci.{k}": v for k, v in fields.pop("hci").items()}).items():
+        _output.say(f"{field:24} {', '.join(map(str, value)) if isinstance(value, list) else value}", indent=25)
+    _output.say(str(chosen))
 
 
 def slot_row(name: str) -> list[str]:

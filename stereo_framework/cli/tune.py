@@ -11,7 +11,7 @@ import typer
 
 from stereo_framework.cli import _output
 from stereo_framework.cli._interrupts import interruptible, status, word
-from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, Plugins, Settings, Traceback, WholeProtocol, size
+from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, Plugins, ProtocolSpec, Settings, Traceback, size
 from stereo_framework.core.progress import Progress
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def tune(
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS")] = None,
     settings: Settings = None,
     plugin: Plugins = None,
-    protocol: WholeProtocol = False,
+    protocol: ProtocolSpec = None,
     without_truth: bool = False,
     data: Data = None,
     json: bool = False,
@@ -49,7 +49,7 @@ def tune(
     script
         Script whose sweep is searched: a file, or the name of a shipped one.
     statistic
-        What is to be as low, or as high, as it can be; 'metrics' lists them.
+        What is to be as low, or as high, as it can be; 'stages measures' lists them.
     scene
         Scene, data set or pattern ('middlebury2006/*') to try on instead of the script's; repeatable.
     trials
@@ -76,6 +76,8 @@ def tune(
         from stereo_framework.evaluation.protocols import WITHOUT_TRUTH
 
         statistic, settings = "reference_distance", [*(settings or []), f"evaluation.protocol={WITHOUT_TRUTH}"]
+    if protocol is not None:
+        settings = [*(settings or []), f"evaluation.protocol={protocol}"]
     searched = load(script, overrides=settings or [], tuning=True, plugins=plugin or [])
     count = 0
     with Tuner(
@@ -115,7 +117,7 @@ def tune(
     else:
         from stereo_framework.cli._without_truth import print_standings
 
-        _print(tuned, out, protocol)
+        _print(tuned, out)
         for found in beside:
             print_standings(*found)
     for trial in tuned.trials:
@@ -147,7 +149,7 @@ def _beside(tuned: Tuned, scenes: Sequence[Scene], resolved: Mapping[str, Any], 
     ]
 
 
-def _print(tuned: Tuned, out: Path | None, protocol: bool) -> None:
+def _print(tuned: Tuned, out: Path | None) -> None:
     import yaml
 
     from stereo_framework.sweep.tune import BEST
@@ -164,7 +166,7 @@ def _print(tuned: Tuned, out: Path | None, protocol: bool) -> None:
     _output.say(f"best of {tried}{settings}: trial {best.number}, {best.method}, {_said(best.axes)}")
     rows = [[scene, show(value)] for scene, value in best.scenes.items()]
     _output.print_table(["scene", tuned.statistic], [*rows, ["average", show(best.value)]])
-    _output.say(_output.said_protocol(str(tuned.protocol), protocol))
+    _output.say(_output.said_protocol(str(tuned.protocol)))
     if tuned.importance:
         _output.say(f"share in the best tenth: {', '.join(f'{name} {share:.0%}' for name, share in tuned.importance.items())}")
     if out is None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import Disparity
+from stereo_framework.core.scene import Disparity, read_only
 from stereo_framework.core.volume import INTEGERS, CostVolume, Domain
 from stereo_framework.kernels import cost_scans
 from stereo_framework.kernels.threads import over_rows, threads
@@ -186,7 +186,7 @@ class Costs:
 
         def run(start: int, stop: int) -> None:
             if costs.dtype == self.none.dtype and domain is None:
-                kernel(costs[start:stop], span, *rows(start, stop))
+                kernel(read_only(costs[start:stop]), span, *rows(start, stop))
                 return
             for top in range(start, stop, _BLOCK):
                 bottom = min(top + _BLOCK, stop)
@@ -194,7 +194,7 @@ class Costs:
                 if domain is not None:
                     with threads(1):
                         domain.rows(top, bottom).close(block, self.none)
-                kernel(block.costs, span, *rows(top, bottom))
+                kernel(read_only(block.costs), span, *rows(top, bottom))
 
         over_rows(run, costs.shape[0], costs.size)
 

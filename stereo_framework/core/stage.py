@@ -373,7 +373,7 @@ def _load_all() -> tuple[str, ...]:
     for slot in SLOTS:
         importlib.import_module(f"stereo_framework.{slot}")
     files = []
-    for entry in entry_points(group="stereo_framework.stages"):
+    for entry in entry_points(group="stereo_framework.plugins"):
         try:
             module = noted(functools.partial(importlib.import_module, entry.module))
             entry.load()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.brief import brief
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.core.scene import Disparity, Mask, Search
+from stereo_framework.core.scene import Disparity, Mask, Search, read_only
 from stereo_framework.kernels.closed_cells import close_cells, closed_labels, reached, without_open_cell
 from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.kernels.threads import over_rows
@@ -289,7 +289,7 @@ class Domain:
         return np.maximum(low, np.float32(search.minimum)), np.minimum(high, np.float32(search.maximum))
 
     def maps(self, shape: tuple[int, ...]) -> tuple[Mask, Mask, Disparity, Disparity]:
-        """The masks of both images, and the lowest and highest disparity of each reference pixel; what is not given sets no limit."""
+        """The masks of both images, and the lowest and highest disparity of each reference pixel; what is not given sets no limit. Read-only."""
         low, high = (
             np.full(shape[:2], wide, np.float32) if limit is None else np.where(np.isnan(limit), np.float32(wide), limit)
             for limit, wide in ((self.low, -np.inf), (self.high, np.inf))
@@ -297,7 +297,7 @@ class Domain:
         masks = (
             np.ones(shape[:2], bool) if mask is None else np.ascontiguousarray(mask) for mask in (self.valid, self.match_valid)
         )
-        return *masks, low, high  # type: ignore[return-value]
+        return tuple(map(read_only, (*masks, low, high)))  # type: ignore[return-value]
 
 
 def _grid(search: Search) -> tuple[int, int, int, int]:

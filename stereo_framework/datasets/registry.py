@@ -1,7 +1,7 @@
 """Which scenes exist, where their data are stored, and what a scene's name means.
 
 A data set is one module with ``FOLDER``, ``scene_names(root)`` and ``load(root, name)``, or an object of a module where several share their layout; its
-scenes are called ``FOLDER/name``. To add one, write the module and list it in ``DATA_SETS``.
+scenes are called ``FOLDER/name``. To add one of your own, see `dataset`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Protocol, TypeAlias
 
 from stereo_framework.core.errors import DataError, close_names, nearest, short
 from stereo_framework.core.scene import Scene
-from stereo_framework.datasets import eth3d, middlebury_v2, middlebury_v3, ready_made, scene_file
+from stereo_framework.datasets import eth3d, middlebury_v2, middlebury_v3, more, ready_made, scene_file  # noqa: F401  more: adds its data sets
+from stereo_framework.datasets.dataset import ADDED
 from stereo_framework.datasets.kitti import KITTI_2012, KITTI_2015
 from stereo_framework.datasets.listed import KITTI_SAMPLE, MIDDLEBURY_2001, MIDDLEBURY_2003, MOTORCYCLE
 from stereo_framework.datasets.structured_light import MIDDLEBURY_2005, MIDDLEBURY_2006
@@ -106,7 +107,7 @@ _Places: TypeAlias = list[tuple[DataSet, Path, Mapping[str, None]]]
 
 
 def _places(data: PathLike | None) -> _Places:
-    there = ((s, root) for s in DATA_SETS for root in data_roots(data) if (root / s.FOLDER).is_dir())
+    there = ((s, root) for s in (*DATA_SETS, *ADDED.values()) for root in data_roots(data) if (root / s.FOLDER).is_dir())
     return [(data_set, root, dict.fromkeys(data_set.scene_names(root))) for data_set, root in there]
 
 

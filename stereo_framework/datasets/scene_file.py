@@ -104,7 +104,7 @@ def load(path: PathLike) -> Scene:
 def pair_scene(
     left: PathLike,
     right: PathLike,
-    search: Search | None,
+    search: Search | tuple[float, float] | None = None,
     *,
     truth: PathLike | None = None,
     truth_scale: float | None = None,
@@ -122,8 +122,8 @@ def pair_scene(
     left, right : path-like
         Images. Pixels that an alpha channel makes transparent, that have the value of a TIFF's nodata tag, or that are NaN in a float image (PFM, npy,
         TIFF) hold no data.
-    search : Search or None
-        Disparity range in pixels; None: what the calib.txt beside the left image says, if there is one.
+    search : Search or (float, float), optional
+        Disparity range in pixels, both ends included. Default: what the calib.txt beside the left image says, if there is one.
     truth : path-like, optional
         Disparity map of the left image, see `read_disparity`.
     truth_scale, truth_unknown
@@ -147,7 +147,7 @@ def pair_scene(
     masks = [None if mask is None else Path(mask) for mask in (left_mask, right_mask)]
     # The folder tells apart pairs whose files have the same names.
     name = harmless("/".join(filter(None, (left.resolve().parent.name, f"{left.stem}-{right.stem}"))))
-    search = search or _range_beside(left)
+    search = (search if isinstance(search, Search) else Search(*search)) if search is not None else _range_beside(left)
     frames = _frame(left, 0, masks[0], search), _frame(right, 1, masks[1])
     shown = {} if mask is None else {EVALUATED: partial(read_mask, mask)}
     if mask is not None:

@@ -60,7 +60,6 @@ _AVERAGING = {
 }
 _MATCHES = "ROC rates: matches within 1 px of the truth are right, {} cells around ends of segments do not count"
 _REFERENCE = "reference map: AD-census, semi-global, where both views agree; a distance to it is no error rate"
-_MEASURES = (*METRICS, *GROUPS)
 
 Distinct = (MinLen(1), Predicate(lambda items: len(set(items)) == len(items)))
 Width = Annotated[NonNegativeInt, Le(_WIDEST), Words(f"a whole number from 0 to {_WIDEST} (pixels)")]
@@ -76,9 +75,10 @@ def items(value: Any) -> tuple[Any, ...]:
 
 
 def _measures(value: Any) -> tuple[Any, ...]:
-    strange = [name for name in items(value) if isinstance(name, str) and name not in _MEASURES]
+    legal = (*METRICS, *GROUPS)
+    strange = [name for name in items(value) if isinstance(name, str) and name not in legal]
     if strange:
-        near = nearest(strange[0], _MEASURES, kind="measures")
+        near = nearest(strange[0], legal, kind="measures")
         raise ValueError(f"no such measure: {', '.join(map(repr, strange))}; {near}")
     return items(value)
 
@@ -182,7 +182,7 @@ class Protocol:
         tuple[str, ...],
         *Distinct,
         Checked(_measures),
-        Words(f"a list of different measures; legal: {', '.join(_MEASURES)}"),
+        Words(f"a list of different measures; legal: {', '.join((*METRICS, *GROUPS))}"),
     ] = ("rms_error", "bad_pixels", "fraction_matched", "predict_err")
     thresholds: Annotated[
         tuple[NonNegative, ...],

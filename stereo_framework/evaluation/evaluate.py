@@ -104,10 +104,7 @@ def evaluate(
     check_kind("evaluate", "disparity", disparity, np.ndarray, "an array, float32 (rows, columns); io.read_disparity reads files")
     check_kind("evaluate", "scene", scene, (Scene, np.ndarray), "a Scene, such as load_scene(NAME) gives, or the truth")
     if isinstance(scene, np.ndarray):
-        black = np.zeros(scene.shape, np.uint8)
-        scene, own = Scene.from_images(black, black, truth=scene), resolve(protocol or "taxonomy2002")
-        measures = tuple(name for name in own.measures if METRICS[name].about in ("region", "map"))
-        protocol = derive(own, {"regions": ("all",), "measures": measures})
+        scene, protocol = of_truth(scene, protocol)
     if thresholds is not None:
         protocol = derive(
             of_scene(scene) if protocol is None else resolve(protocol), {"thresholds": tuple(map(float, thresholds))}
@@ -116,6 +113,13 @@ def evaluate(
     found = statistics_of(disparity, scene, protocol, confidence, reference)
     warn(doubts(unmasked("the map", disparity), scene))
     return found
+
+
+def of_truth(truth: Disparity, protocol: str | Mapping[str, Any] | Protocol | None = None) -> tuple[Scene, Protocol]:
+    """A scene that has a truth and no pictures, and what of a protocol can be measured there: the whole map is one region, ``all``."""
+    black, own = np.zeros(truth.shape, np.uint8), resolve(protocol or "taxonomy2002")
+    measures = tuple(name for name in own.measures if METRICS[name].about in ("region", "map"))
+    return Scene.from_images(black, black, truth=truth), derive(own, {"regions": ("all",), "measures": measures})
 
 
 def statistics_of(

@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from stereo_framework.core.registry import Registry
 from stereo_framework.core.scene import Calibration, Disparity, Image, Mask
 from stereo_framework.evaluation.depth_error import sigma_z_error
 from stereo_framework.evaluation.disparity_error import (
@@ -263,8 +264,8 @@ _TABLE = (
     Metric("hci_missed_structures", "count", "lower", "subsets", _MISSED),
 )
 
-METRICS: Mapping[str, Metric] = types.MappingProxyType({metric.name: metric for metric in _TABLE})
-"""All metrics by name."""
+METRICS: Registry[Metric] = Registry("measure", {metric.name: metric for metric in _TABLE})
+"""All measures by name."""
 
 GROUPS: Mapping[str, tuple[str, ...]] = types.MappingProxyType(
     {
@@ -309,8 +310,13 @@ def metric_of(statistic: str) -> Metric | None:
     >>> metric_of("rms_error_nonocc").unit
     'px'
     """
+    return _metric_of(statistic, tuple(METRICS))
+
+
+@functools.cache
+def _metric_of(statistic: str, known: tuple[str, ...]) -> Metric | None:
     with_threshold = _THRESHOLD.match(statistic)
     if with_threshold:
         return METRICS[f"{with_threshold[1]}_pixels"]
-    names = [name for name in METRICS if statistic == name or statistic.startswith(f"{name}_")]
+    names = [name for name in known if statistic == name or statistic.startswith(f"{name}_")]
     return METRICS[max(names, key=len)] if names else None

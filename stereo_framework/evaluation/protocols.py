@@ -7,46 +7,63 @@ scripts write it), or as a `Protocol`. `resolve` takes all three.
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Mapping
 from typing import Any
 
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.parameters import parameters_of, spelled
+from stereo_framework.core.registry import Registry
 from stereo_framework.core.scene import Scene
 from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.evaluation._protocol import REGIONS, Protocol, field, grouped, region_fault, value_faults
 from stereo_framework.evaluation.hci import Parameters as HciParameters
 from stereo_framework.evaluation.metrics import shortest
 
-__all__ = ["PRESETS", "REGIONS", "Protocol", "faults", "of_scene", "resolve", "shortest"]
-
-_GIVEN: Mapping[str, Mapping[str, Any]] = shipped_yaml("evaluation/presets.yaml")
+__all__ = ["PRESETS", "REGIONS", "Protocol", "faults", "of_scene", "protocol", "resolve", "shortest"]
 
 
-class _Presets(Mapping[str, Protocol]):
-    """The presets by name. Each is made when it is asked for, since checking the values of all takes longer than matching a small pair."""
+class _Presets(Registry[Any]):
+    """The protocols that can be named. Each is made when it is asked for, since checking the values of all takes longer than matching a small pair."""
 
     def __getitem__(self, name: str) -> Protocol:
-        return _preset(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_GIVEN)
-
-    def __len__(self) -> int:
-        return len(_GIVEN)
-
-    def __contains__(self, name: object) -> bool:
-        return name in _GIVEN
+        found = super().__getitem__(name)
+        if not isinstance(found, Protocol):
+            found = self[name] = Protocol(name, **found)
+        return found
 
 
-@functools.cache
-def _preset(name: str) -> Protocol:
-    return Protocol(name, **_GIVEN[name])
+PRESETS = _Presets("protocol", shipped_yaml("evaluation/presets.yaml"))
+"""The protocols that can be named; ``presets.yaml`` beside this file lists those of the package."""
 
 
-PRESETS: Mapping[str, Protocol] = _Presets()
-"""The protocols that can be named; ``presets.yaml`` beside this file lists them."""
+def protocol(name: str, *, base: str | Mapping[str, Any] | Protocol, **fields: Any) -> Protocol:
+    """Register a protocol under a name.
+
+    Parameters
+    ----------
+    name : str
+        As scripts and ``--protocol`` then name it.
+    base : str, mapping or Protocol
+        What it differs from, as `resolve` takes it.
+    **fields
+        The fields of `Protocol` that differ.
+
+    Raises
+    ------
+    ParameterError
+        Illegal values, one line each; another module has a protocol of this name.
+
+    Examples
+    --------
+    >>> from stereo_framework import protocol
+    >>> protocol("strict", base="taxonomy2002", thresholds=[0.25], regions=["all"]).thresholds
+    (0.25,)
+    """
+    found = derive(resolve(base), {**fields, "name": name})
+    PRESETS.add(name, found, sys._getframe(1).f_globals.get("__name__", "__main__"))
+    return found
+
 
 WITHOUT_TRUTH = "truthfree-1"
 """The preset of scenes without ground truth."""

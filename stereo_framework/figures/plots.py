@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.figures._curves import Line, Mark, Panel, curves_figure
@@ -89,6 +91,23 @@ def plot_figure(plot: Plot, results: Sequence[Result]) -> Figure:
         footnote="; ".join(dict.fromkeys(filter(None, remarks))),
         labels=plot.labels,
     )
+
+
+def mark_best_points(figure: Figure, direction: str) -> None:
+    """Draw a ring around the best point of each curve; `direction` is ``lower`` or ``higher``."""
+    for axes in figure.axes:
+        for line in list(axes.lines):
+            heights = np.asarray(line.get_ydata(), np.float64)
+            if line.get_marker() in ("", "None", None) or not np.isfinite(heights).any():
+                continue
+            k = int(np.nanargmin(heights) if direction == "lower" else np.nanargmax(heights))
+            ring: dict[str, Any] = {
+                "marker": "o",
+                "markersize": 10,
+                "markerfacecolor": "none",
+                "markeredgecolor": line.get_color(),
+            }
+            axes.plot(np.asarray(line.get_xdata())[k], heights[k], linestyle="none", zorder=5, **ring)
 
 
 def _x_key(plot: Plot, result: Result) -> str | None:

@@ -22,6 +22,7 @@ from stereo_framework.io._files import PathLike, write_bytes
 from stereo_framework.io.images import Samples, read_float_tiff, read_grey, write_image
 from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.io.pfm import read_pfm, write_pfm
+from stereo_framework.io.readers import own_read
 from stereo_framework.io.tiff import GeoTags, is_tiff, read_valid, write_float_tiff
 
 KITTI_SCALE = 256.0
@@ -53,6 +54,8 @@ def read_disparity(path: PathLike, *, scale: float | None = None, unknown: int |
         The file is missing, damaged, in colour or a JPEG; the scale is missing; or a scale or minimum is given for a file that holds
         disparities in pixels.
     """
+    if (own := own_read(path, "disparity")) is not None:
+        return np.where(np.isfinite(own), own, np.nan).astype(np.float32)
     suffix = Path(path).suffix.lower()
     floats = read_float_tiff(path) if suffix in (".tif", ".tiff") else None
     if suffix in (".pfm", ".npy", ".npz") or floats is not None:

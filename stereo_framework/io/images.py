@@ -23,6 +23,7 @@ from stereo_framework.io.netpbm import decode_netpbm
 from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.io.opencv_images import decode
 from stereo_framework.io.pfm import read_pfm
+from stereo_framework.io.readers import own_read
 from stereo_framework.io.tiff import holds_floats, is_tiff, read_tiff, read_valid
 
 Samples = NDArray[Any]  # uint8 or uint16
@@ -57,6 +58,8 @@ def read_image(path: PathLike) -> Image:
     DataError
         The file is missing, unreadable, truncated, damaged or not an image.
     """
+    if (own := own_read(path, "image")) is not None:
+        return own if own.dtype == np.uint8 else own.astype(np.float32)
     return _image(path, mapped=False)
 
 

@@ -91,7 +91,9 @@ def _kernel(
         for left in range(0, columns, _WIDTH):
             width = min(_WIDTH, columns - left)
             plane[: 2 * _WIDTH] = 0
-            plane[2 * _WIDTH : 2 * _WIDTH + width] = disparity[y, left : left + width]
+            # Loops: the first copy from slice to slice makes numba compile for two seconds, for the text of its error alone.
+            for x in range(width):
+                plane[2 * _WIDTH + x] = disparity[y, left + x]
             for k in range(radii.shape[0]):
                 radius = radii[k]
                 step = max(1, radius // 4)
@@ -100,9 +102,8 @@ def _kernel(
                     tolerance = gate + np.float32(_WIDER) if k == 0 and i == 0 else gate
                     _add_up(disparity, weights, y, left, width, radius, step, np.float32(1) / tolerance, plane, across, sums)
                     _solve(sums, ridge * radius * radius, width, plane)
-            value[y, left : left + width] = plane[2 * _WIDTH : 2 * _WIDTH + width]
-            right[y, left : left + width] = plane[:width]
-            down[y, left : left + width] = plane[_WIDTH : _WIDTH + width]
+            for x in range(width):
+                right[y, left + x], down[y, left + x], value[y, left + x] = plane[x], plane[_WIDTH + x], plane[2 * _WIDTH + x]
 
 
 @kernel

@@ -103,7 +103,8 @@ def _minimum(costs: NDArray[np.float32], start: int, size: int, out: NDArray[np.
                 suffix = out[i].reshape(-1) if i < out.shape[0] else beyond
                 _lower(row, following, suffix)
                 following = suffix
-            middle[:] = following
+            for i in range(middle.shape[0]):
+                middle[i] = following[i]
         else:
             _enter(costs[min(start + y + after, rows - 1)].reshape(-1), target, prefix, middle)
         for first in range(0, columns, part):

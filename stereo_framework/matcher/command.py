@@ -245,7 +245,8 @@ def _last(path: Path) -> str:
     """The end of a program's output."""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - _KEPT))
-        return file.read().decode("utf-8", "replace")
+        # A program may have put a link to an endless file here.
+        return file.read(_KEPT).decode("utf-8", "replace")
 
 
 def _with_note(error: StereoFrameworkError, folder: Path) -> StereoFrameworkError:

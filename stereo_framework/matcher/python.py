@@ -95,7 +95,7 @@ def python(
         found = call(*left_and_right(reference, match, search), search.minimum, search.maximum)
     except StereoFrameworkError:
         raise
-    except Exception as error:  # any exception of the function is reported as its own
+    except (Exception, SystemExit) as error:  # whatever the function raises is reported as its own, an end of the interpreter too
         text = next(iter(str(error).splitlines()), "")
         # The first frame is this function; a function in C has no frame of its own.
         frames = traceback.extract_tb(error.__traceback__)[1:]

@@ -64,7 +64,7 @@ def _strings(image: Image, width: int, height: int, form: Form, grey: Grey, deno
     strings = np.empty((-(-len(pairs) // _WORD), rows, (columns - 1) * denominator + 1), np.uint64)
 
     def run(start: int, stop: int) -> None:
-        _kernel(pixels, start, width, height, pairs, sampling, prototype, strings[:, start:stop])
+        _kernel(pixels, start, stop, width, height, pairs, sampling, prototype, strings)
 
     over_rows(run, rows, rows * columns * denominator * len(pairs) // 4)
     return strings
@@ -74,6 +74,7 @@ def _strings(image: Image, width: int, height: int, form: Form, grey: Grey, deno
 def _kernel(
     image: NDArray,
     start: int,
+    stop: int,
     width: int,
     height: int,
     pairs: NDArray[np.int64],
@@ -81,19 +82,19 @@ def _kernel(
     prototype: NDArray,
     strings: Strings,
 ) -> None:
-    """Bit strings of the rows from `start` on of a whole image ``(rows, columns, channels)``."""
-    _, rows, fine = strings.shape
+    """Bit strings of the rows `start` to before `stop` of an image ``(rows, columns, channels)``; both arrays are whole."""
+    fine = strings.shape[2]
     denominator = sampling.denominator
     margin, above = width // 2 * denominator, height // 2
     sample, bits = np.empty(fine, np.float32), np.empty(fine, np.uint16)
     # Of the rows of a window; the row y of the image stands in line y % height.
     lines = np.empty((height, fine + 2 * margin), prototype.dtype)
-    for y in range(start - above, start + rows + above):
+    for y in range(start - above, stop + above):
         clamped = min(max(y, 0), image.shape[0] - 1)
         grey_line(image[clamped], sampling, sample, margin, lines[y % height])
         if y < start + above:
             continue
-        top, out = y - height + 1, y - start - above
+        top, out = y - height + 1, y - above
         for p in range(0, pairs.shape[0], PIECE):
             bits[:] = 0
             for q in range(p, p + PIECE, 4):

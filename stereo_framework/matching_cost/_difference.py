@@ -19,6 +19,7 @@ from stereo_framework.matching_cost._sampling import (
     bounds,
     close_view,
     geometry,
+    sample_intervals,
     sample_row,
     upsample,
 )
@@ -96,13 +97,15 @@ def _kernel(
     low, high = np.zeros((channels, room), np.float32), np.zeros((channels, room), np.float32)
     scratch = np.empty((3, view.samples), np.float32)
     for y in range(rows):
-        sample_row(match[y], view, sampling, interval, scratch, low, high)
         if not interval:
+            sample_row(match[y], view, sampling, scratch[0], low)
             difference_row(reference[y], low, view.origins, cutoff, squared, costs[y])
-        elif channels == 1:
-            _grey_row(reference[y], low, high, view.origins, cutoff, squared, costs[y])
         else:
-            _colour_row_to_intervals(reference[y], low, high, view.origins, cutoff, squared, costs[y])
+            sample_intervals(match[y], view, sampling, scratch, low, high)
+            if channels == 1:
+                _grey_row(reference[y], low, high, view.origins, cutoff, squared, costs[y])
+            else:
+                _colour_row_to_intervals(reference[y], low, high, view.origins, cutoff, squared, costs[y])
         close_view(view, outside, costs[y])
 
 
@@ -120,11 +123,12 @@ def _symmetric(
     """Differences of the rows of two images ``(rows, columns, channels)``, of which each is taken as points and as intervals."""
     rows, columns, channels = reference.shape
     room, samples = view.samples + 2 * view.levels, view.samples
-    points, low, high = np.zeros((3, channels, room), np.float32)
+    points = np.zeros((channels, room), np.float32)
+    low, high = np.zeros((channels, room), np.float32), np.zeros((channels, room), np.float32)
     scratch, own = np.empty((3, samples), np.float32), np.empty((2, samples), np.float32)
     for y in range(rows):
-        sample_row(match[y], view, sampling, False, scratch, points, points)
-        sample_row(match[y], view, sampling, True, scratch, low, high)
+        sample_row(match[y], view, sampling, scratch[0], points)
+        sample_intervals(match[y], view, sampling, scratch, low, high)
         costs[y] = 0
         for c in range(channels):
             upsample(reference[y, :, c], sampling, scratch[0])

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.border import in_one_form
 from stereo_framework.core.scene import Image
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.matching_cost._sampling import Sampling, upsample
@@ -49,11 +50,11 @@ def luma(image: Image) -> Image:
 
 
 def pixels_of(image: Image) -> tuple[Any, Any]:
-    """An image as the kernels take it, ``(rows, columns, channels)`` in C order, and an empty array of the type of its grey values.
+    """An image as the kernels take it, ``(rows, columns, channels)`` in C order and read-only, and an empty array of the type of its grey values.
 
     Grey is the sum of the channels: int16 or float32.
     """
-    pixels = np.ascontiguousarray(image).reshape(*image.shape[:2], -1)
+    pixels = in_one_form(image).reshape(*image.shape[:2], -1)
     return pixels, np.empty(0, np.int16 if image.dtype == np.uint8 else np.float32)
 
 

@@ -111,44 +111,34 @@ def close_view(geometry: Geometry, outside: float, costs: NDArray) -> None:
 
 
 @kernel
-def sample_row(
-    row: NDArray,
-    geometry: Geometry,
-    sampling: Sampling,
-    interval: bool,
-    scratch: NDArray[np.float32],
-    low: NDArray,
-    high: NDArray,
-) -> None:
-    """Write the samples of one match row ``(columns, channels)`` to the lines `low`, one for each channel.
-
-    With `interval` `low` and `high` get the bounds of what the row takes on within half a step; without it `high` is left alone. `scratch` has
-    room for the samples three times.
-    """
-    columns, channels = row.shape
-    denominator = sampling.denominator
+def sample_row(row: NDArray, geometry: Geometry, sampling: Sampling, sample: NDArray[np.float32], lines: NDArray) -> None:
+    """Write the samples of one match row ``(columns, channels)`` to `lines`, one for each channel; `sample` has room for those of one."""
+    channels = row.shape[1]
     reverse, stride = geometry.reverse, geometry.stride
     margin, stop = geometry.levels, geometry.levels + geometry.samples
-    if denominator == 1 and stride == 1 and not interval:
-        # The usual case in one pass.
-        if channels == 3:
-            _split(row.reshape(-1), reverse, low[0, margin:stop], low[1, margin:stop], low[2, margin:stop])
-        else:
-            arrange(row.reshape(-1), reverse, 1, low[0, margin:stop])
-        return
+    if sampling.denominator > 1 or stride > 1:
+        for c in range(channels):
+            upsample(row[:, c], sampling, sample)
+            arrange(sample, reverse, stride, lines[c, margin:stop])
+    # The usual case in one pass.
+    elif channels == 3:
+        _split(row.reshape(-1), reverse, lines[0, margin:stop], lines[1, margin:stop], lines[2, margin:stop])
+    else:
+        arrange(row.reshape(-1), reverse, 1, lines[0, margin:stop])
+
+
+@kernel
+def sample_intervals(
+    row: NDArray, geometry: Geometry, sampling: Sampling, scratch: NDArray[np.float32], low: NDArray, high: NDArray
+) -> None:
+    """As `sample_row`, but the bounds of what the row takes on within half a step of each sample; `scratch` has room for the samples three times."""
+    margin, stop = geometry.levels, geometry.levels + geometry.samples
     line = scratch[0]
-    for c in range(channels):
-        if denominator == 1:
-            for x in range(columns):
-                line[x] = row[x, c]
-        else:
-            upsample(row[:, c], sampling, line)
-        if not interval:
-            arrange(line, reverse, stride, low[c, margin:stop])
-            continue
+    for c in range(row.shape[1]):
+        upsample(row[:, c], sampling, line)
         for upper in (False, True):
             bounds(line, sampling, upper, scratch[1], scratch[2])
-            arrange(scratch[2], reverse, stride, high[c, margin:stop] if upper else low[c, margin:stop])
+            arrange(scratch[2], geometry.reverse, geometry.stride, high[c, margin:stop] if upper else low[c, margin:stop])
 
 
 @kernel
@@ -185,6 +175,10 @@ def upsample(row: NDArray, sampling: Sampling, line: NDArray[np.float32]) -> Non
     """
     columns = row.shape[0]
     denominator, cubic, whole = sampling.denominator, sampling.cubic, sampling.whole
+    if denominator == 1:
+        for x in range(columns):
+            line[x] = row[x]
+        return
     for x in range(columns - 1):
         v1, v2 = np.float64(row[x]), np.float64(row[x + 1])
         v0 = np.float64(row[x - 1]) if x > 0 else 2 * v1 - v2

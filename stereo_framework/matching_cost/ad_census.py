@@ -172,8 +172,7 @@ def ad_census(
 
     def run(start: int, stop: int) -> None:
         images = left[start:stop], right[start:stop], weights[start:stop]
-        strings = left_strings[:, start:stop], right_strings[:, start:stop]
-        _kernel(*images, *strings, view, sampling, saturation, np.float32(outside), costs[start:stop])
+        _kernel(*images, left_strings, right_strings, start, view, sampling, saturation, np.float32(outside), costs[start:stop])
 
     over_rows(run, rows, costs.size)
     return CostVolume(costs, search, float(outside))
@@ -200,22 +199,25 @@ def _kernel(
     weights: NDArray[np.float32],
     left: Strings,
     right: Strings,
+    start: int,
     view: Geometry,
     sampling: Sampling,
     saturation: _Saturation,
     outside: float,
     costs: NDArray,
 ) -> None:
-    """Costs of some rows, from two images ``(rows, columns, channels)``, weights of differences and of bits, and bit strings ``(words, rows, positions)``."""
+    """Costs of some rows, from two images ``(rows, columns, channels)``, weights of differences and of bits, and all bit strings
+    ``(words, rows, positions)``, of which theirs begin at `start`.
+    """
     length = view.samples + 2 * view.levels
     lines, strings = np.zeros((reference.shape[2], length), np.float32), np.zeros((left.shape[0], length), np.uint64)
-    scratch = np.empty((3, view.samples), np.float32)
+    sample = np.empty(view.samples, np.float32)
     for y in range(costs.shape[0]):
         # The levels of a pixel lie side by side in a line.
-        sample_row(match[y], view, sampling, False, scratch, lines, lines)
+        sample_row(match[y], view, sampling, sample, lines)
         for w in range(right.shape[0]):
-            arrange(right[w, y], view.reverse, view.stride, strings[w, view.levels : view.levels + view.samples])
-        _row(reference[y], weights[y], left[:, y], lines, strings, view.origins, saturation, costs[y])
+            arrange(right[w, start + y], view.reverse, view.stride, strings[w, view.levels : view.levels + view.samples])
+        _row(reference[y], weights[y], left[:, start + y], lines, strings, view.origins, saturation, costs[y])
         close_view(view, outside, costs[y])
 
 
@@ -232,7 +234,7 @@ def _row(
 ) -> None:
     """Costs of a row ``(pixels, levels)``; its candidates stand in the lines from `origins` on."""
     differences, bits = np.empty(costs.shape, np.float32), np.empty(costs.shape, np.uint8)
-    difference_row(row, lines, origins, np.float32(np.inf), False, differences)
+    difference_row(row, lines, origins, np.float32(np.inf), np.bool_(False), differences)
     count_differences(left, strings, origins, bits)
     same = np.empty(costs.shape, np.float32)
     _saturate(differences.reshape(-1), bits.reshape(-1), saturation, same.reshape(-1))

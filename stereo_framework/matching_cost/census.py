@@ -98,19 +98,19 @@ def census(
     costs: NDArray[Any] = np.empty((rows, columns, search.levels), np.uint8)
 
     def run(start: int, stop: int) -> None:
-        _kernel(left[:, start:stop], right[:, start:stop], view, np.uint8(outside), costs[start:stop])
+        _kernel(left, right, start, view, np.uint8(outside), costs[start:stop])
 
     over_rows(run, rows, costs.size)
     return CostVolume(costs, search, float(outside))
 
 
 @kernel
-def _kernel(left: Strings, right: Strings, view: Geometry, outside: int, costs: NDArray[np.uint8]) -> None:
-    """Costs of some rows, from the strings ``(words, rows, positions)`` of both images."""
-    words, rows, _ = right.shape
+def _kernel(left: Strings, right: Strings, start: int, view: Geometry, outside: int, costs: NDArray[np.uint8]) -> None:
+    """Costs of some rows, from `start` on, from all strings ``(words, rows, positions)`` of both images."""
+    words = right.shape[0]
     lines = np.zeros((words, view.samples + 2 * view.levels), np.uint64)
-    for y in range(rows):
+    for y in range(costs.shape[0]):
         for w in range(words):
-            arrange(right[w, y], view.reverse, view.stride, lines[w, view.levels : view.levels + view.samples])
-        count_differences(left[:, y], lines, view.origins, costs[y])
+            arrange(right[w, start + y], view.reverse, view.stride, lines[w, view.levels : view.levels + view.samples])
+        count_differences(left[:, start + y], lines, view.origins, costs[y])
         close_view(view, outside, costs[y])

@@ -119,16 +119,16 @@ def _kernel(
     rows, columns, channels = reference.shape
     samples, room = view.samples, view.samples + 2 * view.levels
     lines, slopes = np.zeros((channels, room), np.float32), np.zeros(room, np.float32)
-    grey, slope, scratch = np.empty(samples, np.float32), np.empty(samples, np.float32), np.empty((3, samples), np.float32)
+    grey, slope, sample = np.empty(samples, np.float32), np.empty(samples, np.float32), np.empty(samples, np.float32)
     own = np.empty(columns, np.float32)
     for y in range(rows):
         add_channels(reference[y], grey[:columns])
         _differentiate(grey[:columns], 1, own)
-        grey_line(match[y], sampling, scratch[0], 0, grey)
+        grey_line(match[y], sampling, sample, 0, grey)
         _differentiate(grey, sampling.denominator, slope)
         arrange(slope, view.reverse, view.stride, slopes[view.levels : view.levels + samples])
-        sample_row(match[y], view, sampling, False, scratch, lines, lines)
-        difference_row(reference[y], lines, view.origins, terms.cutoff, False, costs[y])
+        sample_row(match[y], view, sampling, sample, lines)
+        difference_row(reference[y], lines, view.origins, terms.cutoff, np.bool_(False), costs[y])
         _add_gradients(own, slopes, view.origins, terms, costs[y])
         close_view(view, outside, costs[y])
 

@@ -91,12 +91,13 @@ def normalized_cross_correlation(
 
     def run(start: int, stop: int) -> None:
         _kernel(
-            planes[:, start : stop + size - 1],
-            images[:, :, start : stop + size - 1],
-            left_sums[:, start:stop],
-            sums[:, :, start:stop],
-            left_spread[start:stop],
-            spread[:, start:stop],
+            planes,
+            images,
+            left_sums,
+            sums,
+            left_spread,
+            spread,
+            start,
             shifts,
             size,
             form == "standard",
@@ -145,12 +146,13 @@ def _kernel(
     right_sums: Floats,
     left_spread: Floats,
     right_spread: Floats,
+    start: int,
     shifts: NDArray[np.int64],
     size: int,
     standard: bool,
     costs: NDArray[np.float32],
 ) -> None:
-    """Costs of the cells in view.
+    """Costs of the cells in view of some rows, from `start` on of arrays that are whole.
 
     `left` is (channels, rows + size - 1, columns + size - 1), `right` has an axis of phases after the channels; sums (channels, [phases,] rows,
     columns) and spreads ([phases,] rows, columns) are those of windows.
@@ -161,19 +163,20 @@ def _kernel(
     products = np.zeros((levels, columns + size - 1), np.float64)
     cross, cost = np.empty(columns, np.float64), np.empty(columns, np.float32)
     for y in range(rows):
+        at = start + y
         for k in range(levels):
-            phase, shift, start, stop = shifts[k]
-            width = stop - start
+            phase, shift, first, stop = shifts[k]
+            width = stop - first
             if width == 0:
                 continue
             column = products[k, : width + size - 1]
             for c in range(channels):
-                for row in range(y + size - 1 if y > 0 else 0, y + size):
-                    a, b = left[c, row, start:], right[c, phase, row, start + shift :]
+                for row in range(at + size - 1 if y > 0 else at, at + size):
+                    a, b = left[c, row, first:], right[c, phase, row, first + shift :]
                     for x in range(width + size - 1):
                         column[x] += a[x] * b[x]
                 if y > 0:
-                    a, b = left[c, y - 1, start:], right[c, phase, y - 1, start + shift :]
+                    a, b = left[c, at - 1, first:], right[c, phase, at - 1, first + shift :]
                     for x in range(width + size - 1):
                         column[x] -= a[x] * b[x]
             total = 0.0
@@ -186,15 +189,15 @@ def _kernel(
             for x in range(width):
                 cross[x] *= count
             for c in range(channels):
-                a, b = left_sums[c, y, start:], right_sums[c, phase, y, start + shift :]
+                a, b = left_sums[c, at, first:], right_sums[c, phase, at, first + shift :]
                 for x in range(width):
                     cross[x] -= a[x] * b[x]
-            a, b = left_spread[y, start:], right_spread[phase, y, start + shift :]
+            a, b = left_spread[at, first:], right_spread[phase, at, first + shift :]
             for x in range(width):
                 scale = np.sqrt(a[x] * b[x]) if standard else 0.5 * (a[x] + b[x])
                 correlation = cross[x] / scale if scale > 0 else 0.0
                 cost[x] = 1 - min(max(correlation, -1.0), 1.0)
             # Each level on its own is what the arithmetic is fast in; the volume holds levels side by side.
-            out = costs[y, start:]
+            out = costs[y, first:]
             for x in range(width):
                 out[x, k] = cost[x]

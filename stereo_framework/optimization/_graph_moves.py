@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.border import in_one_form
 from stereo_framework.core.volume import Costs, Labels, Smoothness
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.optimization._max_flow import Graph, empty_graph, neighbour, sink_side, sink_side_by_pymaxflow
@@ -44,7 +45,7 @@ class Moves:
         self.labels = padded[1:-1]
         self.labels[:] = labels
         self._labels = padded.reshape(-1)
-        self._costs = np.ascontiguousarray(costs).reshape(rows * columns, levels)
+        self._costs = in_one_form(costs).reshape(rows * columns, levels)
         self._rho = smoothness.rho.astype(np.float64)
         self._weights = np.pad(edge_weights(smoothness), ((1, 1), (0, 0), (0, 0))).reshape(-1, 4)
         self._graph = empty_graph(rows, columns)

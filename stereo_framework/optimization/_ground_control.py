@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.scene import read_only
 from stereo_framework.core.volume import CostVolume, Labels
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.windows import box_mean, window_minimum
@@ -26,7 +27,7 @@ def control_points(volume: CostVolume, window: int, margin: float) -> Labels:
     After Bobick & Intille 1999. In each row the points leave a path: their match positions increase with their columns.
     """
     search = volume.search
-    costs = window_minimum(box_mean(volume.costs, window), window)
+    costs = window_minimum(read_only(box_mean(volume.costs, window)), window)
     costs[:, ~volume.inside] = np.inf
     rows, columns, levels = costs.shape
     best = costs.min(axis=2, keepdims=True)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.scene import read_only
 from stereo_framework.kernels.bits import ordered
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
@@ -59,7 +60,7 @@ def prior_of(rho: Values) -> Prior:
         and highest <= reach**power * rho[1] * (1 + 1e-6)
         for power in (1, 2)
     )
-    return Prior(rho, highest, reach, bool(linear), bool(quadratic) and reach > ENVELOPE)
+    return Prior(read_only(rho), highest, reach, bool(linear), bool(quadratic) and reach > ENVELOPE)
 
 
 def accelerated(
@@ -128,7 +129,8 @@ def send(of_level: Values, spare: Values, weight: float, prior: Prior, damping: 
         _lowest_parabolas(of_level, spare, weight * prior.rho[1], cap)
     elif prior.reach > 1:
         near = spare[0]
-        near[:] = of_level
+        for k in range(levels):
+            near[k] = of_level[k]
         for n in range(1, prior.reach):
             penalty = weight * prior.rho[n]
             for k in range(levels - n):
@@ -255,7 +257,8 @@ def _exchange(
     upright, sideways = np.empty(levels, np.float32), np.empty(levels, np.float32)
     total, spare = np.empty(levels, np.float32), np.empty((3, levels), np.float32)
     for y in range(start, stop):
-        left[:] = to_right[y * columns]
+        for k in range(levels):
+            left[k] = to_right[y * columns, k]
         for column in range(columns):
             x, p = np.uint64(column), np.uint64(y * columns + column)
             under, at = (from_below, x) if y == stop - 1 else (to_above, p)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.border import in_one_form
 from stereo_framework.core.scene import Image, Mask
 from stereo_framework.core.volume import CostVolume, Labels
 from stereo_framework.kernels.decorator import kernel
@@ -40,7 +41,7 @@ class OcclusionMoves:
         gradient_penalty: float,
         occlusion_cost: float,
     ):
-        costs, search = volume.costs, volume.search
+        costs, search = in_one_form(volume.costs), volume.search
         rows, columns = costs.shape[:2]
         # x_match - x_reference.
         shifts = -search.direction * (search.first + search.stride * np.arange(search.levels))

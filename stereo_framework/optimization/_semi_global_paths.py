@@ -13,7 +13,7 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._path_lanes import BYTES, HIGHEST, step
 from stereo_framework.optimization._semi_global_penalties import STEPS, Penalties, edge_lines
-from stereo_framework.optimization._winners import chosen_costs, float_bits, winners
+from stereo_framework.optimization._winners import chosen_costs, float_bits, float_winners, integer_winners
 
 CLOSED = 65535
 """What uint16 costs of closed cells are, and sums of paths that are not less."""
@@ -186,5 +186,8 @@ def _pass(
             for k in range(levels):
                 all_sums[cell + np.uint64(k)] = total[k]
         if adds:
-            winners(sums[y], None if bits is None else bits[y], labels[y])
+            if bits is None:
+                integer_winners(sums[y], labels[y])
+            else:
+                float_winners(bits[y], labels[y])
             chosen_costs(costs[y], labels[y], chosen[y])

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.border import in_one_form
 from stereo_framework.core.per_image import per_image
 from stereo_framework.core.scene import Image, Search
 from stereo_framework.kernels.decorator import kernel
@@ -91,7 +92,7 @@ def image_edges(image: Image, steps: int, threshold: float) -> NDArray[np.bool_]
     """Where an image has edges, as in `Penalties.match_edges`; read-only to whoever gets it: both views of a pair use it."""
     rows, columns = image.shape[:2]
     found = np.zeros((steps, rows + 1, columns + 2), np.bool_)
-    channels = np.ascontiguousarray(np.moveaxis(image.reshape(rows, columns, -1), 2, 0), np.float32)
+    channels = in_one_form(np.moveaxis(image.reshape(rows, columns, -1), 2, 0).astype(np.float32, copy=False))
 
     def run(start: int, stop: int) -> None:
         _edge_rows(channels, np.float32(threshold), start, stop, found)

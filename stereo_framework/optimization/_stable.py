@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.border import in_one_form
 from stereo_framework.core.scene import Image, Mask
 from stereo_framework.core.volume import CostVolume, Labels
 from stereo_framework.kernels.decorator import kernel
@@ -31,26 +32,26 @@ def stable_labels(volume: CostVolume, reference: Image, match: Image, rules: Rul
     labels = np.full((rows, columns), -1, np.int16)
     # Rows run so that the match pixel lies to the left of the reference pixel by the disparity.
     turn = slice(None, None, search.direction)
-    turned, result = volume.costs[:, turn], labels[:, turn]
-    left, right = (window_variance(image, rules.size)[:, turn] for image in (reference, match))
+    left, right = (np.ascontiguousarray(window_variance(image, rules.size)[:, turn]) for image in (reference, match))
+    seen = np.ascontiguousarray(search.in_view(columns)[turn])
 
     def run(start: int, stop: int) -> None:
         _kernel(
-            turned[start:stop],
+            in_one_form(volume.costs[start:stop, turn]),
             left[start:stop],
             right[start:stop],
-            search.in_view(columns)[turn],
+            seen,
             search.first,
             search.stride,
             rules.alpha,
             rules.beta,
             rules.ordering,
             rules.two_sided,
-            result[start:stop],
+            labels[start:stop],
         )
 
     over_rows(run, rows, volume.costs.size)
-    return labels
+    return np.ascontiguousarray(labels[:, turn])
 
 
 @kernel

@@ -12,17 +12,8 @@ from stereo_framework.kernels.decorator import kernel
 
 
 def float_bits(costs: NDArray) -> NDArray[np.int32] | None:
-    """The bit patterns of float32 costs in C order, which `winners` searches: LLVM vectorizes minima of integers, but not of floats. None of others."""
+    """The bit patterns of float32 costs in C order, which `float_winners` searches: LLVM vectorizes minima of integers, but not of floats. None of others."""
     return costs.view(np.int32) if costs.dtype == np.float32 else None
-
-
-@kernel
-def winners(costs: NDArray, bits: NDArray[np.int32] | None, labels: NDArray[np.int16]) -> None:
-    """The levels of lowest cost in a row ``(columns, levels)`` with its `float_bits`; of equal costs the lowest level."""
-    if bits is None:
-        _integer_winners(costs, labels)
-    else:
-        _float_winners(bits, labels)
 
 
 @kernel
@@ -40,7 +31,8 @@ def _key(bits: Any) -> Any:
 
 
 @kernel
-def _float_winners(bits: NDArray[np.int32], labels: NDArray[np.int16]) -> None:
+def float_winners(bits: NDArray[np.int32], labels: NDArray[np.int16]) -> None:
+    """The levels of lowest cost in a row ``(columns, levels)`` of `float_bits`; of equal costs the lowest level."""
     columns, levels = bits.shape
     for x in range(columns):
         least = _key(bits[x, 0])
@@ -55,8 +47,8 @@ def _float_winners(bits: NDArray[np.int32], labels: NDArray[np.int16]) -> None:
 
 
 @kernel
-def _integer_winners(costs: NDArray, labels: NDArray[np.int16]) -> None:
-    """Nothing here is wider than 16 bits, so that a register holds as many levels as it can."""
+def integer_winners(costs: NDArray, labels: NDArray[np.int16]) -> None:
+    """The same of costs uint8 or uint16. Nothing here is wider than 16 bits, so that a register holds as many levels as it can."""
     columns, levels = costs.shape
     for x in range(columns):
         least = costs[x, 0]

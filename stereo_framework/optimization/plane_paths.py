@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.pair import shrunk
 from stereo_framework.core.per_image import per_image
-from stereo_framework.core.scene import Disparity, Image, Search
+from stereo_framework.core.scene import Disparity, Image, Search, read_only
 from stereo_framework.core.stage import NonNegative, NonNegativeInt, PositiveInt, Unit, stage
 from stereo_framework.core.view import View, Views, one_of
 from stereo_framework.core.volume import CostVolume, Domain
@@ -196,7 +196,9 @@ def _start(side: _Side, other: Image, p1: float, p2: float) -> Disparity:
     found = semi_global(volume, side.image, other, p1=p1, p2=p2, penalties="edges", edge_threshold=_EDGE)
     assert found.volume is not None, "semi_global always gives its sums"
     disparity = whole.disparity_of(found.labels)
-    refined = vertices(disparity, found.volume.costs, whole.levels, float(whole.minimum), float(whole.step), 0.5)
+    refined = vertices(
+        read_only(disparity), read_only(found.volume.costs), whole.levels, float(whole.minimum), float(whole.step), 0.5
+    )
     if np.isinf(side.closed) or whole.levels < 3:
         return refined
     around = np.clip(found.labels, 1, whole.levels - 2)[..., None] + np.arange(-1, 2)
@@ -207,7 +209,7 @@ def _start(side: _Side, other: Image, p1: float, p2: float) -> Disparity:
 def _filled(side: _Side, disparity: Disparity, other: Disparity) -> Disparity:
     """A map in which all that the other one contradicts is replaced: by planes of segments, and from the background of the row."""
     search, apart = side.volume.search, np.empty_like(disparity)
-    left_right_kernel(disparity, other, search.direction, apart)
+    left_right_kernel(read_only(disparity), read_only(other), search.direction, apart)
     # Comparisons with NaN are false.
     checked = np.where(apart <= _TOLERANCE, disparity, np.float32(np.nan))
     wanted = np.isnan(checked)
@@ -242,6 +244,7 @@ class _Side:
     def round(self, n: int, last: bool, filled: Disparity, other: Disparity) -> Disparity:
         """Choose anew in round `n`, given this side's filled map and the other side's map; the disparities chosen."""
         search, step = self.volume.search, self.volume.search.step
+        filled = read_only(filled)
         sources = [local_planes(filled, self.image, (8, 16), 1.0, _COLOUR_SCALE, 0.05)]
         if not n:
             sources.append(local_planes(filled, self.image, (4, 8), 0.8, _COLOUR_SCALE, 0.2))

@@ -9,7 +9,7 @@ from stereo_framework.core.stage import stage
 from stereo_framework.core.volume import CostVolume, Labeling
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.optimization._winners import chosen_costs, float_bits, winners
+from stereo_framework.optimization._winners import chosen_costs, float_bits, float_winners, integer_winners
 
 
 @stage("optimization", source="Scharstein & Szeliski 2002, section 4.3", halo=lambda: 0, integer=True)
@@ -53,5 +53,9 @@ def winner_take_all(volume: CostVolume) -> Labeling:
 @kernel
 def _kernel(costs: NDArray, bits: NDArray[np.int32] | None, labels: NDArray[np.int16], lowest: NDArray[np.float32]) -> None:
     for y in range(costs.shape[0]):
-        winners(costs[y], None if bits is None else bits[y], labels[y])
+        # Where one of the two is None the compiler leaves out what does not run then.
+        if bits is None:
+            integer_winners(costs[y], labels[y])
+        else:
+            float_winners(bits[y], labels[y])
         chosen_costs(costs[y], labels[y], lowest[y])

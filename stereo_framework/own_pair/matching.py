@@ -14,7 +14,7 @@ import numpy as np
 from stereo_framework.confidence import left_right_consistency
 from stereo_framework.core.errors import ParameterError, warn
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.scene import Calibration, Image, Mask, Scene, Search
+from stereo_framework.core.scene import Calibration, Disparity, Image, Mask, Scene, Search
 from stereo_framework.datasets import pair_scene
 from stereo_framework.engine.memory import fitted
 from stereo_framework.engine.pipeline import Pipeline
@@ -44,6 +44,7 @@ def match(
     stretch: bool = False,
     left_mask: PathLike | Mask | None = None,
     right_mask: PathLike | Mask | None = None,
+    ranges: tuple[PathLike, PathLike] | tuple[Disparity, Disparity] | None = None,
     plugins: Sequence[str | Path] = (),
     overrides: Sequence[str] = (),
     memory: float | None = None,
@@ -74,6 +75,8 @@ def match(
         Spread the intensities over 0..255, in the same way in both images.
     left_mask, right_mask : path-like or ndarray, bool, (rows, columns), optional
         True, or white in a file, where the image holds data.
+    ranges : two path-like or two ndarray, float32, (rows, columns), optional
+        Maps of the smallest and of the largest disparity of each pixel of the left image; NaN = no limit.
     plugins : sequence of str or Path, optional
         Plug-ins of the script that lie outside its folder.
     overrides : sequence of str, optional
@@ -116,6 +119,7 @@ def match(
     if arrays[0] != arrays[1]:
         raise ParameterError("left and right: one is an array and one is a file; give two of a kind")
     masks: dict[str, Any] = {"left_mask": left_mask, "right_mask": right_mask}
+    masks |= dict(zip(("low", "high"), ranges or (None, None), strict=True))
     if arrays[0]:
         scene = Scene.from_images(left, right, None if disparities == "auto" else disparities, **masks)  # type: ignore[arg-type]
     else:

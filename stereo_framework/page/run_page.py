@@ -12,10 +12,13 @@ import yaml
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.evaluation.protocols import of_scene
+from stereo_framework.figures.plots import mark_best_points, plot_figure
+from stereo_framework.figures.saving import svg_text
 from stereo_framework.io import PathLike, read_bytes
 from stereo_framework.page.page import Block, Cell, Details, Folded, Page, PageTable, Picture, Section, Text
 from stereo_framework.page.standing import rank_blocks, roc_blocks
 from stereo_framework.page.stored_pictures import SceneRow, Scenes, Stored, scene_row, stored_map, usual_limits
+from stereo_framework.script.report import Plot
 from stereo_framework.sweep import Result, Store
 from stereo_framework.sweep.kept_scenes import scene_of
 from stereo_framework.sweep.runs import read_scripts
@@ -32,6 +35,9 @@ _MOST_METHODS = 40
 _MOST_ROWS, _MOST_COLUMNS = 40, 20
 """Scenes and methods whose maps a page shows."""
 
+
+_CURVE = 3
+"""So many numbers of an axis make a curve."""
 
 MOST_RESULTS = 1000
 """Rows of a table of results, unless asked otherwise: more make a page that takes seconds to open."""
@@ -84,6 +90,8 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
         sections.append(Section("Ranks", ranks))
     if curves := roc_blocks(results):
         sections.append(Section("ROC", curves))
+    if sweeps := [block for same in protocols for block in _sweeps(same)]:
+        sections.append(Section("Sweeps", sweeps))
     if plots := sorted((folder / "plots").glob("*.svg")):
         sections.append(Section("Plots", [Picture(_drawing(p), f"plot {p.stem}", p.stem) for p in plots]))
     sections += [
@@ -213,6 +221,30 @@ def _listing(results: Sequence[Result], means: Sequence[Result], shown: Sequence
     found = PageTable("", list(table.header), cells, keys=2)
     first = f"{len(own)} of " * (len(own) < len(results))
     return Folded(f"{first}{_count(len(results), 'result')} of protocol {results[0].protocol}, with all measures", [found])
+
+
+def _sweeps(results: Sequence[Result]) -> list[Block]:
+    """The first statistic over every axis of numbers that was swept, a curve for each scene, with the best marked; means over all other axes."""
+    measures = shown_statistics(results)
+    measure = next((name for name in measures if better(name) and any(is_number(value(r, name)) for r in results)), None)
+    blocks: list[Block] = []
+    if measure is None:
+        return blocks
+    for axis in dict.fromkeys(name for r in results for name in r.axes):
+        own = [r for r in results if axis in r.axes]
+        if len({r.axes[axis] for r in own if is_number(r.axes[axis])}) < _CURVE:
+            continue
+        methods = len({r.method for r in own}) > 1
+        try:
+            figure = plot_figure(Plot("", (axis,), (measure,), ("method", "scene") if methods else ("scene",)), own)
+        except ParameterError as error:
+            blocks.append(Text(f"{axis}: no curve: {error}"))
+            continue
+        mark_best_points(figure, better(measure))
+        blocks.append(
+            Picture(svg_text(figure), f"{measure} over {axis}", f"{measure} over {axis}; the best of each curve has a ring")
+        )
+    return blocks
 
 
 def _maps(

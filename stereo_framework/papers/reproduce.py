@@ -191,7 +191,7 @@ def _summary(done: Reproduction, seconds: float, quick: bool) -> Section:
 def _fetch(scene: str) -> str:
     sets = {"teddy": "middlebury2003", "cones": "middlebury2003"}
     folder = scene.partition("/")[0] if "/" in scene else sets.get(scene, "middlebury2001")
-    return f"stereo-framework scenes fetch {folder}"
+    return f"stereo-framework scenes --fetch {folder}"
 
 
 def _write(out: Path, item: Item, outcome: Outcome) -> None:

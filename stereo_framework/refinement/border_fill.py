@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.border import in_one_form
 from stereo_framework.core.scene import Disparity, Image, Mask, Search
 from stereo_framework.core.stage import NonNegative, Positive, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Status
@@ -83,8 +84,8 @@ def border_fill(
     """
     # From here on the border is always on the left.
     inwards = np.s_[:, :: search.direction]
-    given = np.ascontiguousarray(disparity[inwards])
-    colours = np.ascontiguousarray(reference.reshape(*disparity.shape, -1)[inwards], np.float32)
+    given = in_one_form(disparity[inwards])
+    colours = in_one_form(reference.reshape(*disparity.shape, -1)[inwards].astype(np.float32, copy=False))
     known = ~np.isnan(given)
     border = ~np.logical_or.accumulate(known, axis=1) & (status[inwards] != Status.INVALID)
     begins = np.full(disparity.shape, -1, np.int32)

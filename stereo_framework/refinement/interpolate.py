@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.border import in_one_form
 from stereo_framework.core.scene import Disparity, Image, Mask
 from stereo_framework.core.stage import stage
 from stereo_framework.core.volume import Status
@@ -78,7 +79,7 @@ def interpolate(
     occluded = np.isnan(disparity) & (status == Status.OCCLUDED)
     if rule == "hirschmueller":
         _spread(disparity, status, occluded)
-    colours = np.ascontiguousarray(reference, np.float32).reshape(disparity.size, -1)
+    colours = in_one_form(reference.astype(np.float32, copy=False)).reshape(disparity.size, -1)
     holes = np.flatnonzero(np.isnan(disparity))
     number = np.empty(disparity.shape, np.int32)
     number.flat[holes] = np.arange(holes.size)
@@ -89,8 +90,7 @@ def interpolate(
         _trace(disparity, holes, number, directions[start:stop], nearest[start:stop])
 
     def choose(start: int, stop: int) -> None:
-        part = slice(start, stop)
-        _choose(disparity.ravel(), colours, occluded.ravel(), rule == "mei", holes[part], nearest[:, part], flat, flat_status)
+        _choose(disparity.ravel(), colours, occluded.ravel(), rule == "mei", holes, nearest, start, stop, flat, flat_status)
 
     flat, flat_status = filled.reshape(-1), told.reshape(-1)
     over_rows(trace, len(directions), 10 * nearest.size)
@@ -169,13 +169,15 @@ def _choose(
     mei: bool,
     holes: NDArray[np.int64],
     nearest: NDArray[np.int32],
+    start: int,
+    stop: int,
     filled: NDArray[np.float32],
     status: NDArray[np.uint8],
 ) -> None:
     directions = nearest.shape[0]
     # The estimates found, in ascending order, and the colour differences of their pixels.
     values, differences = np.empty(directions, np.float32), np.empty(directions, np.float32)
-    for hole in range(holes.shape[0]):
+    for hole in range(start, stop):
         pixel = holes[hole]
         if status[pixel] == _INVALID:
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,28 +46,34 @@ def median(disparity: Disparity, *, size: Annotated[PositiveInt, Unit("pixels")]
     >>> median(np.float32([[1, 9, 1, 1, np.nan, 2, 2]])).tolist()
     [[1.0, 1.0, 1.0, 1.0, nan, 2.0, 2.0]]
     """
-    filtered = np.empty_like(disparity)
+    missing = np.isnan(disparity)
+    # OpenCV knows these two sizes for floats, and no holes: windows with a hole are left to the kernel.
+    by_opencv = size in (3, 5)
+    if by_opencv and not missing.any():
+        return cv2.medianBlur(disparity, size)
+    filtered = cv2.medianBlur(np.nan_to_num(disparity), size) if by_opencv else np.empty_like(disparity)
+    wanted = np.ones(disparity.shape, bool)
+    if by_opencv:
+        wanted = cv2.dilate(missing.view(np.uint8), np.ones((size, size), np.uint8)).view(bool)
+    filtered[missing] = np.nan
 
     def run(start: int, stop: int) -> None:
-        _kernel(disparity, start, size, filtered[start:stop])
+        _kernel(disparity, wanted, start, size, filtered[start:stop])
 
-    over_rows(run, disparity.shape[0], 4 * size * size * disparity.size)
+    over_rows(run, disparity.shape[0], 4 * size * size * int(np.count_nonzero(wanted)))
     return filtered
 
 
 @kernel
-def _kernel(disparity: NDArray[np.float32], start: int, size: int, filtered: NDArray[np.float32]) -> None:
+def _kernel(
+    disparity: NDArray[np.float32], wanted: NDArray[np.bool_], start: int, size: int, filtered: NDArray[np.float32]
+) -> None:
     rows, columns = disparity.shape
     before, after = (size - 1) // 2, size // 2
-    values, columns_sorted = np.empty(size * size, np.float32), np.empty((3, columns + 2), np.float32)
+    values = np.empty(size * size, np.float32)
     for y in range(filtered.shape[0]):
-        if size == 3:
-            above, row, below = disparity[max(start + y - 1, 0)], disparity[start + y], disparity[min(start + y + 1, rows - 1)]
-            if _nine(above, row, below, columns_sorted, filtered[y]):
-                continue
         for x in range(columns):
-            filtered[y, x] = np.nan
-            if np.isnan(disparity[start + y, x]):
+            if not wanted[start + y, x] or np.isnan(disparity[start + y, x]):
                 continue
             count = 0
             for j in range(start + y - before, start + y + after + 1):
@@ -77,52 +84,6 @@ def _kernel(disparity: NDArray[np.float32], start: int, size: int, filtered: NDA
                         values[count] = value
                         count += 1
             filtered[y, x] = _selected(values[:count], (count - 1) // 2)
-
-
-@kernel
-def _nine(
-    above: NDArray[np.float32],
-    row: NDArray[np.float32],
-    below: NDArray[np.float32],
-    columns_sorted: NDArray[np.float32],
-    filtered: NDArray[np.float32],
-) -> bool:
-    """Medians of 3x3 values; if some are missing, returns False and writes nothing.
-
-    The median of nine values is the median of three: the largest of the columns' minima, the median of their medians, the smallest of their maxima.
-    """
-    columns = row.shape[0]
-    low, middle, high = columns_sorted[0], columns_sorted[1], columns_sorted[2]
-    total = np.float32(0)
-    for x in range(columns):
-        a, b, c = above[x], row[x], below[x]
-        # 0, or NaN if a value is missing.
-        total += (a - a) + (b - b) + (c - c)
-        least, most = (a, b) if a < b else (b, a)
-        low[x + 1] = least if least < c else c
-        high[x + 1] = most if most > c else c
-        middle[x + 1] = _middle(a, b, c)
-    if np.isnan(total):
-        return False
-    for line in (low, middle, high):
-        line[0], line[columns + 1] = line[1], line[columns]
-    for x in range(columns):
-        a, b, c = low[x], low[x + 1], low[x + 2]
-        greatest = a if a > b else b
-        greatest = greatest if greatest > c else c
-        d, e, f = high[x], high[x + 1], high[x + 2]
-        least = d if d < e else e
-        least = least if least < f else f
-        filtered[x] = _middle(greatest, _middle(middle[x], middle[x + 1], middle[x + 2]), least)
-    return True
-
-
-@kernel(inline="always")
-def _middle(a: float, b: float, c: float) -> float:
-    """The median of three values."""
-    low, high = (a, b) if a < b else (b, a)
-    above = low if low > c else c
-    return above if above < high else high
 
 
 @kernel

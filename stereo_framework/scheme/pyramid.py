@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.scene import Disparity, Search
+from stereo_framework.core.scene import Disparity, Search, read_only
 from stereo_framework.core.stage import NonNegative, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Domain
 from stereo_framework.kernels.windows import window_minimum
@@ -82,8 +82,8 @@ def spread(coarse: Disparity, search: Search, shape: tuple[int, int], margin: fl
         Pixels, on levels of the search; NaN where the window holds no estimate.
     """
     known = ~np.isnan(coarse)
-    lowest = window_minimum(np.where(known, coarse, np.float32(np.inf))[..., None], window)[..., 0]
-    highest = -window_minimum(np.where(known, -coarse, np.float32(np.inf))[..., None], window)[..., 0]
+    lowest = window_minimum(read_only(np.where(known, coarse, np.float32(np.inf))[..., None]), window)[..., 0]
+    highest = -window_minimum(read_only(np.where(known, -coarse, np.float32(np.inf))[..., None]), window)[..., 0]
     seen = np.isfinite(lowest)
     # What is rounded outwards in levels stays within the search.
     first = np.floor((2 * lowest - margin - search.minimum) / search.step)

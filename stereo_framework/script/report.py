@@ -67,10 +67,11 @@ def _words(value: Any) -> Any:
     return value
 
 
-_STATISTIC = {
-    "type": "string",
-    "pattern": rf"^((total_)?bad[0-9].*|({'|'.join([*ABOUT_RUNS, *METRICS])})([._].*)?|{'|'.join(GROUPS)})$",
-}
+def _statistic_schema(own: dict[str, Any]) -> dict[str, Any]:
+    names = rf"({'|'.join([*ABOUT_RUNS, *METRICS])})([._].*)?"
+    return {"type": "string", "pattern": rf"^((total_)?bad[0-9].*|{names}|{'|'.join(GROUPS)})$"}
+
+
 _WORDS = {"type": ["string", "number"]}
 
 Keys = Annotated[
@@ -81,7 +82,7 @@ Panels = Annotated[
     Keys, without_fault(_panels_fault, lambda own: {"anyOf": [own["anyOf"][0], own["anyOf"][1] | {"maxItems": 2}]})
 ]
 Statistics = Annotated[
-    tuple[Annotated[str, _name(_statistic_or_group_fault, "bad_pixels_nonocc", lambda own: _STATISTIC)], ...],
+    tuple[Annotated[str, _name(_statistic_or_group_fault, "bad_pixels_nonocc", _statistic_schema)], ...],
     _some("bad_pixels_nonocc"),
 ]
 _Scalar = Annotated[Any, must_be("a value or a list of values", lambda value: not isinstance(value, dict | list))]

@@ -170,6 +170,8 @@ def execute(
         stack.enter_context(crew)
         store = None if out is None else stack.enter_context(Store(out, create=True))
         if store is not None:
+            store.describe_measures(dict.fromkeys(m for task in tasks for protocol in task.protocols for m in protocol.measures))
+        if store is not None:
             for script in scripts:
                 write_script(store.folder, script)
             store.plan(list(dict.fromkeys(key for task in tasks for key in task.keys)))

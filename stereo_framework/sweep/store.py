@@ -8,18 +8,22 @@ import math
 import os
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, StereoFrameworkError
-from stereo_framework.io import output_folder, remove_parts
+from stereo_framework.evaluation.measure import described, remember
+from stereo_framework.io import output_folder, read_bytes, remove_parts, write_bytes
 from stereo_framework.sweep.database import connected, locked, opened_to_read
 from stereo_framework.sweep.result import Result
 
 FILE = "results.sqlite"
 LOCK = "writer.lock"
+MEASURES = "measures.json"
+"""Units, directions and sources of the measures that plug-ins brought."""
 
 _VERSION = 2
 """Of the table, as SQLite's user_version."""
@@ -78,6 +82,17 @@ class Store(contextlib.ExitStack):
             if not usable:
                 raise nothing
             undo.pop_all()
+        self._remember_measures()
+
+    def _remember_measures(self) -> None:
+        """Know the measures that plug-ins brought when these results were made; a damaged description is passed over."""
+        with contextlib.suppress(DataError, ValueError, TypeError):
+            remember(read_bytes(self.folder / MEASURES, limits.TEXT).decode())
+
+    def describe_measures(self, names: Iterable[str]) -> None:
+        """Keep units, directions and sources of measures that plug-ins brought, so that the results are shown whole without them."""
+        if text := described(names):
+            write_bytes(self.folder / MEASURES, text.encode())
 
     def _prepare(self, *, create: bool) -> bool:
         """Check the file, or fill a new one; False if it is still empty and not ours to fill."""

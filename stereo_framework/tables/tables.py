@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from stereo_framework.core.errors import ParameterError, nearest
-from stereo_framework.evaluation.metrics import spelled_out
+from stereo_framework.evaluation.metrics import METRICS, metric_of, spelled_out
 from stereo_framework.sweep.result import tidy
 from stereo_framework.tables.values import (
     NOT_APPLICABLE,
@@ -140,6 +140,10 @@ def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> 
     shown = list(columns) or [n for n in _USUAL if n in statistics and any(r.statistics.get(n) is not None for r in results)]
     if not any(n.startswith(("bad_pixels", "rms_error")) for n in shown):
         shown = list(columns) or statistics  # without truth everything that was measured is shown
+    # What a plug-in measures was asked for.
+    shown += [
+        n for n in statistics if n not in shown and not columns and (m := metric_of(n)) and METRICS.origin(m.name) != METRICS.OURS
+    ]
     if COVERAGE in statistics and COVERAGE not in shown and any(n in statistics and better(n) == "lower" for n in shown):
         shown.append(COVERAGE)
     if not columns and "lower_bound" in statistics:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -110,7 +109,6 @@ def is_number(item: object) -> bool:
     return isinstance(item, int | float) and not isinstance(item, bool) and not math.isnan(item)
 
 
-@functools.cache
 def better(name: str) -> str:
     """Which direction of a statistic is better: ``lower`` or ``higher``; ``""`` if neither is."""
     if name in ("energy", "gap") or name.partition(".")[0] == "seconds":

@@ -49,7 +49,7 @@ class Case:
 
 METHOD = "matching_cost: absolute_difference\noptimization: winner_take_all\n"
 SCENE = "frames: [left.png, right.png]\nsearch: {minimum: 0, maximum: 6}\n"
-PAIR = "--left left.png --right right.png --disparities 0:6"
+PAIR = "left.png right.png --disparities 0:6"
 DEEP = 3000
 
 
@@ -98,9 +98,9 @@ CASES = [
     ),
     Case(
         "resolved script of a user",
-        f"run s.yaml {PAIR} --out .",
+        "run s.yaml --scene ./scene.yaml --out .",
         "s.resolved.yaml: .*not overwritten",
-        {"s.yaml": METHOD, "s.resolved.yaml": "mine: 1\n"},
+        {"s.yaml": METHOD, "scene.yaml": SCENE, "s.resolved.yaml": "mine: 1\n"},
     ),
     Case(
         "import over a file",
@@ -222,9 +222,9 @@ CASES = [
     Case("TIFF of 11 bits", "match t.tif t.tif", "t.tif: .*11 bits.*gdal_translate", {"t.tif": tiff(8, 8, (258, 11))}),
     Case(
         "TIFF of two images",
-        "run s.yaml --left t.tif --right t.tif --disparities 0:6",
+        "run s.yaml --scene ./scene.yaml",
         "warning: .*t.tif: holds several images, of which the first is read",
-        {"t.tif": two_images, "s.yaml": METHOD},
+        {"t.tif": two_images, "s.yaml": METHOD, "scene.yaml": SCENE.replace("left.png, right.png", "t.tif, t.tif")},
         status=0,
         lines=2,
     ),
@@ -277,12 +277,12 @@ CASES = [
     Case("an old script of 1 TB", "import s.txt", r"s.txt: is 1099511627776 bytes long", {"s.txt": sparse}),
     Case(
         "/dev/zero as an image",
-        "run window --left /dev/zero --right right.png --disparities 0:6",
+        "match /dev/zero right.png --method window --disparities 0:6",
         "/dev/zero: is not a regular file",
     ),
     Case(
         "a FIFO as an image",
-        "run window --left f.png --right right.png --disparities 0:6",
+        "match f.png right.png --method window --disparities 0:6",
         "f.png: is not a regular file",
         {"f.png": fifo},
     ),
@@ -404,14 +404,24 @@ CASES = [
     Case("a scene of 300 letters", f"scenes {'a' * 300}", "unknown scene"),
     Case("a scene file of 300 letters", f"scenes {'a' * 300}.yaml", "too long|unknown"),
     Case("an image of 300 letters", f"match {'a' * 300}.png right.png", "too long|no such"),
-    Case("an output folder of 300 letters", f"run s.yaml {PAIR} --out {'a' * 300}", "too long", {"s.yaml": METHOD}),
+    Case(
+        "an output folder of 300 letters",
+        f"run s.yaml --scene ./scene.yaml --out {'a' * 300}",
+        "too long",
+        {"s.yaml": METHOD, "scene.yaml": SCENE},
+    ),
     Case(
         "an output folder that is a file",
-        f"run s.yaml {PAIR} --out left.png",
+        "run s.yaml --scene ./scene.yaml --out left.png",
         "'left.png'; choose another folder",
-        {"s.yaml": METHOD},
+        {"s.yaml": METHOD, "scene.yaml": SCENE},
     ),
-    Case("maps that is a file", f"run s.yaml {PAIR} --out o", "o/maps", {"s.yaml": METHOD, "o": folder, "o/maps": "x"}),
+    Case(
+        "maps that is a file",
+        "run s.yaml --scene ./scene.yaml --out o",
+        "o/maps",
+        {"s.yaml": METHOD, "scene.yaml": SCENE, "o": folder, "o/maps": "x"},
+    ),
     Case("a map of 300 letters", f"evaluate {'a' * 300}.pfm --scene ./scene.yaml", "too long|no such", {"scene.yaml": SCENE}),
     Case("results of 300 letters", f"results {'a' * 300}", "too long|no results"),
     Case("scores of 300 letters", f"rank {'a' * 300}.csv", "too long|no such|cannot be read"),
@@ -444,22 +454,22 @@ CASES = [
         {"scene.yaml": SCENE},
     ),
     Case("match --focal nan", "match left.png right.png --focal nan --baseline 1", "--focal"),
-    Case("run --truth-scale nan", f"run window {PAIR} --truth grey.pfm --truth-scale nan", "--truth-scale"),
+    Case("match --truth-scale nan", f"match {PAIR} --method window --truth grey.pfm --truth-scale nan", "--truth-scale"),
     Case("evaluate --scale nan", "evaluate grey.pfm --scene ./scene.yaml --scale nan", "--scale", {"scene.yaml": SCENE}),
     Case("a seed of 400 digits", f"rank window.csv --lower '*' --bootstrap 5 --seed {'9' * 400}", "--seed"),
-    Case("--workers of 400 digits", f"run window {PAIR} --workers {'9' * 400}", "--workers"),
-    Case("--memory of 400 digits", f"run window {PAIR} --memory {'9' * 400}", "--memory"),
-    Case("--disparities nan:5", "run window --left left.png --right right.png --disparities nan:5", "disparities|search"),
-    Case("--disparities 0:inf", "run window --left left.png --right right.png --disparities 0:inf", "disparities|search"),
+    Case("--workers of 400 digits", f"run window --scene synthetic/planes --workers {'9' * 400}", "--workers"),
+    Case("--memory of 400 digits", f"match {PAIR} --method window --memory {'9' * 400}", "--memory"),
+    Case("--disparities nan:5", "match left.png right.png --method window --disparities nan:5", "disparities|search"),
+    Case("--disparities 0:inf", "match left.png right.png --method window --disparities 0:inf", "disparities|search"),
     Case(
         "--disparities of 400 digits",
-        f"run window --left left.png --right right.png --disparities 0:{'9' * 400}",
+        f"match left.png right.png --method window --disparities 0:{'9' * 400}",
         "disparities|search",
     ),
     Case("--where of 400 digits", f"results o --where seed={'9' * 400}", "", {"o": folder}),
     Case(
         "--disparities wider than the image",
-        "run window --left left.png --right right.png --disparities 0:2000",
+        "match left.png right.png --method window --disparities 0:2000",
         "2001.*wider than.* 32",
     ),
     Case("match --disparities wider than the image", "match left.png right.png --disparities 0:2000", "2001.*wider than.* 32"),
@@ -472,14 +482,14 @@ CASES = [
     ),
     Case(
         "half as wide as the image",
-        "run s.yaml --left left.png --right right.png --disparities 0:20",
+        "run s.yaml --scene ./scene.yaml --disparities 0:20",
         "warning: .*half",
-        {"s.yaml": METHOD},
+        {"s.yaml": METHOD, "scene.yaml": SCENE},
         status=0,
     ),
     Case(
         "a huge window",
-        f"run s.yaml {PAIR} --set aggregation.box.size=99999999999",
+        f"match {PAIR} --method s.yaml --set aggregation.box.size=99999999999",
         "--set aggregation.box.size: 99999999999 pixels are more than any image has",
         {"s.yaml": f"{METHOD}aggregation: [box]\n"},
     ),
@@ -488,9 +498,9 @@ CASES = [
     # --- images -------------------------------------------------------------------------------------------------------
     Case(
         "a JPEG that is damaged in its middle",
-        "run s.yaml --left j.jpg --right j.jpg --disparities 0:6",
+        "run s.yaml --scene ./scene.yaml",
         "warning: .*j.jpg: is damaged",
-        {"j.jpg": damaged_middle, "s.yaml": METHOD},
+        {"j.jpg": damaged_middle, "s.yaml": METHOD, "scene.yaml": SCENE.replace("left.png, right.png", "j.jpg, j.jpg")},
         status=0,
         lines=2,
     ),

@@ -339,8 +339,6 @@ def test_the_command_line_prints_the_same_warnings_once(tmp_path, monkeypatch):
         )
         assert told.exit_code == 0, told.output
         assert [line.count("intensities up to 1") for line in told.stderr.splitlines() if "intensities" in line] == [1]
-    run = CliRunner().invoke(app, ["run", "window", "--left", "a/left.pfm", "--right", "a/right.pfm", "--disparities", "0:31"])
-    assert [line.count("intensities up to 1") for line in run.stderr.splitlines() if "intensities" in line] == [1]
 
 
 def test_the_page_and_the_table_give_one_mean(tmp_path, data):

@@ -288,7 +288,7 @@ def test_folders_of_any_name(tmp_path):
         for verb in (
             ("results", folder, "--best", "bad_pixels_nonocc"),
             ("rank", folder),
-            ("boundary", folder),
+            ("rank", folder, "--boundary"),
         ):
             result = call(*verb)
             assert result.exit_code == 0 or "no result has error_rate" in result.stderr, result.output

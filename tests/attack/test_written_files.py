@@ -89,7 +89,7 @@ def content(folder):
 
 RUN, REPORT = ("run", "sw.yaml", "--out", "o", "--report"), ("report", "o")
 TUNE = ("tune", "swept.yaml", "--statistic", "bad_pixels_all", "--trials", 1, "--out", "o")
-EXPORT = ("export", "o", "--format", "middlebury-v3")
+EXPORT = ("results", "o", "--export", "middlebury-v3")
 
 
 def link(name, to="bashrc"):
@@ -164,7 +164,7 @@ HOSTILE = {
     "tiles": (link("parts", "."), ("run", "tiled.yaml", "--out", "o", "--maps")),
     "scenes": (
         link("scenes", "."),
-        ("run", "sw.yaml", "--left", "left.png", "--right", "right.png", "--disparities", "0:8", "--out", "o"),
+        ("match", "left.png", "right.png", "--method", "window", "--disparities", "0:8", "-o", "o"),
     ),
     "submissions": (link("submissions", "."), EXPORT),
     "store": (store(lambda old, new: new.symlink_to(old)), RUN, REPORT, ("results", "o")),
@@ -177,10 +177,10 @@ HOSTILE = {
     "absolute scene": (
         lambda home: stored(scene=f"middlebury-v3/{home}/victim")(home),
         EXPORT,
-        ("export", "o", "--format", "middlebury-v3", "--out", "s"),
+        ("results", "o", "--export", "middlebury-v3", "--out", "s"),
     ),
-    "scene above, KITTI": (stored(scene="kitti2015/../../../victim/x"), ("export", "o", "--format", "kitti2015")),
-    "method above": (stored(method="../../victim"), EXPORT, REPORT, ("boundary", "o", "--out", "s")),
+    "scene above, KITTI": (stored(scene="kitti2015/../../../victim/x"), ("results", "o", "--export", "kitti2015")),
+    "method above": (stored(method="../../victim"), EXPORT, REPORT, ("rank", "o", "--boundary", "--out", "s")),
 }
 
 
@@ -402,7 +402,7 @@ def test_names_that_are_not_utf_8(home):
         ("results", odd, "--output", f"{odd}/table.csv"),
         ("results", odd),
         ("match", f"{odd}.png", "right.png", "--method", "ssd", "--disparities", "0:8"),
-        ("run", "ssd", "--left", f"{odd}.png", "--right", "right.png", "--disparities", "0:8", "--out", "own", "--report"),
+        ("match", f"{odd}.png", "right.png", "--method", "ssd", "--disparities", "0:8", "-o", "own"),
     )
     for verb in verbs:
         done = child(main, *verb)

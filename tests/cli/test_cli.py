@@ -46,7 +46,7 @@ def test_evaluate(cli, tmp_path):
 
 def test_check_schema_scenes_stages(cli, script):
     assert "no fault; 1 run on synthetic/planes" in cli("check", script(SCRIPT)).stdout
-    assert json.loads(cli("schema").stdout)["type"] == "object"
+    assert json.loads(cli("check", "--schema").stdout)["type"] == "object"
     assert "synthetic/planes" in cli("scenes").stdout.split()
     assert "320x240 colour" in cli("scenes", "synthetic/planes").stdout
     assert {"box", "min_filter", "winner_take_all"} <= {s["name"] for s in json.loads(cli("stages", "--json").stdout)}
@@ -207,15 +207,15 @@ def test_compare_without_truth(cli, benchmark):
     assert (benchmark / "p" / "comparison.png").is_file()
 
 
-def test_metrics(cli):
-    result = cli("metrics")
+def test_measures_and_protocols(cli):
+    result = cli("stages", "measures")
     assert result.exit_code == 0, result.output
     assert "rms_error" in result.stdout
     assert "eth3d: " in result.stdout
-    [kitti] = json.loads(cli("metrics", "kitti2015", "--json").stdout)
+    [kitti] = json.loads(cli("stages", "kitti2015", "--json").stdout)
     assert kitti["relative_threshold"] == 0.05
-    assert "thresholds               0.5" in cli("metrics", "{base: eth3d, threshold: 0.5}").stdout
-    one_line(cli("metrics", "eth"), "no protocol 'eth'")
+    assert "thresholds               0.5" in cli("stages", "{base: eth3d, threshold: 0.5}").stdout
+    one_line(cli("stages", "eth"), "no stage 'eth'", "did you mean 'eth3d'")
 
 
 def test_reproduce(cli, tmp_path):
@@ -260,7 +260,7 @@ def test_boundary(cli, script, tmp_path):
         "sweep": {"grid": {"aggregation.box.size": [5, 9]}},
     }
     assert cli("run", script(sweep), "--out", tmp_path / "out").exit_code == 0
-    result = cli("boundary", tmp_path / "out", "--density", 0.9, "--out", tmp_path / "b", "--weight", "planes=2")
+    result = cli("rank", tmp_path / "out", "--boundary", "--density", 0.9, "--out", tmp_path / "b", "--weight", "planes=2")
     assert result.exit_code == 0, result.output
     for part in ("Expected", "feasibility boundary of synthetic/planes", "aggregation.box.size=", "answer.yaml"):
         assert part in result.stdout
@@ -268,22 +268,22 @@ def test_boundary(cli, script, tmp_path):
     # The answer runs, to the rates that it promised.
     again = json.loads(cli("run", tmp_path / "b" / "answer.yaml", "--json").stdout)
     rates = {r["scene"]: r["statistics"]["error_rate"] for r in again}
-    [record] = json.loads(cli("boundary", tmp_path / "out", "--density", 0.9, "--json", "--weight", "planes=2").stdout)
+    [record] = json.loads(cli("rank", tmp_path / "out", "--boundary", "--density", 0.9, "--json", "--weight", "planes=2").stdout)
     mean = (2 * rates["synthetic/planes"] + rates["synthetic/occlusions"]) / 3
     assert record["answer"]["error_rate"] == pytest.approx(mean)
-    assert cli("boundary", tmp_path / "out", "--error-rate", 0).exit_code == 1
-    one_line(cli("boundary", tmp_path / "out", "--weight", "plane=2"), "no such scene", "did you mean 'planes'?")
-    one_line(cli("boundary", tmp_path / "out", "--density", 1, "--error-rate", 0), "two wishes")
+    assert cli("rank", tmp_path / "out", "--boundary", "--error-rate", 0).exit_code == 1
+    one_line(cli("rank", tmp_path / "out", "--boundary", "--weight", "plane=2"), "no such scene", "did you mean 'planes'?")
+    one_line(cli("rank", tmp_path / "out", "--boundary", "--density", 1, "--error-rate", 0), "two wishes")
 
 
-def test_a_terminal_shows_the_protocol_in_one_line_unless_asked(cli, script, monkeypatch):
+def test_a_terminal_shows_the_protocol_in_one_line(cli, script, monkeypatch):
     monkeypatch.setattr(_output, "on_a_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
     short = cli("run", script(SCRIPT)).stdout.splitlines()
     assert short[0] == "scene synthetic/planes; method script"
     assert [line.split()[0] for line in short[1:3]] == ["bad_pixels_nonocc", "bad_pixels_textureless"]
-    assert short[-1] == "taxonomy2002: bad (percent) = error > 1 px (all choices: --protocol)"
-    whole = cli("run", script(SCRIPT), "--protocol").stdout
+    assert short[-1] == "taxonomy2002: bad (percent) = error > 1 px (all choices: stages taxonomy2002)"
+    whole = cli("stages", "taxonomy2002").stdout
     assert "discont: 9x9 window" in " ".join(whole.split())
     assert max(map(len, whole.splitlines())) <= 80
 
@@ -307,4 +307,4 @@ def test_stages_of_a_slot(cli):
         "truncated_quadratic",
     ]
     one_line(cli("stages", "--slot", "smoothnes"), "did you mean 'smoothness'?")
-    one_line(cli("stages", "box", "--slot", "smoothness"), "no stage 'box'", "legal stages and slots: linear, potts")
+    one_line(cli("stages", "box", "--slot", "smoothness"), "no stage 'box'", "legal names: linear, potts")

@@ -35,7 +35,6 @@ ASKED = {
     "stages --slot sm": {"smoothness"},
     "run ssd --scene synthetic/s": {"synthetic/slanted", "synthetic/stripes", "synthetic/slits"},
     "run ssd --scene slan": {"slanted"},
-    "scenes fe": {"fetch"},
 }
 
 

@@ -69,7 +69,7 @@ def test_what_is_exported_is_measured_as_what_was_run(cli, root, form):
     methods = {"dense": {}, "checked": {"refinement": ["left_right_check"]}}
     (root / "two.yaml").write_text(yaml.safe_dump({**ssd, "methods": methods, "scenes": list(SCENES[form])}, sort_keys=False))
     ran = _records(cli("run", root / "two.yaml", "--out", out, "--json"))
-    told = cli("export", out, "--format", form).stdout
+    told = cli("results", out, "--export", form).stdout
     for method in methods:
         folder = out / "submissions" / method
         assert f"{method}: {folder}, read back as it was written" in told
@@ -98,16 +98,16 @@ def test_names_times_and_encodings(cli, root):
         (*SCENES["eth3d"], "delivery_area_1l"),
     ):
         cli("evaluate", root / f"theirs/{file}.pfm", "--scene", scene, "--out", out, "--name", "RAFT Stereo")
-    result = cli("export", out, "--format", "middlebury-v3", "--out", root / "m")
+    result = cli("results", out, "--export", "middlebury-v3", "--out", root / "m")
     found = [p.relative_to(root / "m").as_posix() for p in (root / "m").rglob("*") if p.is_file() and p.name != RECORD]
     assert found == ["RAFT_Stereo/trainingQ/Pipes/disp0RAFTStereo_s.pfm"]
     assert np.isinf(read_pfm(root / "m" / found[0])[0, 0])
     assert "nobody knows what middlebury-v3/trainingQ/Pipes took" in result.stderr
-    cli("export", out, "--format", "kitti2015", "--out", root / "k")
+    cli("results", out, "--export", "kitti2015", "--out", root / "k")
     grey = cv2.imread(str(root / "k/RAFT_Stereo/testing/disp_0/000000_10.png"), cv2.IMREAD_UNCHANGED)
     assert (grey.dtype, grey[0, 0], grey[1, 1]) == (np.uint16, 0, 3.25 * 256)
     cli("run", "ssd", "--scene", SCENES["eth3d"][0], "--out", out)
-    cli("export", out, "--format", "eth3d", "--method", "ssd", "--out", root / "e")
+    cli("results", out, "--export", "eth3d", "--method", "ssd", "--out", root / "e")
     kind, seconds = (root / "e/ssd/low_res_two_view/delivery_area_1l.txt").read_text().split()
     assert kind == "runtime"
     assert float(seconds) > 0
@@ -123,15 +123,15 @@ def test_what_cannot_be_exported(cli, root):
     for name in ("below", "good"):
         cli("evaluate", root / f"{name}.pfm", "--scene", "kitti2015/000000_10", "--out", out)
     # Of the two methods one is written all the same.
-    result = cli("export", out, "--format", "kitti2015", status=1)
+    result = cli("results", out, "--export", "kitti2015", status=1)
     assert "disparities -3..3 do not fit" in result.stderr
     assert result.stdout.startswith("good: ")
     assert (
         "no such benchmark; legal: eth3d, kitti2015, middlebury-v3; did you mean 'kitti2015'?"
-        in cli("export", out, "--format", "kitti", status=2).stderr
+        in cli("results", out, "--export", "kitti", status=2).stderr
     )
-    assert "no map of a scene of eth3d" in cli("export", out, "--format", "eth3d", status=2).stderr
+    assert "no map of a scene of eth3d" in cli("results", out, "--export", "eth3d", status=2).stderr
     assert (
         "no such method there; legal methods: below, good; did you mean 'good'?"
-        in cli("export", out, "--format", "eth3d", "--method", "god", status=2).stderr
+        in cli("results", out, "--export", "eth3d", "--method", "god", status=2).stderr
     )

@@ -2,12 +2,13 @@
 
 import json
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from stereo_framework import load_scene
+from stereo_framework import evaluate, load_scene
 from stereo_framework.cli.main import app
-from stereo_framework.io import read_disparity, write_image
+from stereo_framework.io import read_disparity, write_disparity, write_image
 from stereo_framework.io._files import RECORD
 
 
@@ -80,7 +81,7 @@ def test_folders(pair, tmp_path):
         (("left.png", "right.png", "--method", "sdd"), "did you mean"),
         (("left.png", "right.png", *["--disparities", "0:9"] * 2), "--disparities: 2 ranges for 1 pairs"),
         (("left.png", "right.png", "--example"), "a known scene brings its own images; leave out left.png"),
-        (("left.png", "right.png", "--disparities", "9"), "--disparities '9': expected MINIMUM:MAXIMUM"),
+        (("left.png", "right.png", "--disparities", "9:"), "--disparities '9:': expected MINIMUM:MAXIMUM"),
     ],
 )
 def test_mistakes_are_one_line(pair, arguments, said):
@@ -119,3 +120,19 @@ def test_parameters_are_set_and_a_large_pair_goes_on_with_the_tiles_that_are_lef
     assert not (out / "parts").exists()
     result = call("--example", "--method", "sgm", "--memory", "1M", "-o", str(out))
     assert (result.exit_code, "GiB are allowed, and no tiles of it take less" in result.stderr) == (2, True), result.output
+
+
+def test_a_truth_is_measured_and_pixels_have_ranges_of_their_own(pair, tmp_path):
+    write_disparity("truth.pfm", pair.truth)
+    low, high = np.full(pair.truth.shape, np.nan, np.float32), np.full(pair.truth.shape, np.nan, np.float32)
+    high[:100] = 5
+    write_disparity("low.pfm", low)
+    write_disparity("high.pfm", high)
+    arguments = ("left.png", "right.png", "--method", "ssd", "--disparities", "31", "--truth", "truth.pfm")
+    [whole] = json.loads(call(*arguments, "--json").stdout)
+    found = read_disparity(tmp_path / "left_match" / "disparity.pfm")
+    assert whole["statistics"] == pytest.approx(evaluate(found, pair.truth))
+    [narrow] = json.loads(call(*arguments, "--ranges", "low.pfm", "high.pfm", "-o", "n", "--json").stdout)
+    assert np.nanmax(read_disparity(tmp_path / "n" / "disparity.pfm")[:100]) <= 5.5  # the parabola moves by half a level at most
+    assert narrow["statistics"]["bad_pixels_all"] > whole["statistics"]["bad_pixels_all"]
+    assert "bad_pixels_all" in call(*arguments).stdout

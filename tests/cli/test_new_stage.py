@@ -1,4 +1,4 @@
-"""The example of each slot: as `new-stage` writes it, it keeps the contract and does what it says."""
+"""The example of each slot: as `stages --new` writes it, it keeps the contract and does what it says."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from stereo_framework import Pipeline, load_scene, step
 from stereo_framework.aggregation import box
 from stereo_framework.cli import main
-from stereo_framework.cli.new_stage import example
+from stereo_framework.cli._examples import example
 from stereo_framework.core.stage import SLOTS, find, load_plugin, stages
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import graph_cut, winner_take_all
@@ -23,7 +23,8 @@ WINDOW = {"matching_cost": absolute_difference, "aggregation": [step(box, size=9
 
 
 def call(*arguments):
-    return CliRunner().invoke(main.app, ["new-stage", *map(str, arguments)])
+    slot, name, *others = map(str, arguments)
+    return CliRunner().invoke(main.app, ["stages", "--new", name, "--slot", slot, *others])
 
 
 @pytest.fixture(params=SLOTS)
@@ -109,10 +110,10 @@ def test_only_name_and_source_differ(tmp_path, monkeypatch, registry):
 def test_mistakes_are_told_in_one_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for arguments, told in (
-        (("refinment", "mine"), "error: new-stage: no slot 'refinment'; legal slots: "),
-        (("refinement", "my-stage"), "error: new-stage: 'my-stage' is no name of a function; take letters, digits and under"),
-        (("refinement", "class"), "error: new-stage: 'class' is no name of a function"),
-        (("refinement", "median"), "error: new-stage: there is a stage 'median' of refinement already; choose another name"),
+        (("refinment", "mine"), "error: --slot: no slot 'refinment'; legal slots: "),
+        (("refinement", "my-stage"), "error: --new: 'my-stage' is no name of a function; take letters, digits and under"),
+        (("refinement", "class"), "error: --new: 'class' is no name of a function"),
+        (("refinement", "median"), "error: --new: there is a stage 'median' of refinement already; choose another name"),
         (("refinement", "mine", "--out", f"{'a' * 300}.py"), "error: aaa"),
     ):
         result = call(*arguments)

@@ -191,31 +191,18 @@ def mine(root):
 CALIB = "cam0=[100 0 16; 0 100 12; 0 0 1]\ncam1=[100 0 16; 0 100 12; 0 0 1]\ndoffs=0\nbaseline=10\nwidth=32\nheight=24\nndisp=9\n"
 
 
-def test_own_pairs_without_a_scene_file(cli, root, mine):
-    pair = (
-        "--left",
-        mine / "im0.png",
-        "--right",
-        mine / "im1.png",
-        "--truth",
-        mine / "disp0.pfm",
-        "--mask",
-        mine / "mask0nocc.png",
-    )
-    [found] = json.loads(cli("evaluate", root / "map.pfm", *pair, "--protocol", "middlebury-v3", "--json").stdout)
-    assert (found["statistics"]["bad_pixels_nonocc"], found["statistics"]["bad_pixels_all"]) == (0, 0)
-    compared = json.loads(cli("compare", root / "map.pfm", root / "other.pfm", *pair, "--disparities", "0:8", "--json").stdout)
+def test_a_truth_without_a_scene(cli, root, mine):
+    alone = ("--truth", mine / "disp0.pfm", "--mask", mine / "mask0nocc.png")
+    [found] = json.loads(cli("evaluate", root / "map.pfm", *alone, "--protocol", "middlebury-v3", "--json").stdout)
+    assert found["statistics"]["bad_pixels_all"] == 0
+    [whole] = json.loads(cli("evaluate", root / "map.pfm", *alone[:2], "--json").stdout)
+    assert whole["statistics"]["bad_pixels_all"] == 50  # the lower half is wrong, outside the mask
+    compared = json.loads(cli("compare", root / "map.pfm", root / "other.pfm", *alone, "--json").stdout)
     assert compared[1]["statistics"]["differing_pixels"] == 0
-    assert "--left and --right give the scene" in cli("evaluate", root / "raft", *pair, status=2).stderr
-    assert "--right missing" in cli("evaluate", root / "map.pfm", *pair[:2], status=2).stderr
-    assert "--mask belongs to your own pair" in cli("compare", root / "map.pfm", root / "map.pfm", *pair[-2:], status=2).stderr
+    assert "--truth is that of single maps" in cli("evaluate", root / "raft", *alone, status=2).stderr
+    assert "--mask goes with --truth" in cli("compare", root / "map.pfm", root / "map.pfm", *alone[2:], status=2).stderr
     assert "needs the scene" in cli("compare", root / "map.pfm", root / "other.pfm", status=2).stderr
-    # Without a range there is nothing to search, unless a calib.txt says so.
-    assert "--disparities missing" in cli("run", "ssd", *pair[:4], status=2).stderr
-    (mine / "calib.txt").write_text(CALIB)
-    record = json.loads(cli("run", "ssd", *pair[:6], "--json").stdout)[0]
-    assert record["statistics"]["bad_pixels_all"] < 50
-    assert not any("search range" in warning for warning in record["warnings"])
+    assert "needs the scene" in cli("compare", root / "map.pfm", root / "other.pfm", *alone, "--scene", "planes", status=2).stderr
 
 
 @pytest.mark.parametrize("calibrated", [True, False])

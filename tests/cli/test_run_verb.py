@@ -5,9 +5,10 @@ import json
 import cv2
 import numpy as np
 import pytest
+import yaml
 from cli_parts import SCRIPT, one_line
 
-from stereo_framework.cli._options import size
+from stereo_framework.cli._options import disparities, size
 from stereo_framework.io.disparity import read_disparity, write_disparity
 from stereo_framework.io.images import write_image
 
@@ -66,57 +67,58 @@ def test_run_out_and_results(cli, script, tmp_path):
     one_line(cli("results", out, "--where", "size"), "expected key=value")
 
 
-@pytest.mark.filterwarnings("default::stereo_framework.core.errors.DataWarning")
-def test_own_pair(cli, tmp_path):
-    random = np.random.default_rng(0)
-    left = random.integers(0, 256, (40, 60, 3), dtype=np.uint8)
-    write_image(tmp_path / "l.png", left)
-    write_image(tmp_path / "r.png", np.roll(left, -4, axis=1))
-    truth = np.full((40, 60), 4, np.float32)
-    write_disparity(tmp_path / "truth.pfm", truth)
-    pair = ("--left", tmp_path / "l.png", "--right", tmp_path / "r.png", "--disparities", "0:8")
-    [record] = json.loads(cli("run", "window", *pair, "--truth", tmp_path / "truth.pfm", "--json").stdout)
-    assert record["statistics"]["bad_pixels_nonocc"] < 5
-    one_line(cli("run", "window", *pair[:4]), "--disparities missing")
-    one_line(cli("run", "window", *pair[:4], "--disparities", "8"), "expected MINIMUM:MAXIMUM")
-    one_line(cli("run", "window", *pair[:4], "--disparities", "8:8"), "search.maximum: 8 is not above search.minimum, 8")
-    one_line(cli("run", "window", *pair, "--scene", "tsukuba"), "leave out --scene")
-    write_image(tmp_path / "small.png", left[:-1])
-    one_line(cli("run", "window", "--left", tmp_path / "l.png", "--right", tmp_path / "small.png", *pair[4:]), "60x40", "60x39")
-    one_line(cli("run", "window", "--left", tmp_path / "x.png", *pair[2:]), "x.png")
-    (tmp_path / "cut.png").write_bytes((tmp_path / "l.png").read_bytes()[:900])
-    one_line(cli("run", "window", "--left", tmp_path / "cut.png", *pair[2:]), "cut.png")
-    write_disparity(tmp_path / "wrong.pfm", truth[:, :-1])
-    one_line(cli("run", "window", *pair, "--truth", tmp_path / "wrong.pfm"), "59x40", "60x40")
-    # The pair exchanged: the search looks the wrong way, and the winners pile up at its end.
-    exchanged = cli("run", "window", "--left", tmp_path / "r.png", "--right", tmp_path / "l.png", "--disparities", "0:30")
-    assert exchanged.exit_code == 0
-
-
 def test_own_pair_with_masks_and_ranges(cli, tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
     left = np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)
     alpha = np.full((40, 60), 255, np.uint8)
     alpha[5:9, 20:30] = 0
-    cv2.imwrite(str(tmp_path / "l.png"), np.dstack([left[..., ::-1], alpha]))
-    write_image(tmp_path / "r.png", np.roll(left, -4, axis=1))
+    cv2.imwrite(str(folder / "l.png"), np.dstack([left[..., ::-1], alpha]))
+    write_image(folder / "r.png", np.roll(left, -4, axis=1))
+    write_disparity(folder / "truth.pfm", np.full((40, 60), 4, np.float32))
     mask = np.ones((40, 60), bool)
     mask[:, :3] = False
-    write_image(tmp_path / "m.png", mask)
+    write_image(folder / "m.png", mask)
     high = np.full((40, 60), np.nan, np.float32)
     high[20:] = 2
-    write_disparity(tmp_path / "high.pfm", high)
-    pair = ("--left", tmp_path / "l.png", "--right", tmp_path / "r.png", "--disparities", "0:8")
-    beside = ("--left-mask", tmp_path / "m.png", "--high", tmp_path / "high.pfm")
-    assert cli("run", "window", *pair, *beside, "--out", tmp_path / "out").exit_code == 0
+    write_disparity(folder / "high.pfm", high)
+    frames = [{"file": "l.png", "mask": "m.png"}, "r.png"]
+    search = {"minimum": 0, "maximum": 8, "high": "high.pfm"}
+    (folder / "scene.yaml").write_text(yaml.safe_dump({"frames": frames, "search": search, "truth": "truth.pfm"}))
+    arguments = ("run", "window", "--scene", folder, "--out", tmp_path / "out", "--maps")
+    [record] = json.loads(cli(*arguments, "--json").stdout)
+    assert 40 < record["statistics"]["bad_pixels_all"] < 60
     found = read_disparity(next((tmp_path / "out" / "maps").glob("*.pfm")))
     np.testing.assert_array_equal(np.isnan(found), ~mask | (alpha == 0))
     assert np.nanmedian(found[:20]) == 4
     assert np.nanmax(found[20:]) <= 2.5  # the parabola moves by half a level at most
     # Another mask is another result, though nothing else differs.
-    write_image(tmp_path / "m.png", ~mask)
-    cli("run", "window", *pair, *beside, "--out", tmp_path / "out")
+    write_image(folder / "m.png", ~mask)
+    cli(*arguments)
     assert len(list((tmp_path / "out" / "maps").glob("*.pfm"))) == 2
-    one_line(cli("run", "window", "--scene", "synthetic/planes", *beside), "--left-mask belongs to your own pair")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("0:64", (0, 64)),
+        ("0..64", (0, 64)),
+        ("0-64", (0, 64)),
+        ("64", (0, 64)),
+        ("-8:-1.5", (-8, -1.5)),
+        (" 2 : 9 ", (2, 9)),
+        ("-4--1", (-4, -1)),
+    ],
+)
+def test_ranges_as_people_write_them(text, found):
+    assert disparities(text) == found
+
+
+@pytest.mark.parametrize("text", ["", "a", "8:8", "9:2", "0:1:2", "0:nan", "0:inf", "-5", "0x3:9", "1e3:2e3"])
+def test_ranges_that_are_none_are_refused_before_anything_is_read(cli, text):
+    one_line(
+        cli("match", "no.png", "nothing.png", "--disparities", text), "--disparities", "MINIMUM:MAXIMUM" if text else "empty"
+    )
 
 
 def test_run_measures_something_else(cli, script, tmp_path):
@@ -170,9 +172,10 @@ def test_a_path_is_looked_for_before_anything_else(cli, tmp_path, verb):
     one_line(cli(verb[0], tmp_path / "submission", *verb[1:]), f"{tmp_path / 'submission'}: no such file or folder")
 
 
-def test_a_protocol_where_no_value_is_taken_is_told(cli):
-    result = cli("run", "ssd", "--scene", "synthetic/planes", "--protocol", "middlebury-v2")
-    one_line(result, "'middlebury-v2': is a protocol; to measure with it: --set evaluation.protocol=middlebury-v2")
+def test_run_measures_with_another_protocol(cli):
+    [record] = json.loads(cli("run", "window", "--scene", "synthetic/planes", "--protocol", "middlebury-v2", "--json").stdout)
+    assert record["protocol"] == "middlebury-v2"
+    one_line(cli("run", "window", "--scene", "synthetic/planes", "--protocol", "middlebury-v9"), "no protocol 'middlebury-v9'")
 
 
 @pytest.mark.parametrize(

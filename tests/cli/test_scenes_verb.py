@@ -51,24 +51,24 @@ def one_line(result):
 
 def test_help_shows_the_forms():
     text = " ".join(scenes("--help").stdout.split())
-    assert "scenes [OPTIONS] [SCENE | fetch SET]..." in text
-    assert "Example: stereo-framework scenes fetch middlebury2001" in text
+    assert "scenes [OPTIONS] [SCENE]..." in text
+    assert "Example: stereo-framework scenes --fetch middlebury2001" in text
 
 
 def test_what_can_be_fetched(root):
-    text = scenes("fetch").stdout
+    text = scenes("--fetch").stdout
     lines = {line.split()[0]: line for line in text.splitlines() if line.split()}
     for name in ("middlebury2001", "middlebury2006/FullSize", "middlebury-v3/trainingQ", "eth3d", "kitti2015"):
         assert name in lines
     assert lines["kitti2015"].rstrip().endswith("after registration")
     assert re.search(r"11\.6$", lines["middlebury2001"].rstrip())
-    records = json.loads(scenes("fetch", "--json").stdout)
+    records = json.loads(scenes("--fetch", "--json").stdout)
     assert [r["name"] for r in records] == [s.name for s in catalogue.public_sets()]
     assert records[0]["cite"].startswith("Scharstein & Szeliski 2002")
 
 
 def test_fetch(root, server):
-    result = scenes("fetch", "middlebury2001")
+    result = scenes("--fetch", "middlebury2001")
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines() == [
         f"middlebury2001: 2 files fetched (0.0 MB), 0 already there, in {root}",
@@ -77,13 +77,13 @@ def test_fetch(root, server):
     ]
     assert result.stderr == ""
     assert "middlebury2001/map" in scenes().stdout.split()
-    again = scenes("fetch", "middlebury2001/map")
+    again = scenes("--fetch", "middlebury2001/map")
     assert again.stdout.splitlines()[0] == f"middlebury2001/map: 0 files fetched (0.0 MB), 2 already there, in {root}"
     assert len(server.requests) == 2
 
 
 def test_fetch_into_a_given_folder_as_json(root, server, tmp_path):
-    result = scenes("fetch", "map", "--data", tmp_path / "given", "--json")
+    result = scenes("--fetch", "map", "--data", tmp_path / "given", "--json")
     records = json.loads(result.stdout)
     assert [(r["name"], r["bytes"], r["checked"], r["already_there"]) for r in records] == [
         ("im0.pgm", len(CONTENT), "unknown", False),
@@ -96,7 +96,7 @@ def test_fetch_into_a_given_folder_as_json(root, server, tmp_path):
 def test_progress_in_lines(root, server, monkeypatch):
     monkeypatch.setattr("stereo_framework.cli.scenes.EVERY_SECONDS", 0)
     server.files["/im0.pgm"] = bytes(3_000_000)
-    lines = scenes("fetch", "map").stderr.splitlines()
+    lines = scenes("--fetch", "map").stderr.splitlines()
     assert lines[0] == "im0.pgm: 0.1 of 3.0 MB"
     assert "im0.pgm: 3.0 of 3.0 MB" in lines
 
@@ -105,22 +105,22 @@ def test_progress_on_a_terminal(root, server, monkeypatch):
     """Drawn by rich; here only that it takes every piece of news."""
     monkeypatch.setattr("stereo_framework.cli.scenes._on_a_terminal", lambda: True)
     server.files["/im0.pgm"] = bytes(3_000_000)
-    result = scenes("fetch", "map")
+    result = scenes("--fetch", "map")
     assert result.exit_code == 0, result.output
     assert "2 files fetched (3.0 MB)" in result.stdout
 
 
 def test_faults(root, server):
-    assert "closed: its publisher asks for a registration" in one_line(scenes("fetch", "closed"))
-    assert one_line(scenes("fetch", "middelbury2001")).endswith("did you mean 'middlebury2001'?")
+    assert "closed: its publisher asks for a registration" in one_line(scenes("--fetch", "closed"))
+    assert one_line(scenes("--fetch", "middelbury2001")).endswith("did you mean 'middlebury2001'?")
     server.status = 404
-    assert "refused by the server: 404 Client Error: Not Found for url:" in one_line(scenes("fetch", "map"))
+    assert "refused by the server: 404 Client Error: Not Found for url:" in one_line(scenes("--fetch", "map"))
     # all names are checked first
     server.requests.clear()
-    one_line(scenes("fetch", "map", "nothing"))
+    one_line(scenes("--fetch", "map", "nothing"))
     assert not server.requests
-    assert one_line(scenes("tsukuba", "fetch")) == (
-        "error: scenes: one scene at a time can be described, not 'tsukuba' and 'fetch'; to download: scenes fetch SET..."
+    assert one_line(scenes("tsukuba", "venus")) == (
+        "error: scenes: one scene at a time can be described, not 'tsukuba' and 'venus'; to download: scenes --fetch SET..."
     )
 
 

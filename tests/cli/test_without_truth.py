@@ -11,7 +11,9 @@ from typer.testing import CliRunner
 
 from stereo_framework import load_scene
 from stereo_framework.cli.main import app
+from stereo_framework.core.scene import Scene
 from stereo_framework.io import read_disparity, write_disparity, write_image
+from stereo_framework.sweep.kept_scenes import keep_scene
 
 SCENE = ["--scene", "synthetic/planes"]
 
@@ -55,13 +57,11 @@ def test_compare(folder, tmp_path):
 
 def test_compare_of_a_doubtful_pair_shows_statistics_and_a_warning(tmp_path):
     scene = load_scene("synthetic/planes")
-    pair = []
-    for side, image in (("left", scene.match), ("right", scene.reference)):
-        write_image(tmp_path / f"{side}.png", image)
-        pair += [f"--{side}", tmp_path / f"{side}.png"]
+    keep_scene(tmp_path, Scene.from_images(scene.match, scene.reference, (0, 31)))
+    [exchanged] = tmp_path.glob("scenes/*/scene.yaml")
     for name in "ab":
         write_disparity(tmp_path / f"{name}.pfm", scene.truth)
-    found = _call("compare", tmp_path / "a.pfm", tmp_path / "b.pfm", *pair, "--disparities", "0:31")
+    found = _call("compare", tmp_path / "a.pfm", tmp_path / "b.pfm", "--scene", exchanged)
     assert "cannot tell: the images look exchanged" in found.stderr
     assert "predict_err" in found.stdout
     assert "against" not in found.stdout

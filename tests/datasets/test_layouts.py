@@ -1,12 +1,14 @@
 """Readers of data sets on tiny files in the layouts of the publishers' downloads."""
 
+import cv2
 import naive_files
 import numpy as np
 import pytest
+import tifffile
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Calibration
-from stereo_framework.datasets import load_scene, scene_names
+from stereo_framework.datasets import find_scenes, load_scene, scene_names
 from stereo_framework.io import write_disparity, write_image, write_pfm
 
 NAN = np.nan
@@ -303,3 +305,72 @@ def test_single_pairs(root):
     scene = load_scene("kitti/training2012", data=root)
     assert (scene.reference[0, 0], scene.match[0, 0], str(scene.search), scene.protocol) == (3, 4, "0..127 step 1", "kitti2012")
     np.testing.assert_array_equal(scene.truth, np.where(ALL, 12.5, NAN))
+
+
+@pytest.mark.parametrize(
+    ("name", "left", "right", "truth", "protocol", "range_"),
+    [
+        (
+            "sceneflow/frames_finalpass/TEST/A/0000/left/0006",
+            "frames_finalpass/TEST/A/0000/left/0006.png",
+            "frames_finalpass/TEST/A/0000/right/0006.png",
+            "disparity/TEST/A/0000/left/0006.pfm",
+            "sceneflow",
+            (0, 191),
+        ),
+        (
+            "drivingstereo/left-image-half-size/2018/a",
+            "left-image-half-size/2018/a.jpg",
+            "right-image-half-size/2018/a.jpg",
+            "disparity-map-half-size/2018/a.png",
+            "kitti2015",
+            (0, 127),
+        ),
+        (
+            "instereo2k/test/000000/left",
+            "test/000000/left.png",
+            "test/000000/right.png",
+            "test/000000/left_disp.png",
+            "taxonomy2002",
+            (0, 255),
+        ),
+        (
+            "booster/train/balanced/Bath/camera_00/im0",
+            "train/balanced/Bath/camera_00/im0.png",
+            "train/balanced/Bath/camera_02/im0.png",
+            "train/balanced/Bath/disp_00.npy",
+            "taxonomy2002",
+            None,
+        ),
+        (
+            "us3d/JAX_004_LEFT_RGB",
+            "JAX_004_LEFT_RGB.tif",
+            "JAX_004_RIGHT_RGB.tif",
+            "JAX_004_LEFT_DSP.tif",
+            "taxonomy2002",
+            (-64, 64),
+        ),
+    ],
+)
+def test_pairs_in_publishers_folders(tmp_path, name, left, right, truth, protocol, range_):
+    folder = tmp_path / name.partition("/")[0]
+    disparity = np.full((4, 600), 2.5, np.float32)
+    disparity[1, 2] = np.nan
+    for place, value in ((left, 100), (right, 110)):
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        cv2.imwrite(str(folder / place), np.full((4, 600, 3), value, np.uint8))
+    (folder / truth).parent.mkdir(parents=True, exist_ok=True)
+    scale = {"drivingstereo": 256, "instereo2k": 100}.get(folder.name)
+    if scale:
+        cv2.imwrite(str(folder / truth), np.nan_to_num(disparity * scale).astype(np.uint16))
+    elif truth.endswith(".tif"):
+        tifffile.imwrite(folder / truth, np.nan_to_num(disparity, nan=-999))
+    else:
+        write_disparity(folder / truth, disparity)
+    assert name in scene_names(tmp_path)
+    scene = load_scene(name, data=tmp_path)
+    assert (scene.name, scene.protocol) == (name, protocol)
+    assert (scene.search and (scene.search.minimum, scene.search.maximum)) == range_
+    np.testing.assert_array_equal(scene.truth, disparity)
+    assert [int(np.median(scene.image(i))) for i in (0, 1)] == [100, 110]
+    assert find_scenes(folder.name, data=tmp_path) == (name,)

@@ -12,7 +12,7 @@ from stereo_framework.evaluation.hci import Parameters
 from stereo_framework.evaluation.protocols import PRESETS, Protocol, faults, of_scene, resolve
 
 BASE = {"base": "taxonomy2002"}
-PRESET_NAMES = "eth3d, kitti2012, kitti2015, kostliva2007, middlebury-v2, middlebury-v3, taxonomy2002, truthfree-1"
+PRESET_NAMES = "eth3d, kitti2012, kitti2015, kostliva2007, middlebury-v2, middlebury-v3, sceneflow, taxonomy2002, truthfree-1"
 
 
 def test_the_paper():

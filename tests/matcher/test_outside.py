@@ -384,3 +384,20 @@ def test_what_lies_beside_a_network_belongs_to_it(tmp_path):
     for name in ("net.onnx", "net.onnx.data", "other.onnx"):
         (tmp_path / name).write_text("")
     assert step(onnx, model=str(tmp_path / "net.onnx")).files() == (tmp_path / "net.onnx", tmp_path / "net.onnx.data")
+
+
+def test_a_function_that_ends_the_interpreter_is_told(tmp_path):
+    (tmp_path / "ends.py").write_text("import sys\n\n\ndef ends(left, right, minimum, maximum):\n    sys.exit(3)\n")
+    images = np.zeros((2, 8, 9), np.uint8)
+    with pytest.raises(StereoFrameworkError, match=r"ends.py:5: ends: SystemExit: 3"):
+        python(*images, Search(0, 3), function=f"{tmp_path / 'ends.py'}:ends")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links to a device")
+def test_messages_that_never_end_are_read_to_a_limit(tmp_path):
+    program = tmp_path / "endless.sh"
+    program.write_text("#!/bin/sh\nrm messages.txt\nln -s /dev/zero messages.txt\nexit 3\n")
+    program.chmod(0o755)
+    images = np.zeros((2, 8, 9), np.uint8)
+    with pytest.raises(StereoFrameworkError, match="exit status 3"):
+        command(*images, Search(0, 3), run=f"{program} {{left}} {{right}} {{output}}")

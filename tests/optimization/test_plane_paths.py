@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from kernel_inputs import in_threads
 
 from stereo_framework import Pipeline, Search, load_scene, step, threads
+from stereo_framework.core.border import in_one_form
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import stage
@@ -91,7 +92,9 @@ def test_costs_agree_with_twin(size, kind, direction, seed):
     planes = rng.uniform(search.minimum - 1.5 * step, search.maximum + 1.5 * step, (*size, 3, 4)).astype(F)
     other = np.where(rng.random(size) < 0.2, np.nan, rng.uniform(-1, 4, size)).astype(F)
     costs, terms = np.empty((*size, 4), F), (F(0.5), F(60), F(30))
-    plane_costs(volume, (F(search.minimum), F(1 / step)), (F(50), F(closed)), other, F(direction), terms, planes, costs)
+    plane_costs(
+        in_one_form(volume), (F(search.minimum), F(1 / step)), (F(50), F(closed)), other, F(direction), terms, planes, costs
+    )
     expected = naive_planes.plane_costs(volume, search.minimum, step, 50, closed, other, direction, terms, planes)
     np.testing.assert_allclose(costs, expected, rtol=1e-4, atol=1e-2)
 

@@ -131,6 +131,23 @@ def test_in_a_browser(page, tmp_path, open_page):
     assert tab.is_visible("text=inside")
 
 
+def test_tables_are_taken_along(tmp_path, open_page):
+    rows = [[Cell("a, b_1"), Cell.number(1.23456, ".2f", mark="best")], [Cell('say "x"'), Cell("-")]]
+    Page("Title", "", [Section("One", [PageTable("", ["method", "bad %"], rows)])]).write(tmp_path / "p.html")
+    tab = open_page(tmp_path / "p.html")
+
+    def saved(kind):
+        with tab.expect_download() as download:
+            tab.click(f"button:text-is('{kind}')")
+        return download.value.path().read_text(), download.value.suggested_filename
+
+    assert saved("CSV") == ('method,bad %\n"a, b_1",1.23456\n"say ""x""",-\n', "table.csv")
+    text, name = saved("LaTeX")
+    assert name == "table.tex"
+    assert text.splitlines()[0] == r"\begin{tabular}{lr}"
+    assert text.splitlines()[2:6] == [r"method & bad \% \\", r"\midrule", r"a, b\_1 & \textbf{1.23} \\", r'say "x" & - \\']
+
+
 def test_headings_and_first_columns_stay_in_view(tmp_path, open_page):
     rows = [[Cell(f"scene {i}"), Cell("a method"), *(Cell.number(10.0 * i + k) for k in range(30))] for i in range(60)]
     table = PageTable("many", ["scene", "method", *(f"measure {k}" for k in range(30))], rows, keys=2)

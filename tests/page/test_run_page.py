@@ -7,9 +7,11 @@ from made_results import SCENES, result, sweep
 from stereo_framework import run
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Scene
+from stereo_framework.figures.plots import mark_best_points, plot_figure
 from stereo_framework.page.page import Details, Folded, PageTable, Text
 from stereo_framework.page.run_page import run_page
 from stereo_framework.page.stored_pictures import Scenes
+from stereo_framework.script.report import Plot
 from stereo_framework.sweep import Store
 from stereo_framework.sweep.identity import environment
 from stereo_framework.tables.environment import environment_text
@@ -166,3 +168,24 @@ def test_the_environment_tells_what_results_are_stored_with():
     assert {f"{name} {known[name]}" for name in known if name not in ("python", "machine", "host")} == set(told[2:])
     assert f"numpy {known['numpy']}" in told
     assert told[1] == f"Python {known['python']}"
+
+
+def test_sweeps_are_curves_with_the_best_marked(tmp_path):
+    errors = {3: 5.0, 9: 2.0, 15: 4.0}
+    results = sweep(
+        {"aggregation.box.size": [3, 9, 15], TRUNCATION: [5, 20]},
+        lambda scene, size, t: {"bad_pixels_nonocc": errors[size] + t / 100},
+    )
+    page = _stored(tmp_path, results)
+    [section] = [s for s in page.sections if s.title == "Sweeps"]
+    [picture] = section.blocks  # two values of the other axis are no curve
+    assert picture.description == "bad_pixels_nonocc over aggregation.box.size"
+    figure = plot_figure(Plot("", ("aggregation.box.size",), ("bad_pixels_nonocc",), ("scene",)), results)
+    before = len(figure.axes[0].lines)
+    mark_best_points(figure, "lower")
+    rings = figure.axes[0].lines[before:]
+    assert len(rings) == 2
+    # Means over the other axis: 2 + (0.05 + 0.2) / 2.
+    assert [(r.get_xdata()[0], r.get_ydata()[0]) for r in rings] == [(9, pytest.approx(2.125))] * 2
+    mark_best_points(figure, "higher")
+    assert figure.axes[0].lines[-1].get_ydata()[0] in (pytest.approx(5.125), pytest.approx(2.125))

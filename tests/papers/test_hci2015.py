@@ -73,7 +73,7 @@ def test_figure_5_without_data(tmp_path, no_data):
     assert done.status == 0
     page = done.page.read_text()
     assert "33.86" in page  # the published rows stay
-    assert "scenes fetch middlebury-v3" in page
+    assert "scenes --fetch middlebury-v3" in page
 
 
 def test_equations_10_and_11_as_printed():

@@ -111,7 +111,7 @@ def test_without_data(tmp_path, monkeypatch):
     assert set(done.missing) == {"tsukuba", "sawtooth", "venus", "map"}
     assert done.status == 0
     page = done.page.read_text()
-    assert "stereo-framework scenes fetch middlebury2001" in page
+    assert "stereo-framework scenes --fetch middlebury2001" in page
     assert "5.23" in page  # the published column stays
     # The part that needs no data is produced: the slanted plane.
     done = reproduce(find_paper("taxonomy2002"), tmp_path / "out", item="experiment7", quick=True)

@@ -8,6 +8,7 @@ from kernel_inputs import filled, image_pairs
 from scipy.ndimage import map_coordinates
 
 from stereo_framework import Pipeline, Search, load_scene
+from stereo_framework.core.border import in_one_form
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import stage
@@ -141,7 +142,7 @@ def test_rows_are_sampled_by_a_cubic_spline(images, most, seed):
     found = np.full_like(image, 77)
     half = image.shape[0] // 2
     for start, stop in ((0, half), (half, image.shape[0])):
-        _sample(image, image.dtype == np.uint8, field, start, stop, found)
+        _sample(in_one_form(image), image.dtype == np.uint8, field, start, stop, found)
     # Rounding adds a half.
     np.testing.assert_allclose(found, naive_sample(image, field), rtol=0, atol=1e-4 + (0.5 if image.dtype == np.uint8 else 0))
     if not most:

@@ -39,3 +39,34 @@ for (const table of document.querySelectorAll("table.sortable")) {
   addEventListener("resize", place);
   place();
 }
+// Every table can be taken along, in the order in which it stands: as CSV, and as LaTeX with the best values in bold.
+const written = {
+  CSV: table => [...table.rows].map(row => [...row.cells].map(cell => {
+    const text = cell.dataset.value ?? (cell.firstChild?.textContent ?? "").trim();
+    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  }).join(",")).join("\n") + "\n",
+  LaTeX: table => {
+    const plain = cell => (cell.firstChild?.textContent ?? "").trim().replace(/[&%$#_{}]/g, "\\$&").replace(/[~^\\](?![&%$#_{}])/g, "");
+    const lines = [...table.rows].map(row => [...row.cells].map(cell => cell.classList.contains("best") ? `\\textbf{${plain(cell)}}` : plain(cell)).join(" & ") + " \\\\");
+    const columns = [...table.tHead.rows[0].cells].map(cell => cell.classList.contains("key") ? "l" : "r").join("");
+    return [`\\begin{tabular}{${columns}}`, "\\toprule", lines[0], "\\midrule", ...lines.slice(1), "\\bottomrule", "\\end{tabular}"].join("\n") + "\n";
+  },
+};
+for (const table of document.querySelectorAll("table.sortable")) {
+  const tools = document.createElement("div");
+  tools.className = "tools";
+  for (const [kind, text] of Object.entries(written)) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = kind;
+    button.title = `save this table as ${kind}`;
+    button.addEventListener("click", () => {
+      const link = document.createElement("a");
+      link.href = `data:text/plain;charset=utf-8,${encodeURIComponent(text(table))}`;
+      link.download = `table.${kind === "CSV" ? "csv" : "tex"}`;
+      link.click();
+    });
+    tools.append(button);
+  }
+  table.parentElement.before(tools);
+}

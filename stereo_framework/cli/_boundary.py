@@ -1,16 +1,14 @@
-"""The verb ``boundary``."""
+"""What ``rank --boundary`` prints: error rates against sparsity, efficiencies, improvements, the feasibility boundary."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import Data, Json, key_value
+from stereo_framework.cli._options import key_value
 from stereo_framework.core.errors import ParameterError, nearest
 
 if TYPE_CHECKING:
@@ -18,40 +16,19 @@ if TYPE_CHECKING:
     from stereo_framework.tables.boundary import Boundary
 
 
-def boundary(
-    folders: list[Path],
-    protocol: str | None = None,
-    weight: Annotated[list[str] | None, typer.Option(metavar="SCENE=W")] = None,
-    error_rate: float | None = None,
-    density: float | None = None,
-    drop_incomplete: bool = False,
-    out: Path | None = None,
-    data: Data = None,
-    json: Json = False,
+def rank_by_boundary(
+    folders: Sequence[Path],
+    *,
+    protocol: str | None,
+    weight: Sequence[str],
+    error_rate: float | None,
+    density: float | None,
+    drop_incomplete: bool,
+    out: Path | None,
+    data: Path | None,
+    json: bool,
 ) -> int:
-    """Compare methods by error rate against sparsity: efficiencies, improvements, the feasibility boundary, and an answer to a wish.
-
-    Measures of confidence that are stored with maps are drawn too: each as the method without its least sure estimates.
-
-    Example: stereo-framework boundary results/roc --error-rate 0.02 --out results/boundary
-
-    Parameters
-    ----------
-    folders
-        Results of sweeps measured with the protocol kostliva2007.
-    protocol
-        Results of this protocol only.
-    weight
-        Weight of a scene in the mean; repeatable, others have 1.
-    error_rate
-        Wish: at most this error rate; answers with the densest known setting.
-    density
-        Wish: at least this density (0..1); answers with the most accurate setting.
-    drop_incomplete
-        Leave settings that lack a scene out of the mean instead of refusing.
-    out
-        Folder for plots (SVG, PNG) and the answer as a script.
-    """
+    """Compare methods by error rate against sparsity, and answer a wish; returns the exit status."""
     from stereo_framework.datasets import load_scene
     from stereo_framework.tables.boundary import boundary as collect
     from stereo_framework.tables.boundary import script_of
@@ -62,7 +39,7 @@ def boundary(
     results = [r for folder in folders for r in stored(folder) if protocol in (None, r.protocol)]
     scenes = list(dict.fromkeys(r.scene for r in results))
     known = functools.cache(functools.partial(load_scene, data=data))
-    found = collect(results, _weights(weight or [], scenes), drop_incomplete=drop_incomplete, scenes=known)
+    found = collect(results, _weights(weight, scenes), drop_incomplete=drop_incomplete, scenes=known)
     wished = error_rate is not None or density is not None
     answer = found.choose(error_rate=error_rate, density=density) if wished else None
     if out is not None:
@@ -103,7 +80,7 @@ def boundary(
     return 0
 
 
-def _weights(given: list[str], scenes: list[str]) -> dict[str, float] | None:
+def _weights(given: Sequence[str], scenes: list[str]) -> dict[str, float] | None:
     if not given:
         return None
     weights = dict.fromkeys(scenes, 1.0)

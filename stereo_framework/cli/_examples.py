@@ -1,4 +1,4 @@
-"""The verb ``new-stage``."""
+"""Examples of stages, to be changed into one's own: ``stages --new``."""
 
 from __future__ import annotations
 
@@ -14,41 +14,26 @@ NO_SOURCE = "TODO"
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
-def new_stage(
-    slot: str,
-    name: str,
-    out: Path | None = None,
-) -> int:
-    """Write a complete example of a slot's stages as a file of your own, to change into what you want.
-
-    Example: stereo-framework new-stage matching_cost my_cost
-
-    Parameters
-    ----------
-    slot
-        Where the stage stands: matching_cost, refinement ...
-    name
-        What it is called, in scripts and as a function.
-    out
-        The file to write; default: NAME.py here.
-    """
+def new_stage(slot: str | None, name: str, out: Path | None) -> None:
+    """Write a complete example of a slot's stages under a name of one's own."""
     from stereo_framework.core import stage
     from stereo_framework.engine import pipeline  # noqa: F401  registers the stages
     from stereo_framework.io import write_bytes
 
+    if slot is None:
+        raise ParameterError(f"--new {name}: say of which slot: --slot SLOT; {nearest('', stage.SLOTS, kind='slots')}")
     if slot not in stage.SLOTS:
-        raise ParameterError(f"new-stage: no slot {slot!r}; {nearest(slot, stage.SLOTS, kind='slots')}")
+        raise ParameterError(f"--slot: no slot {slot!r}; {nearest(slot, stage.SLOTS, kind='slots')}")
     if not name.isidentifier() or keyword.iskeyword(name):
-        raise ParameterError(f"new-stage: {name!r} is no name of a function; take letters, digits and underscores")
+        raise ParameterError(f"--new: {name!r} is no name of a function; take letters, digits and underscores")
     if name in {known.name for known in stage.stages(slot)}:
-        raise ParameterError(f"new-stage: there is a stage {name!r} of {slot} already; choose another name")
+        raise ParameterError(f"--new: there is a stage {name!r} of {slot} already; choose another name")
     path = out or Path(f"{name}.py")
     if os.path.lexists(path):
         raise DataError(f"{path}: is there already; choose another name or --out FILE")
     write_bytes(path, example(slot, name).encode())
     entry = name if not stage.SLOTS[slot].many else f"[{name}]"
     print(f"{path}: a stage of {slot} that works; in a script: plugins: [{path}] and {slot}: {entry}")
-    return 0
 
 
 def example(slot: str, name: str | None = None) -> str:

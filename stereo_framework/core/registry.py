@@ -1,0 +1,52 @@
+"""What can be added to: measures, data sets, readers and protocols, by name. Stages have a registry of their own, by slot."""
+
+from __future__ import annotations
+
+from collections import UserDict
+from collections.abc import Mapping
+from typing import ClassVar, TypeVar
+
+from stereo_framework.core.errors import ParameterError
+
+T = TypeVar("T")
+
+
+class Registry(UserDict[str, T]):
+    """Things of a kind by name, first those of the package.
+
+    Parameters
+    ----------
+    kind : str
+        What they are, for messages: ``"measure"``.
+    shipped : mapping of str to object
+        Those of the package.
+    """
+
+    every: ClassVar[list[Registry]] = []
+    OURS: ClassVar[str] = "stereo_framework"
+
+    def __init__(self, kind: str, shipped: Mapping[str, T]):
+        super().__init__(shipped)
+        self.kind, self._origins = kind, dict.fromkeys(shipped, self.OURS)
+        self.every.append(self)
+
+    def add(self, name: str, thing: T, origin: str) -> None:
+        """Add a thing that the module `origin` brings; the same module may bring it again, as a notebook does.
+
+        Raises
+        ------
+        ParameterError
+            Another module has brought something of this name.
+        """
+        first = self._origins.setdefault(name, origin)
+        if first != origin:
+            raise ParameterError(f"{self.kind} {name!r}: already registered by {first}; choose another name")
+        self[name] = thing
+
+    def origin(self, name: str) -> str:
+        """The module that brought a thing."""
+        return self._origins[name]
+
+    def forget(self, name: str) -> None:
+        """Take a thing away."""
+        del self[name], self._origins[name]

@@ -1,0 +1,89 @@
+"""The door for data sets of one's own: ``@dataset``."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from stereo_framework.core.errors import DataError, StereoFrameworkError
+from stereo_framework.core.registry import Registry
+from stereo_framework.core.scene import Scene
+
+F = TypeVar("F", bound=Callable[[Path, str], Scene])
+
+ADDED: Registry[AddedSet] = Registry("data set", {})
+"""Data sets that plug-ins brought, by name."""
+
+
+@dataclass(frozen=True)
+class AddedSet:
+    """A data set: its folder below a data root, and functions that list and make its scenes."""
+
+    FOLDER: str
+    names: Callable[[Path], Iterable[str]]
+    make: Callable[[Path, str], Scene]
+    protocol: str
+
+    def scene_names(self, root: Path) -> tuple[str, ...]:
+        """Names of the scenes below a data root."""
+        with self._told("list of names"):
+            return tuple(self.names(root / self.FOLDER))
+
+    def load(self, root: Path, name: str) -> Scene:
+        """One of `scene_names`."""
+        with self._told(f"function for {name!r}"):
+            scene = self.make(root / self.FOLDER, name)
+        if not isinstance(scene, Scene):
+            raise DataError(f"{self.FOLDER}/{name}: its data set's function returned a {type(scene).__name__}, not a Scene")
+        return replace(scene, name=f"{self.FOLDER}/{name}", protocol=self.protocol or scene.protocol)
+
+    @contextlib.contextmanager
+    def _told(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except StereoFrameworkError:
+            raise
+        except Exception as error:
+            where = self.make.__code__
+            said = f"{type(error).__name__}: {error} ({Path(where.co_filename).name}:{where.co_firstlineno})"
+            raise DataError(f"data set {self.FOLDER!r}: its {what} failed: {said}") from error
+
+
+def dataset(folder: str, *, names: Callable[[Path], Iterable[str]], protocol: str = "") -> Callable[[F], F]:
+    """Register a function that makes the scenes of a data set.
+
+    Parameters
+    ----------
+    folder : str
+        The set's folder below a data root, with which the names of its scenes begin.
+    names : callable
+        Takes this folder, as a path; returns the names of the scenes in it, in order.
+    protocol : str
+        What its scenes are measured with; default: as the scenes say, else ``taxonomy2002``.
+
+    Returns
+    -------
+    callable
+        A decorator for a function of the folder and a scene's name that returns a `Scene`; it should read files on first use, as `pair_scene` does.
+
+    Raises
+    ------
+    ParameterError
+        Another module has a data set of this name.
+
+    Examples
+    --------
+    >>> from stereo_framework import dataset, pair_scene
+    >>> @dataset("mine", names=lambda folder: sorted(p.parent.name for p in folder.glob("*/left.png")))
+    ... def mine(folder, name):
+    ...     return pair_scene(folder / name / "left.png", folder / name / "right.png", (0, 64))
+    """
+
+    def register(function: F) -> F:
+        ADDED.add(folder, AddedSet(folder, names, function, protocol), function.__module__)
+        return function
+
+    return register

@@ -1,0 +1,73 @@
+"""Data sets that are pairs of files in a publisher's folders: SceneFlow, DrivingStereo, InStereo2K, Booster and US3D.
+
+Each is added by `dataset`, as anybody's own is. The folders below a data root are those of the publishers' archives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from stereo_framework.core.scene import Disparity, Scene
+from stereo_framework.datasets.dataset import dataset
+from stereo_framework.datasets.scene_file import pair_scene
+from stereo_framework.io import read_disparity
+
+
+def _named_after(pattern: str) -> Callable[[Path], list[str]]:
+    """The left images of a pattern below a folder, as names: without their endings."""
+    return lambda folder: sorted(path.relative_to(folder).with_suffix("").as_posix() for path in folder.glob(pattern))
+
+
+@dataset("sceneflow", names=_named_after("frames_*pass/T*/*/*/left/*.png"), protocol="sceneflow")
+def sceneflow(folder: Path, name: str) -> Scene:
+    """FlyingThings3D of SceneFlow (Mayer et al. 2016): ``frames_finalpass/TEST/A/0000/left/0006.png``, right beside it, and ``disparity/TEST/...`` in PFM.
+
+    Its end-point error is ``avg_error_all`` of the protocol ``sceneflow``. As is usual, 0..191 px are searched.
+    """
+    truth = folder / "disparity" / f"{name.partition('/')[2]}.pfm"
+    right = name.replace("/left/", "/right/")
+    return pair_scene(folder / f"{name}.png", folder / f"{right}.png", (0, 191), truth=truth)
+
+
+@dataset("drivingstereo", names=_named_after("**/left-image-half-size/**/*.jpg"), protocol="kitti2015")
+def drivingstereo(folder: Path, name: str) -> Scene:
+    """DrivingStereo (Yang et al. 2019) in half size: roads with sparse truth, 16-bit PNG, grey / 256, 0 = unknown."""
+    right = name.replace("left-image-half-size", "right-image-half-size")
+    truth = name.replace("left-image-half-size", "disparity-map-half-size")
+    return pair_scene(folder / f"{name}.jpg", folder / f"{right}.jpg", (0, 127), truth=folder / f"{truth}.png")
+
+
+@dataset("instereo2k", names=_named_after("*/*/left.png"))
+def instereo2k(folder: Path, name: str) -> Scene:
+    """InStereo2K (Bao et al. 2020): indoors, ``test/000000/left.png``; truth 16-bit PNG, grey / 100, 0 = unknown."""
+    place = (folder / name).parent
+    return pair_scene(place / "left.png", place / "right.png", (0, 255), truth=place / "left_disp.png", truth_scale=100)
+
+
+@dataset("booster", names=_named_after("train/*/*/camera_00/*.png"))
+def booster(folder: Path, name: str) -> Scene:
+    """Booster (Zama Ramirez et al. 2022): 12 megapixels of mirrors and glass, ``train/balanced/Bathroom/camera_00/im0.png``, camera_02 and disp_00.npy.
+
+    No range is published: it is to be given, or estimated by `match`.
+    """
+    left = folder / f"{name}.png"
+    scene = left.parents[1]
+    return pair_scene(left, scene / "camera_02" / left.name, truth=scene / "disp_00.npy")
+
+
+@dataset("us3d", names=_named_after("**/*_LEFT_RGB.tif"))
+def us3d(folder: Path, name: str) -> Scene:
+    """US3D of the Data Fusion Contest 2019, track 2 (Bosch et al. 2019): satellites, disparities of both signs; truth of floats, -999 = unknown."""
+    stem = name.removesuffix("_LEFT_RGB")
+    scene = pair_scene(folder / f"{name}.tif", folder / f"{stem}_RIGHT_RGB.tif", (-64, 64))
+    return replace(scene, truths={(0, 1): partial(_us3d_truth, folder / f"{stem}_LEFT_DSP.tif")})
+
+
+def _us3d_truth(path: Path) -> Disparity:
+    disparity = read_disparity(path)
+    return np.where(disparity == -999, np.float32(np.nan), disparity)

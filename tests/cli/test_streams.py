@@ -1,0 +1,68 @@
+"""Streams that are closed, narrow alphabets, Python without docstrings, and interrupts before anything has begun."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import typer
+
+from stereo_framework.cli.main import app
+
+PROGRAM = [sys.executable, "-m", "stereo_framework"]
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="shells and signals of POSIX")
+
+
+def _shell(words, how, **environment):
+    command = " ".join([*PROGRAM, words, how])
+    return subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, env=os.environ | environment, check=False)
+
+
+@pytest.mark.parametrize("how", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
+@pytest.mark.parametrize("words", ["stages box", "run window --scene synthetic/planes"])
+def test_closed_streams(words, how):
+    done = _shell(words, how)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+
+
+def test_a_mistake_is_one_even_if_nobody_reads_it():
+    assert _shell("stages boks", "2>&-").returncode == 2
+
+
+def test_an_alphabet_without_umlauts(tmp_path):
+    done = _shell(
+        f"match --example --method ssd -o {tmp_path}/\u00fcber", "", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0"
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_python_without_docstrings():
+    done = _shell("run window --scene synthetic/planes", "", PYTHONOPTIMIZE="2")
+    assert done.returncode == 0, done.stderr
+    assert "taxonomy2002" in done.stdout
+    assert _shell("stages --slot smoothness", "", PYTHONOPTIMIZE="2").returncode == 0
+
+
+def test_every_option_has_a_text():
+    """Of which the command line makes none where Python leaves docstrings out."""
+    for name, verb in typer.main.get_command(app).commands.items():
+        for parameter in verb.params:
+            assert getattr(parameter, "help", None), f"{name} {parameter.name}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.15, 0.3, 0.5, 0.9])
+def test_an_interrupt_in_the_first_moment_is_a_line(seconds):
+    process = subprocess.Popen(
+        [*PROGRAM, "run", "ssd", "--scene", "synthetic/planes"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode in (0, 130)
+    assert process.returncode == 0 or said.splitlines()[-1].startswith("interrupted")
+    assert "Traceback" not in said

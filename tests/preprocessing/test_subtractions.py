@@ -1,0 +1,84 @@
+"""The filters that take brightness away, against plain numpy and scipy."""
+
+import numpy as np
+import pytest
+from scipy.ndimage import convolve, gaussian_laplace, uniform_filter
+
+from stereo_framework import load_scene
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.preprocessing import bilateral_subtraction, laplacian_of_gaussian, mean_subtraction
+from stereo_framework.preprocessing.laplacian_of_gaussian import kernel_of
+
+FILTERS = (laplacian_of_gaussian, mean_subtraction, bilateral_subtraction)
+SHAPES = [(1, 1), (1, 9), (7, 1), (12, 17), (12, 17, 3)]
+
+
+def _image(shape, dtype=np.uint8):
+    image = np.random.default_rng(0).integers(60, 190, shape)
+    return image.astype(dtype)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("size", [1, 3, 7])
+def test_means_are_those_of_scipy(shape, size):
+    image = _image(shape).astype(float)
+    sizes = (size, size, 1)[: image.ndim]
+    expected = np.clip(image - uniform_filter(image, sizes, mode="nearest") + 128, 0, 255)
+    # Sums of float64, rounded to float32.
+    np.testing.assert_allclose(mean_subtraction(_image(shape, np.float32), size=size), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("sigma", [0.7, 1.0, 1.6])
+def test_laplacian_has_the_form_of_scipys(sigma):
+    """The form of -(d2/dx2 + d2/dy2) of a Gaussian, cut off and scaled."""
+    weights = kernel_of(sigma)
+    reach = len(weights) // 2
+    point = np.zeros((2 * reach + 1,) * 2)
+    point[reach, reach] = 1
+    theirs = -gaussian_laplace(point, sigma, truncate=2.0)
+    assert np.corrcoef(weights.ravel(), theirs.ravel())[0, 1] > 0.98  # cut off at two deviations, and made to have no mean
+    assert weights.sum() == pytest.approx(0, abs=1e-12)
+    assert weights[weights > 0].sum() == pytest.approx(1)
+    assert len(kernel_of(1.0)) == 5  # as in the source
+    image = _image((12, 17)).astype(float)
+    expected = np.clip(convolve(image, weights, mode="nearest") + 128, 0, 255)
+    np.testing.assert_allclose(laplacian_of_gaussian(image.astype(np.float32), sigma=sigma), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_bilateral_is_that_of_the_equation(shape):
+    image = _image(shape)
+    planes = image.reshape(*shape[:2], -1).astype(float)
+    expected = np.empty_like(planes)
+    reach = 2
+    for channel in range(planes.shape[2]):
+        padded = np.pad(planes[..., channel], reach, mode="edge")
+        for y, x in np.ndindex(shape[:2]):
+            window, centre = padded[y : y + 5, x : x + 5], planes[y, x, channel]
+            j, i = np.mgrid[-2:3, -2:3]
+            weights = np.exp(-(i * i + j * j) / (2 * 1.5**2)) * np.exp(-((window - centre) ** 2) / (2 * 20.0**2))
+            expected[y, x, channel] = centre - (weights * window).sum() / weights.sum() + 128
+    found = bilateral_subtraction(image.astype(np.float32), size=5, sigma_space=1.5)
+    # Of whole grey levels the table holds the weights themselves.
+    np.testing.assert_allclose(found, np.clip(expected, 0, 255).reshape(shape), atol=1e-4)
+
+
+@pytest.mark.parametrize("stage", FILTERS)
+def test_brightness_makes_no_difference(stage):
+    image = load_scene("synthetic/planes").reference[:40, :50] // 2
+    darker = stage(image)
+    np.testing.assert_array_equal(stage(image + np.uint8(60)), darker)
+    assert darker.dtype == np.uint8
+    np.testing.assert_array_equal(darker, np.rint(stage(image.astype(np.float32))))
+    assert darker.shape == image.shape
+    assert 0 <= darker.min() <= 128 <= darker.max() <= 255
+
+
+@pytest.mark.parametrize(
+    ("stage", "parameters"),
+    [(mean_subtraction, {"size": 0}), (laplacian_of_gaussian, {"sigma": 0.0}), (bilateral_subtraction, {"sigma_colour": -1.0})],
+)
+def test_mistakes(stage, parameters):
+    [name] = parameters
+    with pytest.raises(ParameterError, match=f"{stage.__name__}.{name}"):
+        stage(_image((4, 5)), **parameters)

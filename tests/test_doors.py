@@ -1,0 +1,189 @@
+"""What users add by the doors of the package: a measure, a data set, a reader, a protocol; one plug-in file with one of each, through every verb."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import stereo_framework as sf
+from stereo_framework.cli.main import app
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.evaluation.metrics import metric_of
+from stereo_framework.io import read_disparity, read_image, write_image
+
+PLUGIN = """
+import numpy as np
+import stereo_framework as sf
+
+
+@sf.measure(unit="px", better="lower", source="Nobody 2026, equation 1", pooled="mean")
+def off_by(disparity, truth, mask, *, threshold):
+    return np.mean(np.abs(disparity - truth)[mask & np.isfinite(disparity)] > threshold)
+
+
+@sf.measure(unit="grey levels", better="higher", source="Nobody 2026, equation 2")
+def darkest(prediction, image, visible):
+    return image[visible].min()
+
+
+@sf.reader(".raw16", kind="disparity")
+def read_raw16(path):
+    rows, columns = np.fromfile(path, np.int32, 2)
+    return np.fromfile(path, np.float32, offset=8).reshape(rows, columns)
+
+
+@sf.reader(".grey", kind="image")
+def read_grey(path):
+    return np.load(path, allow_pickle=False)
+
+
+@sf.dataset("mine", names=lambda folder: sorted(p.parent.name for p in folder.glob("*/left.png")), protocol="ours")
+def mine(folder, name):
+    place = folder / name
+    return sf.pair_scene(place / "left.png", place / "right.png", (0, 8), truth=place / "truth.raw16")
+
+
+sf.protocol("ours", base="taxonomy2002", thresholds=[0.5], regions=["all"], measures=["bad_pixels", "off_by"])
+
+
+@sf.stage("matching_cost", source="Nobody 2026")
+def my_cost(reference, match, search):
+    costs = np.full((*reference.shape[:2], search.levels), np.nan, np.float32)
+    for level, (here, there) in enumerate(search.columns(reference.shape[1])):
+        costs[:, here, level] = np.abs(reference[:, here].astype(float) - match[:, there]).reshape(*reference[:, here].shape[:2], -1).sum(2)
+    return costs
+"""
+SCRIPT = """
+name: ours_alone
+plugins: plugin.py
+scenes: mine/one
+matching_cost: my_cost
+optimization: winner_take_all
+report: {tables: {t: {rows: method, columns: scene, value: off_by_all}}}
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("STEREO_DATA", str(tmp_path / "data"))
+    (tmp_path / "plugin.py").write_text(PLUGIN)
+    (tmp_path / "s.yaml").write_text(SCRIPT)
+    folder = tmp_path / "data/mine/one"
+    folder.mkdir(parents=True)
+    left = np.random.default_rng(0).integers(0, 256, (24, 40, 3), dtype=np.uint8)
+    write_image(folder / "left.png", left)
+    write_image(folder / "right.png", np.roll(left, -3, axis=1))
+    (folder / "truth.raw16").write_bytes(np.array([24, 40], np.int32).tobytes() + np.full((24, 40), 3, np.float32).tobytes())
+    return tmp_path
+
+
+def call(*arguments, status=0):
+    result = CliRunner().invoke(app, list(map(str, arguments)))
+    assert result.exit_code == status, result.output
+    return result
+
+
+def test_one_of_each_through_the_verbs(place):
+    assert "no fault" in call("check", "s.yaml", "--try", "--plugin", "plugin.py").stdout
+    assert "mine/one" in call("scenes", "--plugin", "plugin.py").stdout
+    [record] = json.loads(call("run", "s.yaml", "--out", "o", "--json", "--plugin", "plugin.py").stdout)
+    assert (record["scene"], record["protocol"]) == ("mine/one", "ours")
+    # The first three columns have no match: nobody sees them on the right.
+    assert record["statistics"]["off_by_all"] == pytest.approx(record["statistics"]["bad_pixels_all"] / 100)
+    assert 0 < record["statistics"]["off_by_all"] < 0.2
+    assert (place / "o/tables/t.csv").read_text().count("ours_alone") == 1
+    assert "off_by" in call("stages", "measures", "--plugin", "plugin.py").stdout
+    assert "ours: " in call("stages", "ours", "--plugin", "plugin.py").stdout
+
+
+def test_a_folder_is_shown_whole_without_the_plug_in(place):
+    call("run", "s.yaml", "--set", "name=a", "--out", "o", "--plugin", "plugin.py")
+    call("run", "s.yaml", "--set", "name=b", "--out", "o", "--plugin", "plugin.py", "--set", "search.maximum=2")
+    (place / "plugin.py").write_text("raise SystemExit('nobody runs this')")
+    program = """
+import sys
+from typer.testing import CliRunner
+from stereo_framework.cli.main import app
+for words in (["results", "o", "--all"], ["rank", "o", "--columns", "off_by_all", "--json"], ["report", "o"]):
+    result = CliRunner().invoke(app, words)
+    print(result.output)
+    assert result.exit_code == 0, words
+from stereo_framework.evaluation.metrics import metric_of
+metric = metric_of("off_by_all")
+print(metric.unit, metric.better, metric.source)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1] == "px lower Nobody 2026, equation 1"
+    page = (place / "o/report.html").read_text()
+    assert "off_by_all" in page
+    assert "error &gt; 0.5 px" in page
+    assert "off_by_all" in call("results", "o").stdout
+
+
+def test_the_measure_and_the_reader_themselves(place):
+    from stereo_framework.core.stage import load_plugin
+
+    load_plugin("plugin.py")
+    scene = sf.load_scene("mine/one")
+    found = sf.evaluate(scene.truth + 1, scene, "ours")
+    assert found["off_by_all"] == 1
+    assert sf.evaluate(scene.truth + 0.25, scene, {"base": "ours", "threshold": 0.2})["off_by_all"] == 1
+    assert sf.evaluate(scene.truth + 0.25, scene, {"base": "ours", "threshold": 0.3})["off_by_all"] == 0
+    views = sf.evaluate(scene.truth, scene, {"base": "taxonomy2002", "measures": ["darkest"]})
+    assert views["darkest_match"] == scene.image(1).min()
+    assert metric_of("off_by_nonocc").pooled == "mean"
+    np.save(place / "x.npy", np.zeros((3, 4), np.uint8))
+    (place / "x.npy").rename(place / "x.grey")
+    assert read_image(place / "x.grey").shape == (3, 4)
+    (place / "bad.raw16").write_bytes(b"ab")
+    with pytest.raises(DataError, match=r"bad.raw16: its reader .*read_raw16 failed: ValueError"):
+        read_disparity(place / "bad.raw16")
+    with pytest.raises(DataError, match="none.raw16: no such file"):
+        read_disparity("none.raw16")
+
+
+def test_a_changed_measure_never_returns_an_old_number(place):
+    [first] = json.loads(call("run", "s.yaml", "--out", "o", "--json", "--plugin", "plugin.py").stdout)
+    program = "import sys; sys.argv = ['x', 'run', 's.yaml', '--out', 'o', '--json', '--plugin', 'plugin.py']; from stereo_framework.cli.main import main; main()"
+    (place / "plugin.py").write_text(PLUGIN.replace("> threshold)", "> threshold) + 7"))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    [second] = json.loads(done.stdout)
+    assert second["statistics"]["off_by_all"] == pytest.approx(first["statistics"]["off_by_all"] + 7)
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (
+            "@sf.measure(unit='px', better='lower', source='s')\ndef m(disparity, trut): return 0",
+            "measure m: no such data 'trut'; .*did you mean 'truth'",
+        ),
+        (
+            "@sf.measure(unit='px', better='lower', source='s')\ndef m(disparity): return 0",
+            "measure m: names neither truth nor prediction",
+        ),
+        (
+            "@sf.measure(unit='px', better='lower', source='s')\ndef rms_error(disparity, truth): return 0",
+            "measure 'rms_error': already registered by stereo_framework",
+        ),
+        ("@sf.reader('.x', kind='map')\ndef r(path): return 0", "reader .x: no such kind 'map'"),
+        ("sf.protocol('eth3d', base='kitti2015')", "'eth3d' is|protocol 'eth3d': already registered"),
+        ("sf.protocol('p', base='kitti2016')", "no protocol 'kitti2016'"),
+        ("sf.protocol('p', base='kitti2015', tresholds=[1])", "tresholds"),
+    ],
+)
+def test_mistakes(code, message):
+    with pytest.raises((ParameterError, TypeError), match=message):
+        exec(code, {"sf": sf, "__name__": "somebody"})
+
+
+def test_a_measure_that_raises_is_told(place):
+    (place / "plugin.py").write_text(PLUGIN.replace("    return np.mean(np.abs", "    1 / 0\n    return np.mean(np.abs"))
+    result = call("run", "s.yaml", "--plugin", "plugin.py", status=1)
+    assert "ZeroDivisionError" in result.output
+    assert "plugin.py" in result.output
