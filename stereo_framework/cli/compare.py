@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from stereo_framework.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from stereo_framework.core.scene import Scene
-    from stereo_framework.own_pair.choosing import Judged
+    from stereo_framework.own_pair.choosing import Standing
     from stereo_framework.sweep import Result
     from stereo_framework.sweep.submission import Measured
 
@@ -45,14 +46,13 @@ def compare(
     unknown: Unknown = None,
     columns: str | None = None,
     without_truth: bool = False,
-    reference: Path | None = None,
     out: Path | None = None,
     data: Data = None,
     json: Json = False,
 ) -> int:
     """Put two or more disparity maps side by side: their statistics, how they differ from the first, and pictures.
 
-    Works without truth: then the distances to a reference map say which is better, or that it cannot be told.
+    Works without truth: then it says which maps are better or worse than the first one, or that it cannot tell.
 
     Example: stereo-framework compare a.pfm b.pfm --scene teddy --out comparison
 
@@ -72,12 +72,10 @@ def compare(
         Statistics to show, separated by commas.
     without_truth
         Judge as if the scene had no truth.
-    reference
-        Your own reference map, for a judgement without truth; where it is NaN it is not to be relied upon.
     out
         Folder for pictures: all maps side by side, those of each, and without truth where the first two disagree.
     """
-    from stereo_framework.cli._without_truth import print_judged, record, with_reference
+    from stereo_framework.cli._without_truth import print_standings, record
     from stereo_framework.datasets import find_scenes, load_scene
 
     spec = protocol_spec(protocol)
@@ -87,35 +85,32 @@ def compare(
     scenes = [alone[0]] if alone else [load_scene(name, data=data) for name in find_scenes(str(scene), data=data)]
     if without_truth:
         scenes = [replace(one, truths={}) for one in scenes]
-    if reference is not None and any(one.truth is not None for one in scenes):
-        raise ParameterError("--reference is for a judgement without truth, and the scene has truth; add --without-truth")
-    scenes = with_reference(scenes, reference)
     if len(maps) < 2 and not (maps[0] / FILE).is_file():
         raise ParameterError(f"compare needs two maps or more; {maps[0]} is one ('evaluate' measures one)")
     if other_view and len(other_view) != len(maps):
         raise ParameterError(f"--other-view: {len(other_view)} given for {len(maps)} maps; give one for each map, in order")
     how: dict[str, Any] = {"protocol": alone[1] if alone else spec, "scale": scale, "unknown": unknown}
     results: list[Result] = []
-    judged: dict[str, Judged] = {}
+    judged: dict[str, tuple[str, Sequence[Standing]]] = {}
     for one in scenes:
         named = _maps_of(maps, one, several=len(scenes) > 1)
         if len(named) >= 2:
             folder = out if out is None or len(scenes) == 1 else out / one.name.replace("/", "-")
             found, told = _compared(one, named, how, threshold, other_view or [], folder)
             results += found
-            judged |= {} if told is None else {one.name: told}
+            judged |= {one.name: (next(iter(named)), told)} if told else {}
         elif len(scenes) == 1:
             raise ParameterError(f"compare needs two maps or more of {one.name}; there are {len(named)}")
     if not results:
         raise ParameterError(f"no scene of {scene} has two maps or more")
     if json:
         _output.print_json(
-            [r.record() | ({"without_truth": record(judged[r.scene])} if r.scene in judged else {}) for r in results]
+            [r.record() | ({"without_truth": record(r.scene, *judged[r.scene])} if r.scene in judged else {}) for r in results]
         )
     else:
         _output.print_results(results, columns.split(",") if columns else (), data=data)
-        for told in judged.values():
-            print_judged(told)
+        for name, standings in judged.items():
+            print_standings(name, *standings)
         if out is not None:
             print(f"pictures in {out}")
     return 0
@@ -157,19 +152,17 @@ def _compared(
     threshold: float,
     other_view: list[Path],
     out: Path | None,
-) -> tuple[list[Result], Judged | None]:
+) -> tuple[list[Result], Sequence[Standing]]:
     """What is measured of maps of one scene, how they are judged without its truth, and their pictures."""
+    from stereo_framework.cli._without_truth import compared as without_truth
     from stereo_framework.cli.evaluate import map_result
     from stereo_framework.figures.picture_files import write_comparison, write_disagreement, write_pictures
     from stereo_framework.io import output_folder
-    from stereo_framework.own_pair.choosing import judge
     from stereo_framework.sweep.submission import measure_map
 
     measured = [measure_map(path, scene, **how) for path in maps.values()]
     compared = {name: m.disparity for name, m in zip(maps, measured, strict=True)}
-    judged = (
-        judge(scene, compared, unknown=compared) if scene.truth is None and (scene.search or scene.stand_in) is not None else None
-    )
+    judged = without_truth(scene, compared) if scene.truth is None and scene.search is not None else ()
     if other_view:
         exchanged = scene.pair(scene.match_index, scene.reference_index)
         others = [measure_map(path, exchanged, **how).disparity for path in other_view]
@@ -180,7 +173,7 @@ def _compared(
             for name, one in zip(maps, measured, strict=True):
                 write_pictures(out / name, one.disparity, scene, one.protocol)
             write_comparison(out / "comparison.png", compared, scene)
-            if judged is not None:
+            if scene.truth is None:
                 write_disagreement(out / "disagreement.png", measured[0].disparity, measured[1].disparity, scene.reference)
     return [map_result(m, name) for name, m in zip(maps, measured, strict=True)], judged
 

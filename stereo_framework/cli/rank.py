@@ -11,7 +11,6 @@ import typer
 from stereo_framework.cli import _output
 from stereo_framework.cli._boundary import rank_by_boundary
 from stereo_framework.cli._options import Data, Json
-from stereo_framework.cli._without_truth import rank_without_truth
 from stereo_framework.core.errors import DataError, ParameterError, few
 
 if TYPE_CHECKING:
@@ -42,9 +41,6 @@ def rank(
     density: float | None = None,
     weight: Annotated[list[str] | None, typer.Option(metavar="SCENE=W")] = None,
     out: Path | None = None,
-    without_truth: bool = False,
-    scene: str | None = None,
-    reference: Path | None = None,
     data: Data = None,
     json: Json = False,
 ) -> int:
@@ -55,7 +51,6 @@ def rank(
     Example: stereo-framework rank table.csv --lower '*' --bootstrap 1000
 
     Example: stereo-framework rank results/roc --boundary --error-rate 0.02 --out results/boundary
-    Example: stereo-framework rank --without-truth a.pfm b.pfm c.pfm --scene tsukuba
 
     Parameters
     ----------
@@ -94,12 +89,6 @@ def rank(
         With --boundary, weight of a scene in the mean; repeatable, others have 1.
     out
         With --boundary, folder for plots (SVG, PNG) and the answer as a script.
-    without_truth
-        Rank disparity maps, or those that a results folder keeps, by their distance to a reference map, scene by scene.
-    scene
-        Without truth: the scene that maps given as files belong to.
-    reference
-        Without truth: your own reference map of that scene; where it is NaN it is not to be relied upon.
     """
     if boundary:
         wishes: dict[str, Any] = {"weight": weight or [], "error_rate": error_rate, "density": density, "out": out}
@@ -107,12 +96,6 @@ def rank(
     for option, given in (("--error-rate", error_rate), ("--density", density), ("--weight", weight), ("--out", out)):
         if given is not None:
             raise ParameterError(f"{option} goes with --boundary")
-    if without_truth:
-        return rank_without_truth(tables, scene, reference, data, json=json)
-    if reference is not None or scene is not None:
-        raise ParameterError(
-            f"{'--scene' if reference is None else '--reference'} is for a ranking without truth; add --without-truth"
-        )
     from stereo_framework.tables import ranking
     from stereo_framework.tables.score_tables import read_scores
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,10 +12,11 @@ import typer
 from stereo_framework.cli import _output
 from stereo_framework.cli._interrupts import interruptible, status, word
 from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, Plugins, ProtocolSpec, Settings, Traceback, size
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.progress import Progress
 
 if TYPE_CHECKING:
+    from stereo_framework.cli._without_truth import Against
+    from stereo_framework.core.scene import Scene
     from stereo_framework.sweep.tune import Tuned
 
 
@@ -34,7 +36,6 @@ def tune(
     plugin: Plugins = None,
     protocol: ProtocolSpec = None,
     without_truth: bool = False,
-    reference: Path | None = None,
     data: Data = None,
     json: bool = False,
     traceback: Traceback = False,
@@ -62,19 +63,15 @@ def tune(
     timeout
         Begin no trial after this time.
     without_truth
-        Search for the lowest distance to a reference map (reference_distance of the protocol truthfree-1), whatever truth there is.
-    reference
-        Without truth: your own reference map of the one scene; where it is NaN it is not to be relied upon.
+        Search for the lowest distance to a reference map (reference_distance of the protocol truthfree-1), whatever truth there is; what was found is
+        compared with the script without its sweep, and with the default method.
     json
         Print one JSON object instead of a table.
     """
-    from stereo_framework.cli._without_truth import NOTE, with_reference
     from stereo_framework.script import load
     from stereo_framework.sweep.runs import scenes_of
     from stereo_framework.sweep.tune import Tuner
 
-    if reference is not None and not without_truth:
-        raise ParameterError("--reference is for a search without truth; add --without-truth")
     if without_truth:
         from stereo_framework.evaluation.protocols import WITHOUT_TRUTH
 
@@ -86,7 +83,7 @@ def tune(
     with Tuner(
         searched,
         statistic,
-        with_reference(scenes_of(searched, scene or None, data), reference),
+        scenes_of(searched, scene or None, data),
         trials=trials,
         out=out,
         workers=workers,
@@ -110,12 +107,19 @@ def tune(
             print(f"{word(error)} after {count} of {tuner.trials} trials; {hint}", file=sys.stderr)
             return status(error)
         tuned = tuner.tuned()
+    beside = _beside(tuned, tuner.scenes, searched.resolved, plugin or []) if without_truth else []
     if json:
-        records = {"best": tuned.best and tuned.best.record(), "trials": [trial.record() for trial in tuned.trials]}
+        from stereo_framework.cli._without_truth import record
+
+        records: dict[str, Any] = {"without_truth": [record(*found) for found in beside]} if without_truth else {}
+        records |= {"best": tuned.best and tuned.best.record(), "trials": [trial.record() for trial in tuned.trials]}
         _output.print_json(vars(tuned) | {"protocol": tuned.protocol.name} | records)
     else:
-        whose = "our reference map" if reference is None else "your own reference map"
-        _print(tuned, out, f"distances are to {whose}; {NOTE}" if without_truth else "")
+        from stereo_framework.cli._without_truth import print_standings
+
+        _print(tuned, out)
+        for found in beside:
+            print_standings(*found)
     for trial in tuned.trials:
         if trial.error:
             print(f"error: trial {trial.number} ({_said(trial.axes)}): {trial.error}", file=sys.stderr)
@@ -127,7 +131,25 @@ def tune(
     return 1 if any(trial.error for trial in tuned.trials) else 0
 
 
-def _print(tuned: Tuned, out: Path | None, note: str) -> None:
+def _beside(tuned: Tuned, scenes: Sequence[Scene], resolved: Mapping[str, Any], plugins: Sequence[str]) -> list[Against]:
+    """By scene: the best setting and the default method, compared with the script as it is without its sweep."""
+    from stereo_framework.cli._without_truth import compared
+    from stereo_framework.own_pair.matching import DEFAULT
+    from stereo_framework.sweep import run
+
+    if tuned.best is None or tuned.script is None:
+        return []
+    own = resolved.get("methods", {}).get(tuned.best.method, {})
+    plain = {k: v for k, v in {**resolved, **own}.items() if k not in ("methods", "sweep", "report", "name")}
+    first = f"{tuned.best.method}, not tuned"
+    scripts: dict[str, str | Mapping[str, Any]] = {first: plain, "tuned": tuned.script, DEFAULT: DEFAULT}
+    return [
+        (s.name, first, compared(s, {n: run(one, s, plugins=plugins, maps=True)[0].disparity for n, one in scripts.items()}))
+        for s in scenes
+    ]
+
+
+def _print(tuned: Tuned, out: Path | None) -> None:
     import yaml
 
     from stereo_framework.sweep.tune import BEST
@@ -144,7 +166,7 @@ def _print(tuned: Tuned, out: Path | None, note: str) -> None:
     _output.say(f"best of {tried}{settings}: trial {best.number}, {best.method}, {_said(best.axes)}")
     rows = [[scene, show(value)] for scene, value in best.scenes.items()]
     _output.print_table(["scene", tuned.statistic], [*rows, ["average", show(best.value)]])
-    _output.say(_output.said_protocol(str(tuned.protocol)), note)
+    _output.say(_output.said_protocol(str(tuned.protocol)))
     if tuned.importance:
         _output.say(f"share in the best tenth: {', '.join(f'{name} {share:.0%}' for name, share in tuned.importance.items())}")
     if out is None:

@@ -170,9 +170,6 @@ class Scene:
     ranges : mapping of (int, int) to callable
         Loaders of disparity ranges of each pixel's own by frame pair, as for `truths`: smallest and largest disparity, two float32 maps in
         pixels, NaN = no limit.
-    stand_in : callable, optional
-        Loader of one's own reference map of the pair, which stands in for the truth in measures without truth: pixels, NaN = not to be relied upon.
-        None: `sweep.reference` makes one.
     """
 
     name: str
@@ -191,7 +188,6 @@ class Scene:
     whole_truth: bool = False
     weight: float = 1.0
     ranges: Mapping[tuple[int, int], Callable[[], tuple[Disparity, Disparity]]] = field(default_factory=dict)
-    stand_in: Callable[[], Disparity] | None = None
 
     def __post_init__(self) -> None:
         for what in ("reference_index", "match_index"):
@@ -418,7 +414,6 @@ class Scene:
             match_index=match_index,
             search=search,
             masks=self.masks if same else {},
-            stand_in=self.stand_in if same else None,
         )
         if search is None and self.search is not None:
             pair = replace(pair, search=self.search.scaled(pair._distance / self._distance))

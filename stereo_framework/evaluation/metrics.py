@@ -42,7 +42,6 @@ from stereo_framework.evaluation.similarity import (
     structural_similarity,
 )
 from stereo_framework.evaluation.sparsification import Sparsification, optimal_area
-from stereo_framework.evaluation.truth_free import distance
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,10 +215,6 @@ def _per_region(name: str, unit: str, source: str, function: Callable[..., float
     return Metric(name, unit, "lower", "region", source, partial(_of_errors, function), pooled)
 
 
-def _distance(region: Region, threshold: float) -> float:
-    return distance(region.given, np.where(region.mask, region.truth, np.float32(np.nan)), threshold)
-
-
 def _of_reference(name: str, unit: str, source: str, function: Callable[..., float]) -> Metric:
     return Metric(name, unit, "lower", "reference", source, lambda r: function(r.given, r.truth, r.mask & np.isfinite(r.truth)))
 
@@ -252,8 +247,8 @@ _TABLE = (
     Metric("view_mse", "grey levels^2", "lower", "frame", _VIEW, partial(_view, mean_squared_difference)),
     Metric("view_psnr", "dB", "higher", "frame", "10 log10(255^2 / view_mse)", partial(_view, peak_signal_to_noise)),
     Metric("view_mssim", "-1..1", "higher", "frame", _WANG + ", on visible pixels", partial(_view, structural_similarity)),
-    Metric("reference_distance", "%", "lower", "reference", _REFERENCE + "1 px", lambda r: _distance(r, 1.0)),
-    Metric("reference_distance_0.5", "%", "lower", "reference", _REFERENCE + "0.5 px", lambda r: _distance(r, 0.5)),
+    _of_reference("reference_distance", "%", _REFERENCE + "1 px", partial(bad_pixels, threshold=1.0)),
+    _of_reference("reference_distance_0.5", "%", _REFERENCE + "0.5 px", partial(bad_pixels, threshold=0.5)),
     _of_reference("reference_distance_mean", "px", "mean distance to a reference map", mean_absolute_error),
     Metric("reference_consistent", "%", "", "reference", "pixels of the reference map", lambda r: density(r.truth, r.mask)),
     Metric("error_rate", "fraction", "lower", "matches", _KOSTLIVA + "ER", lambda e: e.error_rate),

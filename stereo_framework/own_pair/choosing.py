@@ -1,159 +1,144 @@
-"""Choosing without ground truth: which of several maps of a pair is best, and which method to use for it."""
+"""Choosing without truth: which maps of a pair are better or worse than one of them, and which method to use for it."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
-from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest
+import numpy as np
+
+from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
 from stereo_framework.core.scene import Disparity, Scene
-from stereo_framework.evaluation.truth_free import Standing, standings
+from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.own_pair.matching import DEFAULT, own_search
 from stereo_framework.own_pair.search_range import doubts, looked_at
-from stereo_framework.own_pair.sparse import SparseMatches
 from stereo_framework.script import Setting, load
-from stereo_framework.sweep.reference import Reference, reference
+from stereo_framework.sweep.reference import reference
 from stereo_framework.tables.words import name_of
 
 _CANDIDATES = "truth_free/candidates"
 
-_LEAST = 30.0
-"""Percent of the pixels about which both views must agree. On all real pairs at hand they agree about more than half."""
+_LEAST = 0.3
+"""Share of the pixels about which both views must agree. On all real pairs at hand they agree about more than half."""
 
-_NAMED = 4
-"""Number of names in one line; further ones are only counted."""
+_FAR = np.float32(1.0)
+"""Pixels above which two maps differ."""
 
 
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """Maps of one pair, ranked without ground truth.
+@dataclass(frozen=True)
+class Standing:
+    """How a map compares with the first one of its pair.
 
     Parameters
     ----------
-    scene : Scene
-    reference : Reference or None
-        None if doubts arose before anything was matched.
-    standings : tuple of Standing
-        Best first; may be empty if there are doubts.
-    kin : frozenset of str
-        Names of the maps that are of the reference's own kind, whose distances are too low.
-    doubts : tuple of str
-        Reasons why there is no answer, each with the cure.
-    unknown : frozenset of str
-        Maps of which nobody knows how they were made: whether they are kin cannot be told.
+    name : str
+    difference : float
+        Estimate of its visible pixels off the truth by more than a pixel, less the first one's, in percentage points; below zero = better.
+    half_width : float
+        Half the width of the difference's 90 % interval, in percentage points.
     """
 
-    scene: Scene
-    reference: Reference | None
-    standings: tuple[Standing, ...]
-    kin: frozenset[str]
-    doubts: tuple[str, ...]
-    unknown: frozenset[str] = frozenset()
+    name: str
+    difference: float
+    half_width: float
 
     @property
-    def best(self) -> str | None:
-        """The map that is better than all others, or None if that cannot be decided. Kin of the reference are never called better than other maps."""
-        undecided = [s for s in self.standings if s.undecided]
-        favoured = self.standings and self.standings[0].name in self.kin and self.others
-        return undecided[0].name if len(undecided) == 1 and not favoured and not self.doubts else None
-
-    @property
-    def others(self) -> tuple[Standing, ...]:
-        """The standings of all maps that are not kin of the reference."""
-        return tuple(s for s in self.standings if s.name not in self.kin)
-
-    @property
-    def answer(self) -> str:
-        """The answer in a sentence."""
-        if self.doubts or self.reference is None:
-            return f"cannot tell: {self.doubts[0]}"
-        first, *others = self.standings
-        if self.best is not None:
-            return f"{first.name} is better: {first.distance:.1f} % of the reference's pixels are off it, of {others[0].name}'s {others[0].distance:.1f} %"
-        alike = [s.name for s in self.standings if s.undecided]
-        if len(alike) == 1:
-            best = self.others[0]
-            return (
-                f"cannot tell {first.name} and {best.name} apart: {first.name} is made as the reference is, so that its {first.distance:.1f} % are too low; "
-                f"{best.name}, {best.distance:.1f} %, is the first of the others"
-            )
-        more = f" and {len(alike) - _NAMED} more" if len(alike) > _NAMED else ""
-        floor = "" if self.reference.own else f", or below {2 * self.reference.floor:.1f} % (twice the floor)"
-        return (
-            f"cannot tell {', '.join(alike[:_NAMED])}{more} apart: within the intervals{floor}, nothing is decided; "
-            f"lowest: {first.name}, {first.distance:.1f} %"
-        )
+    def verdict(self) -> Literal["better", "worse", "cannot tell"]:
+        """On which side of zero the interval lies."""
+        if abs(self.difference) <= self.half_width:
+            return "cannot tell"
+        return "better" if self.difference < 0 else "worse"
 
 
-def judge(
-    scene: Scene,
-    maps: Mapping[str, Disparity],
-    *,
-    kin: Collection[str] = (),
-    unknown: Collection[str] = (),
-    estimated: bool = False,
-    sparse: SparseMatches | None = None,
-) -> Judged:
-    """Rank maps of a scene's pair without ground truth.
+def standings(
+    maps: Mapping[str, Disparity], stand_in: Disparity, before: Mapping[str, float] | None = None
+) -> tuple[Standing, ...]:
+    """Compare maps of a pair with the first of them, by a reference map instead of the truth.
 
     Parameters
     ----------
-    scene : Scene
-        A scene with a search range. If it has a `stand_in`, that is the reference map, and there are neither floor nor kin.
     maps : mapping of str to ndarray, float32, (rows, columns)
         Two maps or more; pixels, not finite = no estimate.
-    kin : collection of str
-        Names of the maps that were made with the costs and the optimizer of the reference.
-    unknown : collection of str
-        Names of the maps of which that is not known, such as files.
-    estimated : bool
-        Whether the range was estimated rather than given; then disparities below zero are not intended.
-    sparse : SparseMatches, optional
-        The sparse matches of the pair, if the caller has them already.
+    stand_in : ndarray, float32, (rows, columns)
+        The reference map: pixels, NaN = not reliable.
+    before : mapping of str to float, optional
+        By the names of maps that are compared with the default method's: the mean share of the pixels at which both differ that goes against them on
+        scenes with truth, -1 to 1.
+
+    Returns
+    -------
+    tuple of Standing
+        Of all maps but the first, the lowest difference first.
 
     Raises
     ------
     ParameterError
         There are fewer than two maps.
     DataError
-        A map has another size, the scene has no search range, or the reference map holds no disparity.
+        A map has another size than the reference map, or that has no pixel.
 
     Notes
     -----
-    Maps are not ranked if the images are exchanged, not rectified, or of different scenes, if disparities lie outside the range, or if both views agree
-    about too few pixels. `Judged.doubts` says why.
+    Of the pixels that the reference map knows, in percent, x more are off it by more than a pixel in a map than in the first one, and S is how many of
+    them are further than a pixel apart. The difference of the errors is estimated as k x + c r S, its interval is q S^p to either side; r is
+    the share known before. The numbers in ``choosing.yaml`` were found on scenes with truth by ``scripts/choosing_study.py``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> truth = np.zeros((64, 64), np.float32)
+    >>> worse = np.where(np.arange(64) < 32, np.float32(5), truth)
+    >>> [(s.name, s.verdict) for s in standings({"a": truth, "b": worse, "c": truth + 0.2}, truth)]
+    [('c', 'cannot tell'), ('b', 'worse')]
     """
     if len(maps) < 2:
-        raise ParameterError(f"{len(maps)} map given; ranking needs two or more")
-    made = reference(scene)
-    kin, unknown = (frozenset() if made.own else frozenset(names) for names in (kin, unknown))
-    if sparse is None:
-        _, sparse, _ = looked_at(replace(scene, search=made.search))
-    found = doubts(sparse, made.search, estimated=estimated)
-    if made.consistent < _LEAST and not made.own:
-        found.append(
-            f"both views agree about {made.consistent:.0f} % of the pixels only, {_LEAST:g} % are needed; are the range and the images right?"
+        raise ParameterError(f"{len(maps)} map given; comparing needs two or more")
+    for name, disparity in maps.items():
+        if disparity.shape != stand_in.shape:
+            (rows, columns), (height, width) = disparity.shape, stand_in.shape
+            raise DataError(f"{name}: {columns}x{rows} pixels; the pair is {width}x{height}")
+    known = np.isfinite(stand_in)
+    if not known.any():
+        raise DataError("the reference map has no pixel that both views agree about")
+    (_, first), *others = ((name, disparity[known]) for name, disparity in maps.items())
+    distance = _apart(first, stand_in[known])
+    rules, before, found = shipped_yaml("own_pair/choosing.yaml"), before or {}, []
+    for name, disparity in others:
+        rule = rules["known" if name in before else "own"]
+        apart, more = _apart(disparity, first), _apart(disparity, stand_in[known]) - distance
+        estimate = rule["slope"] * more + rule["prior"] * before.get(name, 0.0) * apart
+        found.append(Standing(name, estimate, rule["quantile"] * apart ** rule["power"]))
+    return tuple(sorted(found, key=lambda standing: standing.difference))
+
+
+def judge(scene: Scene, maps: Mapping[str, Disparity]) -> tuple[Standing, ...]:
+    """Compare maps of a scene's pair with the first of them, without its truth: `standings` by the pair's own reference map.
+
+    Raises
+    ------
+    ParameterError, DataError
+        As in `standings`; sparse matches speak against the pair or its range, or both views agree about too few pixels to say anything.
+    """
+    return _judged(_examined(scene), maps)
+
+
+def _examined(scene: Scene, watch: Callable[[str], None] = lambda doing: None) -> Scene:
+    """The scene with a search range, if nothing speaks against it and its pair."""
+    search, sparse, estimated = looked_at(scene, watch)
+    if speaks_against := doubts(sparse, search, estimated=estimated):
+        raise DataError(f"cannot tell: {speaks_against[0]}")
+    return replace(scene, search=search)
+
+
+def _judged(scene: Scene, maps: Mapping[str, Disparity], before: Mapping[str, float] | None = None) -> tuple[Standing, ...]:
+    stand_in = reference(scene)
+    if (share := np.isfinite(stand_in).mean()) < _LEAST:
+        raise DataError(
+            f"cannot tell: both views agree about {100 * share:.0f} % of the pixels only, {100 * _LEAST:g} % are needed; are the range and the images right?"
         )
-    if found:
-        return Judged(scene, made, standings(maps, made.disparity) if made.consistent else (), kin, tuple(found), unknown)
-    return Judged(scene, made, standings(maps, made.disparity, floor=made.floor), kin, (), unknown)
-
-
-def is_kin(parameters: Mapping[str, Any]) -> bool:
-    """Whether the parameters of a method, or of one that it builds on, say that it sums census costs along paths as the reference does."""
-    homes = [key.removesuffix("optimization.use") for key, value in parameters.items() if value == "semi_global"]
-    return any("census" in str(parameters.get(f"{home}matching_cost.use", "")) for home in homes)
-
-
-_OUTSIDE = ("command", "maps", "onnx", "python")
-"""Matchers that may be anything."""
-
-
-def is_known(parameters: Mapping[str, Any]) -> bool:
-    """Whether a result's parameters say how its map was made: not of files that were measured, nor of matchers from outside."""
-    return "map" not in parameters and parameters.get("matcher.use") not in _OUTSIDE
+    return standings(maps, stand_in, before)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,9 +147,12 @@ class Chosen:
 
     Parameters
     ----------
-    judged : Judged
+    scene : Scene
+        With the range that was searched.
+    standings : tuple of Standing
+        All other maps against the default's.
     maps : mapping of str to ndarray, float32, (rows, columns)
-        The maps of all methods that were tried; pixels, NaN = no estimate. Empty if the pair is doubtful.
+        Pixels, NaN = no estimate; the default's first.
     runs : mapping of str to Setting
     seconds : mapping of str to float
         Seconds that matching took.
@@ -174,7 +162,8 @@ class Chosen:
         The methods for which there was no time.
     """
 
-    judged: Judged
+    scene: Scene
+    standings: tuple[Standing, ...]
     maps: Mapping[str, Disparity]
     runs: Mapping[str, Setting]
     seconds: Mapping[str, float]
@@ -183,9 +172,9 @@ class Chosen:
 
     @property
     def name(self) -> str:
-        """What was chosen: the best map. Where that cannot be told, the default method of `match` if it is among the undecided, else the map of the lowest distance."""
-        undecided = [s.name for s in self.judged.standings if s.undecided]
-        return self.judged.best or (DEFAULT if DEFAULT in undecided else self.judged.standings[0].name)
+        """The better map of the lowest difference; without a better one the default's."""
+        first = self.standings[0]
+        return first.name if first.verdict == "better" else next(iter(self.maps))
 
     @property
     def script(self) -> dict[str, Any]:
@@ -198,46 +187,40 @@ def choose(
     methods: Sequence[str] = (),
     *,
     seconds: float = 60.0,
-    watch: Callable[[str], None] | None = None,
+    watch: Callable[[str], None] = lambda doing: None,
 ) -> Chosen:
-    """Try methods on a pair without ground truth, and choose one by the distance of its map to a reference map.
+    """Start from the method that is best on scenes with truth, and leave it only for one that this pair shows to be better.
 
     Parameters
     ----------
     scene : Scene
-        As in `judge`; if it has no search range, one is estimated.
+        If it has no search range, one is estimated.
     methods : sequence of str
-        Names of shipped scripts, or files. Default: the shipped methods with a few settings of each, in the order of ``truth_free/candidates``.
+        Names of shipped scripts, or files, that are compared with the default method. Default: the shipped ones, in the order of ``truth_free/candidates``.
     seconds : float
-        After this time no further method is started, but two are always tried.
-    watch : callable, optional
+        After this time no further method is started, but the default and one more are always tried.
+    watch : callable
         Called with the name of each method, or other step, when it begins.
 
     Raises
     ------
     ParameterError, DataError, ScriptError
-        As in `judge`; there is no such method; fewer than two maps could be made.
-
-    Notes
-    -----
-    If sparse matches speak against the pair or its range, nothing is matched; `Chosen.judged.doubts` says why.
+        As in `judge`; there is no such method; no map could be made beside the default's; sparse matches speak against the pair or its range, which is
+        told before anything is matched.
 
     Examples
     --------
     >>> from stereo_framework import load_scene
-    >>> chosen = choose(load_scene("synthetic/planes"), ["window", "sgbm"])
-    >>> chosen.name
-    'sgbm'
+    >>> choose(load_scene("synthetic/planes"), ["window"]).name
+    'fine'
     """
     begun = time.monotonic()
-    search, sparse, estimated = looked_at(scene, watch or (lambda doing: None))
-    scene = replace(scene, search=search)
-    found = [run for script in methods or [_CANDIDATES] for run in load(script).settings]
-    runs = {name_of(run.method.removesuffix("_settings"), run.axes): run for run in found}
+    scene = _examined(scene, watch)
+    assert scene.search is not None, "an examined scene has a range"
+    found = [run for script in (DEFAULT, *(methods or [_CANDIDATES])) for run in load(script).settings]
+    runs = {name_of(run.method, run.axes): run for run in found}
     if len(runs) < 2:
-        raise ParameterError(f"{', '.join(runs)}: one method; a choice needs two or more; {nearest('', runs)}")
-    if speaks_against := doubts(sparse, search, estimated=estimated):
-        return Chosen(Judged(scene, None, (), frozenset(), tuple(speaks_against)), {}, runs, {}, {}, ())
+        raise ParameterError(f"{DEFAULT} is what others are compared with; name another method")
     maps: dict[str, Disparity] = {}
     spent: dict[str, float] = {}
     failed: dict[str, str] = {}
@@ -246,18 +229,25 @@ def choose(
         if len(maps) >= 2 and time.monotonic() - begun > seconds:
             left_out.append(name)
             continue
-        if watch is not None:
-            watch(name)
+        watch(name)
         try:
-            match = run.pipeline.matched(scene, own_search(run, search))
+            match = run.pipeline.matched(scene, own_search(run, scene.search))
         except StereoFrameworkError as error:
+            if name == DEFAULT:
+                raise
             failed[name] = str(error)
             continue
         maps[name], spent[name] = match.disparity, sum(match.seconds.values())
     if len(maps) < 2:
         raise ParameterError("; ".join(f"{name}: {error}" for name, error in failed.items()))
-    if watch is not None:
-        watch("the reference map")
-    kin = [name for name in maps if is_kin(runs[name].parameters)]
-    judged = judge(scene, maps, kin=kin, estimated=estimated, sparse=sparse)
-    return Chosen(judged, maps, runs, spent, failed, tuple(left_out))
+    watch("the reference map")
+    ratios = shipped_yaml("own_pair/choosing.yaml")["ratios"]
+    # A file of the user's may be called as a candidate is.
+    candidates = {run.method: run.pipeline for run in load(_CANDIDATES).settings}
+    before = {name: ratios[name] for name, run in runs.items() if run.pipeline == candidates.get(name)}
+    return Chosen(scene, _judged(scene, maps, before), maps, runs, spent, failed, tuple(left_out))
+
+
+def _apart(a: Disparity, b: Disparity) -> float:
+    """Percent of the pixels at which two maps differ by more than a pixel, or only one has an estimate."""
+    return 100 * float(np.mean(~(np.abs(a - b) <= _FAR) & (np.isfinite(a) | np.isfinite(b))))

@@ -27,7 +27,7 @@ def keep_scene(out: Path, scene: Scene, data: str | None = None) -> None:
     ----------
     out : Path
         The copy is a folder in ``out/scenes`` with a ``scene.yaml`` that `load_scene` reads. What pictures do not need is left out: other frames, the
-        calibration, disparity ranges of single pixels and one's own reference map.
+        calibration and disparity ranges of single pixels.
     scene : Scene
     data : str, optional
         Data root, as of `load_scene`.
@@ -73,9 +73,9 @@ def scene_of(out: Path, name: str, data: PathLike | None = None) -> Scene:
 def _outline(scene: Scene) -> tuple[Any, ...]:
     """What tells a scene from one that was changed after loading, without loading its files."""
     frames = [(frame.name, frame.position) for frame in scene.frames]
-    loaded = ("frames", "stand_in", "truths", "masks", "ranges")
+    loaded = ("frames", "truths", "masks", "ranges")
     plain = [getattr(scene, f.name) for f in fields(scene) if f.name not in loaded]
-    return frames, plain, *(set(getattr(scene, name)) for name in loaded[2:])
+    return frames, plain, *(set(getattr(scene, name)) for name in loaded[1:])
 
 
 def _written(folder: Path, scene: Scene) -> dict[str, Any]:

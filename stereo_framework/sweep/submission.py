@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,7 +125,6 @@ def measure_map(
     scale: float | None = None,
     unknown: int | None = None,
     changes: Mapping[str, Any] | None = None,
-    reference: Callable[[Scene], Disparity | None] = lambda scene: None,
     data: PathLike | None = None,
 ) -> Measured:
     """Read a disparity map and measure it.
@@ -144,8 +143,6 @@ def measure_map(
         counts missing estimates as bad, since 0 is a disparity in the maps of the 2002 paper; in files of pixels only what is not finite.
     changes : mapping, optional
         Fields that differ from the protocol.
-    reference : callable, optional
-        Gives the map that stands in for a scene's truth; asked where the protocol measures distances to it.
     data : path-like, optional
         As in `load_scene`.
 
@@ -159,8 +156,7 @@ def measure_map(
     loaded = load_scene(scene, data=data) if isinstance(scene, str) else scene
     chosen = derive(of_scene(loaded) if protocol is None else resolve(protocol), changes or {})
     disparity = read_map(path, loaded, scale=scale, unknown=unknown, zero_is_known=chosen.missing == "bad")
-    stand_in = reference(loaded) if chosen.without_truth else None
-    statistics = statistics_of(disparity, loaded, chosen, reference=stand_in)
+    statistics = statistics_of(disparity, loaded, chosen)
     return Measured(Path(path), loaded, chosen, disparity, statistics, tuple(doubts(disparity, loaded)))
 
 

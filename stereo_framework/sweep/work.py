@@ -121,7 +121,7 @@ def _evaluated(match: Match, scene: Scene, search: Search, protocols: Sequence[P
     stand_in = None
     if any(protocol.without_truth for protocol in protocols):
         try:
-            stand_in = reference(scene, search).disparity
+            stand_in = reference(scene, search)
         except StereoFrameworkError as error:
             told.append(f"no distances to a reference map: {error}")
     for protocol in protocols:

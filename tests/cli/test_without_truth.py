@@ -31,40 +31,40 @@ def folder(tmp_path_factory):
     return out
 
 
-def test_rank_of_a_folder_and_of_files(folder):
-    [found] = json.loads(_call("rank", "--without-truth", folder, "--json").stdout)
-    assert (found["protocol"], found["best"]) == ("truthfree-1", "sgbm")
-    maps = sorted((folder / "maps").glob("*.pfm"))
-    [same] = json.loads(_call("rank", "--without-truth", *maps, *SCENE, "--json").stdout)
-    assert [s["distance"] for s in same["standings"]] == [s["distance"] for s in found["standings"]]
-    # Of files nobody knows whether they are the reference's kin, of a run's methods everybody.
-    assert [[s["kin"] for s in one["standings"]] for one in (found, same)] == [[False, False], [None, None]]
-    assert "came about is not known" in _call("rank", "--without-truth", *maps, *SCENE).stdout
-    text = _call("rank", "--without-truth", folder).stdout
-    assert "not known" not in text
-    assert "sgbm is better: " in text
-    assert "no error rate" in text
-
-
-def test_rank_refuses(folder, tmp_path):
-    [map_file, *_] = sorted((folder / "maps").glob("*.pfm"))
-    assert "say which scene the map belongs to" in _call("rank", "--without-truth", map_file, status=2).stderr
-    _call("run", "window", *SCENE, "--no-maps", "--out", tmp_path / "bare")
-    assert "keeps no disparity map" in _call("rank", "--without-truth", tmp_path / "bare", status=2).stderr
-
-
 def test_compare(folder, tmp_path):
-    maps = sorted((folder / "maps").glob("*.pfm"))
-    out = _call("compare", *maps, *SCENE, "--without-truth", "--out", tmp_path).stdout
-    assert " is better: " in out
+    [good] = (folder / "maps").glob("*sgbm*.pfm")
+    spoilt = read_disparity(good)
+    spoilt[:, :160] += 5
+    write_disparity(tmp_path / "spoilt.pfm", spoilt)
+    both = [good, tmp_path / "spoilt.pfm"]
+    out = _call("compare", *both, *SCENE, "--without-truth", "--out", tmp_path / "out").stdout
+    assert f"synthetic/planes, without truth, against {good.stem}: wrong pixels more (+) or less (-)" in out
+    assert re.search(r"^spoilt\t\+\d+\.\d\t\+- \d+\.\d\tworse$", out, re.MULTILINE), out
     assert "bad_pixels" not in out
-    assert (tmp_path / "disagreement.png").is_file()
-    assert "reference map" not in _call("compare", *maps, *SCENE).stdout
+    assert (tmp_path / "out/disagreement.png").is_file()
+    assert "without truth" not in _call("compare", *both, *SCENE).stdout
+    assert "\tbetter\n" in _call("compare", *reversed(both), *SCENE, "--without-truth").stdout
     again = tmp_path / "again.pfm"
-    shutil.copy(maps[0], again)
-    out = _call("compare", maps[0], again, *SCENE, "--without-truth", "--reference", again).stdout
-    assert "cannot tell " in out
-    assert "your own reference map at " in out
+    shutil.copy(good, again)
+    [told, *_] = json.loads(_call("compare", good, again, *SCENE, "--without-truth", "--json").stdout)
+    [standing] = told["without_truth"]["standings"]
+    assert standing == {"name": "again", "difference": 0.0, "half_width": 0.0, "verdict": "cannot tell"}
+    # Of a results folder the maps of all methods, by their names.
+    out = _call("compare", folder, *SCENE, "--without-truth").stdout
+    assert "against window: " in out
+    assert re.search(r"^sgbm\t.*\t(better|cannot tell)$", out, re.MULTILINE), out
+
+
+def test_compare_of_a_doubtful_pair_shows_statistics_and_a_warning(tmp_path):
+    scene = load_scene("synthetic/planes")
+    keep_scene(tmp_path, Scene.from_images(scene.match, scene.reference, (0, 31)))
+    [exchanged] = tmp_path.glob("scenes/*/scene.yaml")
+    for name in "ab":
+        write_disparity(tmp_path / f"{name}.pfm", scene.truth)
+    found = _call("compare", tmp_path / "a.pfm", tmp_path / "b.pfm", "--scene", exchanged)
+    assert "cannot tell: the images look exchanged" in found.stderr
+    assert "predict_err" in found.stdout
+    assert "against" not in found.stdout
 
 
 def test_tune(tmp_path):
@@ -73,34 +73,13 @@ def test_tune(tmp_path):
     found = json.loads(_call("tune", script, *SCENE, "--without-truth", "--json").stdout)
     assert (found["statistic"], found["protocol"]) == ("reference_distance", "truthfree-1")
     assert found["best"]["axes"] == {"aggregation.box.size": 9}
-
-
-def test_ones_own_reference(folder, tmp_path):
-    image = np.random.default_rng(0).integers(0, 256, (24, 32)).astype(np.uint8)
-    truth = np.full(image.shape, 3, np.float32)
-    keep_scene(tmp_path, Scene.from_images(image, np.roll(image, -3, axis=1), (0, 7), truth=truth))
-    [file] = tmp_path.glob("scenes/*/scene.yaml")
-    scene, script, own = ["--scene", file], tmp_path / "sizes.yaml", tmp_path / "own.pfm"
-    script.write_text(yaml.safe_dump({"include": "window", "sweep": {"grid": {"aggregation.box.size": [1, 5]}}}))
-    write_disparity(own, truth)
-    tune = ["tune", script, *scene, "--json"]
-    found, wanted = (
-        json.loads(_call(*tune, *how).stdout)["best"]
-        for how in (
-            ["--without-truth", "--reference", own],
-            ["--statistic", "bad_pixels_all"],
-        )
-    )
-    # With the truth for a reference a distance is the share of bad pixels.
-    assert found["value"] == wanted["value"] > 0
-    said = _call(*tune[:-1], "--without-truth", "--reference", own).stdout
-    assert "distances are to your own reference map; a distance is no error rate" in said
-    assert "add --without-truth" in _call(*tune, "--reference", own, status=2).stderr
-    two = [*tune, "--scene", "synthetic/slanted", "--without-truth", "--reference", own]
-    assert "a map of one scene, and there are 2: " in _call(*two, status=2).stderr
-    maps = sorted((folder / "maps").glob("*.pfm"))
-    for verb in ("rank", "compare"):
-        assert "add --without-truth" in _call(verb, *maps, *SCENE, "--reference", own, status=2).stderr
+    # The window of the script itself has 9 pixels too.
+    [told] = found["without_truth"]
+    assert (told["scene"], told["first"]) == ("synthetic/planes", "sizes, not tuned")
+    standings = {s["name"]: s for s in told["standings"]}
+    assert standings.keys() == {"tuned", "fine"}
+    assert (standings["tuned"]["difference"], standings["fine"]["verdict"]) == (0, "better")
+    assert "against sizes, not tuned" in _call("tune", script, *SCENE, "--without-truth").stdout
 
 
 def test_choose(tmp_path):
@@ -111,34 +90,23 @@ def test_choose(tmp_path):
     ]
     scene = load_scene("synthetic/planes")
     assert ends == pytest.approx(np.percentile([scene.reference, scene.match], [0.5, 99.5]), rel=1e-3)  # of 4 digits
-    assert "chosen: sgbm" in out
-    assert yaml.safe_load((tmp_path / "c/best.yaml").read_text())["name"] == "sgbm"
+    assert re.search(r"^window\t\+\d+\.\d\t\+- \d\.\d\tworse\t", out, re.MULTILINE), out
+    assert "chosen: fine, which is best on scenes with truth; nothing is better here" in out
+    assert yaml.safe_load((tmp_path / "c/best.yaml").read_text())["name"] == "fine"
     assert read_disparity(tmp_path / "c/best.pfm").shape == (240, 320)
     assert (tmp_path / "c/comparison.png").is_file()
-    undecided = _call("choose", *SCENE, "--methods", "window,sgm", "-o", tmp_path / "k").stdout
-    assert "cannot tell which is best; wrote the one of the lowest distance, sgm, " in undecided
-    assert "chosen" not in undecided
-    assert "choose needs two images" in _call("choose", "--left", "a.png", status=2).stderr
-    image = np.random.default_rng(0).integers(0, 256, (24, 32)).astype(np.uint8)
-    for name, size in (("a", 32), ("b", 32), ("c", 31)):
-        write_image(tmp_path / f"{name}.png", image[:, :size])
-    # A third frame is refused before anything is matched, at a place that nothing is measured at too.
-    pair = ["--left", tmp_path / "a.png", "--right", tmp_path / "b.png", "--disparities", "0:9"]
-    for third in ("c.png", "c.png:1", ":2", "c.png:nan", "c.png:0.3"):
-        assert "expected FILE:POSITION" in _call("choose", *pair, "--third-frame", third, status=2).stderr
-    for name, told in (("c", "(24, 31), of the pair (24, 32)"), ("d", "no such file")):
-        assert told in _call("choose", *pair, "--third-frame", f"{tmp_path / name}.png:2", status=2).stderr
+    found = json.loads(_call("choose", *SCENE, "--methods", "window", "-o", tmp_path / "k", "--json").stdout)
+    assert (found["chosen"], found["first"], found["left_out"]) == ("fine", "fine", [])
+    assert found["seconds"].keys() == {"fine", "window"}
+    assert "two images are needed" in _call("choose", "a.png", status=2).stderr
+    assert "--scene NAME alone" in _call("choose", *SCENE, "--disparities", "0:9", status=2).stderr
+    assert "--scene NAME alone" in _call("choose", "a.png", "b.png", *SCENE, status=2).stderr
 
 
 def test_choose_tells_at_once_that_it_cannot(tmp_path):
     scene = load_scene("synthetic/planes")
     for name, image in (("l", scene.reference), ("r", scene.match)):
         write_image(tmp_path / f"{name}.png", image)
-    exchanged = ["choose", "--left", tmp_path / "r.png", "--right", tmp_path / "l.png", "-o", tmp_path / "c"]
-    first, second, third = _call(*exchanged, status=1).stdout.splitlines()
-    assert first.endswith("nothing was matched")
-    assert second.startswith("cannot tell: the images look exchanged: ")
-    assert third.startswith("nothing is chosen, and nothing written")
-    found = json.loads(_call(*exchanged, "--json", status=1).stdout)
-    assert (found["chosen"], found["consistent"], found["standings"]) == (None, None, [])
+    exchanged = ["choose", tmp_path / "r.png", tmp_path / "l.png", "-o", tmp_path / "c"]
+    assert "error: cannot tell: the images look exchanged: " in _call(*exchanged, status=2).stderr
     assert not (tmp_path / "c").exists()

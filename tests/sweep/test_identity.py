@@ -82,7 +82,6 @@ OTHER = {
         {(0, 1): lambda: (held(0, np.float32)(), held(2, np.float32)())},
         {(1, 0): lambda: (held(0, np.float32)(), held(3, np.float32)())},
     ],
-    "stand_in": [held(1, np.float32), held(2, np.float32)],
 }
 
 
