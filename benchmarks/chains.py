@@ -52,7 +52,7 @@ def ours(left: np.ndarray, right: np.ndarray) -> dict[str, Call]:
     search = Search(0, LEVELS - 1)
     pair = Pair(left, right, search)
     volume = CostVolume(census(left, right, search).costs.astype(np.float32), search, 31.0)
-    whole = load("sgm").runs[0].pipeline
+    whole = load("sgm").settings[0].pipeline
     eight, four = (Pipeline([step(census), step(semi_global, paths=paths)]) for paths in (8, 4))
     return {
         "8 paths": lambda: eight(pair),

@@ -120,7 +120,7 @@ def _slug(heading: str) -> str:
 
 
 def _made_of(name: str, docs: Path) -> str:
-    pipeline = load(name).runs[0].pipeline
+    pipeline = load(name).settings[0].pipeline
     rows = []
     for place, bound in pipeline.own_stages():
         texts = parameter_texts(bound.stage.function)

@@ -96,7 +96,7 @@ def _follow(told, real):
             name = named[1]
             Path(name).write_text(block)
             # A scene is no script, and a continuous axis is for `tune` alone, which the page runs.
-            assert name == "scene.yaml" or "between:" in block or load(name).runs
+            assert name == "scene.yaml" or "between:" in block or load(name).settings
         elif language == "python" and told.name != "CONTRIBUTING.md" and not real:
             exec(block, names)
         elif language in {"sh", "bash"}:
@@ -182,7 +182,7 @@ def test_the_readme_runs_the_sweep_that_it_shows(tmp_path):
     [example] = _blocks("README.md", "yaml")
     path = tmp_path / "truncation.yaml"
     path.write_text(example)
-    assert len(load(path).runs) == 9
+    assert len(load(path).settings) == 9
 
 
 def test_the_fault_that_is_shown_is_the_fault_that_is_told(tmp_path, monkeypatch, capsys):
@@ -200,7 +200,7 @@ def test_the_sum_and_the_alternative_of_the_sweep_page(tmp_path):
     [example] = [block for block in _blocks("docs/howto/sweep.md", "yaml") if "alternatives:" in block]
     path = tmp_path / "example.yaml"
     path.write_text(example)
-    runs = load(path).runs
+    runs = load(path).settings
     assert len(runs) == 6
     assert runs[0].parameters["matching_cost.use"] == "absolute_difference + normalized_cross_correlation"
     assert runs[0].parameters["alternatives.robust.optimization.use"] == "graph_cut"

@@ -86,7 +86,9 @@ def test_a_pages_script_and_commands_run(page, small_scenes, tmp_path, monkeypat
     name = re.match(r"# (\w+\.yaml)\n", script)[1]
     (tmp_path / name).write_text(script)
     monkeypatch.chdir(tmp_path)
-    assert STAGES.get(page, page) in {bound.stage.name for r in load(tmp_path / name).runs for _, bound in r.pipeline.stages()}
+    assert STAGES.get(page, page) in {
+        bound.stage.name for r in load(tmp_path / name).settings for _, bound in r.pipeline.stages()
+    }
     commands = [line for block in blocks(METHODS / f"{page}.md", "sh") for line in block.splitlines()]
     assert any(name in command for command in commands)
     for command in commands:
@@ -97,7 +99,7 @@ def test_a_pages_script_and_commands_run(page, small_scenes, tmp_path, monkeypat
     # What `--out` names is there, with a map for every setting.
     [folder] = (arguments[arguments.index("--out") + 1] for arguments in map(shlex.split, commands[:1]))
     found = stored(folder)
-    assert len(found) == len(load(tmp_path / name).runs)
+    assert len(found) == len(load(tmp_path / name).settings)
     assert all(r.disparity is not None and np.isfinite(r.disparity).any() for r in found)
 
 

@@ -142,7 +142,7 @@ def test_the_first_script_of_the_page(folder):
     (folder / "network").mkdir()
     (folder / "theirs.py").write_text("")
     (folder / "all.yaml").write_text(text)
-    assert [r.method for r in load("all.yaml").runs] == ["network", "elas", "exported", "function", "sgm"]
+    assert [r.method for r in load("all.yaml").settings] == ["network", "elas", "exported", "function", "sgm"]
 
 
 def test_the_commands_of_the_page_are_commands():

@@ -70,7 +70,7 @@ def check(
                 if loaded.scenes
                 else "on scenes named later"
             )
-            used = {bound.stage for run in loaded.runs for _, bound in run.pipeline.stages()}
+            used = {bound.stage for run in loaded.settings for _, bound in run.pipeline.stages()}
             for stage in sorted((s for s in used if s.source.startswith(NO_SOURCE)), key=lambda s: (s.slot, s.name)):
                 print(
                     f"warning: {stage.slot}.{stage.name}: its source is {stage.source!r}; say where the method is defined",
@@ -80,7 +80,7 @@ def check(
                 faults += [f"{name}: {line}" for line in failed]
                 continue
             tried = ", tried on a small pair" * try_out
-            print(f"{name}: no fault; {len(loaded.runs)} run{'s'[: len(loaded.runs) != 1]} {where}{tried}")
+            print(f"{name}: no fault; {len(loaded.settings)} run{'s'[: len(loaded.settings) != 1]} {where}{tried}")
     if faults:
         raise ScriptError(faults)
     return 0

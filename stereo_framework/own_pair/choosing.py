@@ -14,7 +14,7 @@ from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.own_pair.matching import DEFAULT, own_search
 from stereo_framework.own_pair.search_range import doubts, looked_at
-from stereo_framework.script import Run, load
+from stereo_framework.script import Setting, load
 from stereo_framework.sweep.reference import reference
 from stereo_framework.tables.words import name_of
 
@@ -153,7 +153,7 @@ class Chosen:
         All other maps against the default's.
     maps : mapping of str to ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate; the default's first.
-    runs : mapping of str to Run
+    runs : mapping of str to Setting
     seconds : mapping of str to float
         Seconds that matching took.
     failed : mapping of str to str
@@ -165,7 +165,7 @@ class Chosen:
     scene: Scene
     standings: tuple[Standing, ...]
     maps: Mapping[str, Disparity]
-    runs: Mapping[str, Run]
+    runs: Mapping[str, Setting]
     seconds: Mapping[str, float]
     failed: Mapping[str, str]
     left_out: tuple[str, ...]
@@ -217,7 +217,7 @@ def choose(
     begun = time.monotonic()
     scene = _examined(scene, watch)
     assert scene.search is not None, "an examined scene has a range"
-    found = [run for script in (DEFAULT, *(methods or [_CANDIDATES])) for run in load(script).runs]
+    found = [run for script in (DEFAULT, *(methods or [_CANDIDATES])) for run in load(script).settings]
     runs = {name_of(run.method, run.axes): run for run in found}
     if len(runs) < 2:
         raise ParameterError(f"{DEFAULT} is what others are compared with; name another method")
@@ -243,7 +243,7 @@ def choose(
     watch("the reference map")
     ratios = shipped_yaml("own_pair/choosing.yaml")["ratios"]
     # A file of the user's may be called as a candidate is.
-    candidates = {run.method: run.pipeline for run in load(_CANDIDATES).runs}
+    candidates = {run.method: run.pipeline for run in load(_CANDIDATES).settings}
     before = {name: ratios[name] for name, run in runs.items() if run.pipeline == candidates.get(name)}
     return Chosen(scene, _judged(scene, maps, before), maps, runs, spent, failed, tuple(left_out))
 

@@ -24,7 +24,7 @@ from stereo_framework.own_pair.matched import CONFIDENCE, Matched
 from stereo_framework.own_pair.rectify import rectified
 from stereo_framework.own_pair.rectify_by_points import rectified_by_points
 from stereo_framework.own_pair.search_range import doubts, looked_at
-from stereo_framework.script import Run, load
+from stereo_framework.script import Setting, load
 from stereo_framework.sweep.kept_parts import kept_match
 
 DEFAULT = "fine"
@@ -207,13 +207,13 @@ def match_scene(
     return Matched(scene, run.method, result, origin, tuple(warnings), sparse.vertical_offset, was_rectified)
 
 
-def own_search(run: Run, search: Search) -> Search:
+def own_search(run: Setting, search: Search) -> Search:
     """A search with what the setting of a script says of it: its step, and bounds where it has any."""
     given: dict[str, Any] = {key: value for key, value in run.search.items() if key != "truth_margin"}
     return replace(search, **given)
 
 
-def single(method: str | Path | Mapping[str, Any], plugins: Sequence[str | Path] = (), overrides: Sequence[str] = ()) -> Run:
+def single(method: str | Path | Mapping[str, Any], plugins: Sequence[str | Path] = (), overrides: Sequence[str] = ()) -> Setting:
     """The one setting of a script; `plugins` and `overrides` as in `match`.
 
     Raises

@@ -181,7 +181,7 @@ class Context:
 
     def _results(self, script: Script, scenes: Sequence[str | Scene], maps: bool) -> list[Result]:
         names = ", ".join(s.name if isinstance(s, Scene) else s for s in scenes)
-        print(f"{script.name}: {len(script.runs)} settings on {names}", file=sys.stderr, flush=True)
+        print(f"{script.name}: {len(script.settings)} settings on {names}", file=sys.stderr, flush=True)
         return run(script, list(scenes), data=self.data, out=self.out / "runs" / script.name, workers=self.workers, maps=maps)
 
 

@@ -3,7 +3,7 @@
 from stereo_framework.core.shipped import script_names
 from stereo_framework.script.library import find_script
 from stereo_framework.script.load import Script, load
-from stereo_framework.script.runs import Run
 from stereo_framework.script.schema import schema
+from stereo_framework.script.settings import Setting
 
-__all__ = ["Run", "Script", "find_script", "load", "schema", "script_names"]
+__all__ = ["Script", "Setting", "find_script", "load", "schema", "script_names"]

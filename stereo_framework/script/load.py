@@ -20,7 +20,7 @@ from stereo_framework.script.overrides import apply
 from stereo_framework.script.places import Faults, Node, Place, join
 from stereo_framework.script.reading import text
 from stereo_framework.script.resolved import resolved
-from stereo_framework.script.runs import Common, Run, Settings
+from stereo_framework.script.settings import Common, MethodSettings, Setting
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,30 +34,30 @@ class Script:
         None for a mapping.
     scenes : tuple of str
         Names of scenes; whether they exist is not checked here.
-    runs : tuple of Run
+    settings : tuple of Setting
         In the order of ``methods`` and of the axes; none where the script was loaded for tuning.
-    settings : tuple of Settings
-        What the runs are made from, for each method.
+    methods : tuple of MethodSettings
+        What the settings are made from, for each method.
     report : dict
         As written.
     plugins : tuple of str
         Paths of the plug-ins' sources.
     resolved : dict
         The whole script with includes and overrides merged and defaults filled in; plain values that YAML can hold. It
-        loads to the same runs.
+        loads to the same settings.
     """
 
     name: str
     path: Path | None
     scenes: tuple[str, ...]
-    runs: tuple[Run, ...]
-    settings: tuple[Settings, ...]
+    settings: tuple[Setting, ...]
+    methods: tuple[MethodSettings, ...]
     report: dict[str, Any]
     plugins: tuple[str, ...]
     resolved: dict[str, Any]
 
     @property
-    def only(self) -> Run:
+    def only(self) -> Setting:
         """The one setting of a script that sweeps nothing.
 
         Raises
@@ -65,9 +65,9 @@ class Script:
         ParameterError
             It has several.
         """
-        if len(self.runs) != 1:
-            raise ParameterError(f"{self.name}: has {len(self.runs)} settings; a script of one is needed")
-        return self.runs[0]
+        if len(self.settings) != 1:
+            raise ParameterError(f"{self.name}: has {len(self.settings)} settings; a script of one is needed")
+        return self.settings[0]
 
     @property
     def pipeline(self) -> Pipeline:
@@ -137,11 +137,11 @@ def load(
         specification=specification,
         plugins=tuple(dict.fromkeys(_anywhere(node, folder) for node, folder in reader.plugins)),
     )
-    settings = tuple(Settings(method, common) for method in found)
-    runs = () if tuning else tuple(itertools.chain.from_iterable(settings))
-    _check_pipelines(runs, found, faults)
+    made = tuple(MethodSettings(method, common) for method in found)
+    settings = () if tuning else tuple(itertools.chain.from_iterable(made))
+    _check_pipelines(settings, found, faults)
     faults.raise_if_any()
-    return Script(name, path, chosen, runs, settings, root.report, files, resolved(name, chosen, root, found, common))
+    return Script(name, path, chosen, settings, made, root.report, files, resolved(name, chosen, root, found, common))
 
 
 def check_without_plugins(source: str | Path, overrides: Sequence[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -198,14 +198,14 @@ def _checked(
     return name, root, found
 
 
-def _check_pipelines(runs: Sequence[Run], found: Sequence[Method], faults: Faults) -> None:
+def _check_pipelines(settings: Sequence[Setting], found: Sequence[Method], faults: Faults) -> None:
     """Report what only whole settings show: programs, models and maps from outside that are missing, of which nothing is run, and what
     cannot stand together. Of each stage of a method one message is enough.
     """
     places = {method.name: method.place for method in found}
     told = set()
-    # Runs share pipelines, and comparing those by value would take long.
-    for method, pipeline in {(run.method, id(run.pipeline)): (run.method, run.pipeline) for run in runs}.values():
+    # Settings share pipelines, and comparing those by value would take long.
+    for method, pipeline in {(run.method, id(run.pipeline)): (run.method, run.pipeline) for run in settings}.values():
         try:
             pipeline.files()
         except ParameterError as error:

@@ -10,7 +10,7 @@ from stereo_framework.script.addresses import alternatives_of, is_slot, slot_of,
 from stereo_framework.script.axes import Axis
 from stereo_framework.script.document import Document
 from stereo_framework.script.methods import Method, locate
-from stereo_framework.script.runs import Common, stage_mapping
+from stereo_framework.script.settings import Common, stage_mapping
 from stereo_framework.script.specs import Specs, parameter, takes_seed
 
 

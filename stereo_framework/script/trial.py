@@ -28,12 +28,12 @@ def trial(script: Script) -> list[str]:
     left, right = (image[:ROWS, :COLUMNS] for image in (scene.reference, scene.match))
     pair = Pair(left, right, Search(0, LEVELS - 1), scene=scene)
     failed: dict[str, list[int]] = {}
-    for index, found in Walk([run.pipeline for run in script.runs], pair):
+    for index, found in Walk([run.pipeline for run in script.settings], pair):
         if isinstance(found, Exception):
             failed.setdefault(blame(found).line, []).append(index)
     lines = []
     for line, settings in failed.items():
-        run = script.runs[min(settings)]
+        run = script.settings[min(settings)]
         axes = "".join(f", {name}={value}" for name, value in run.axes.items())
         more = f" ({len(settings) - 1} other settings too)" if len(settings) > 1 else ""
         lines.append(f"{run.method}{axes}: {line}{more}")

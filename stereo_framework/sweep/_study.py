@@ -24,7 +24,7 @@ from stereo_framework.io import check_plain
 from stereo_framework.script.addresses import is_slot
 from stereo_framework.script.axes import Axis
 from stereo_framework.script.reading import is_number
-from stereo_framework.script.runs import Run, Settings
+from stereo_framework.script.settings import MethodSettings, Setting
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -34,8 +34,8 @@ FILE = "study.sqlite"
 ABOUT = "about"
 """Attribute of a trial that says what was tried and what came of it."""
 
-Setting = tuple[int, tuple[float, ...]]
-"""Index of a method, and its choice as `Settings.run` takes it."""
+Choice = tuple[int, tuple[float, ...]]
+"""Index of a method, and its choice as `MethodSettings.run` takes it."""
 
 _DRAWS = 20
 """How often the model may propose what was tried already, before chance decides."""
@@ -72,10 +72,10 @@ class Space:
 
     Parameters
     ----------
-    methods : sequence of Settings
+    methods : sequence of MethodSettings
     """
 
-    def __init__(self, methods: Sequence[Settings]):
+    def __init__(self, methods: Sequence[MethodSettings]):
         self.methods = methods
         self.method = CategoricalDistribution([m.method for m in methods]) if len(methods) > 1 else None
         # Per method and group: name and distribution; None where there is nothing to choose.
@@ -100,7 +100,7 @@ class Space:
         """The method that parameters choose."""
         return 0 if self.method is None else self.method.choices.index(parameters["method"])
 
-    def setting(self, parameters: Mapping[str, Any]) -> Setting | None:
+    def setting(self, parameters: Mapping[str, Any]) -> Choice | None:
         """The setting that a trial's parameters mean; None while some of them are missing."""
         try:
             index = self.index(parameters)
@@ -108,7 +108,7 @@ class Space:
         except KeyError:
             return None
 
-    def suggest(self, trial: Trial) -> Setting:
+    def suggest(self, trial: Trial) -> Choice:
         """Let a trial choose; what it has chosen already stays."""
         found: dict[str, Any] = {}
         if self.method is not None:
@@ -124,13 +124,13 @@ class Space:
         assert setting is not None, "all dimensions of the method were chosen"
         return setting
 
-    def run(self, setting: Setting) -> Run:
+    def run(self, setting: Choice) -> Setting:
         """The run of a setting."""
         index, choice = setting
         return self.methods[index].run(choice)
 
 
-def _dimension(method: Settings, group: Sequence[Axis], several: bool) -> tuple[str, BaseDistribution] | None:
+def _dimension(method: MethodSettings, group: Sequence[Axis], several: bool) -> tuple[str, BaseDistribution] | None:
     name = f"{method.method}: " * several + " + ".join(axis.name for axis in group)
     count = len(group[0].values)
     if group[0].scale:
@@ -287,7 +287,7 @@ class Study:
         return [t for t in self._study.get_trials(deepcopy=False) if t.state.is_finished()]
 
     @_told
-    def next(self, most: int, together: int) -> list[tuple[Trial, Setting]]:
+    def next(self, most: int, together: int) -> list[tuple[Trial, Choice]]:
         """The trials to make next; none when there are `most` of them or everything was tried.
 
         Parameters

@@ -20,7 +20,7 @@ from stereo_framework.engine.step import Step
 from stereo_framework.evaluation import regions
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.io import file_stem
-from stereo_framework.script import Run, Script
+from stereo_framework.script import Script, Setting
 from stereo_framework.sweep.identity import code_digest, files_digest, run_id, scene_digest
 
 _LOCAL, _GLOBAL, _ITERATION, _EVALUATION = 1.0, 100.0, 0.5, 5.0
@@ -44,7 +44,7 @@ class Task:
     """One run on one scene, and the keys under which its results, one for each protocol, are stored."""
 
     scene: Scene
-    run: Run
+    run: Setting
     search: Search
     id: str
     protocols: tuple[Protocol, ...]
@@ -85,7 +85,7 @@ def plan(script: Script, scenes: Sequence[Scene]) -> list[Task]:
     faults: list[str] = []
     for scene in scenes:
         planner = Planner(scene, script.plugins)
-        for one in script.runs:
+        for one in script.settings:
             try:
                 tasks.append(planner.task(one))
             except ParameterError as error:
@@ -122,7 +122,7 @@ class Planner:
         self._usual = (of_scene(scene),)
         self._searches: dict[Hashable, Search] = {}
 
-    def task(self, run: Run) -> Task:
+    def task(self, run: Setting) -> Task:
         """The task of a run on the scene.
 
         Raises

@@ -23,7 +23,7 @@ from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.evaluation.protocol_average import average
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.io import check_own, write_bytes
-from stereo_framework.script import Run, Script, load
+from stereo_framework.script import Script, Setting, load
 from stereo_framework.sweep.executors import Options, Workers
 from stereo_framework.sweep.plan import Planner, Task
 from stereo_framework.sweep.runs import check_workers, scenes_of, stored_or_computed, write_script
@@ -212,7 +212,7 @@ class Tuner:
         if seed < 0:
             raise ParameterError(f"seed: {seed} is below 0")
         self.script = script if isinstance(script, Script) else load(script, overrides=overrides, tuning=True, plugins=plugins)
-        self.space: Space = Space(self.script.settings)
+        self.space: Space = Space(self.script.methods)
         if self.space.size == 1:
             example = "sweep: {grid: {matching_cost.truncation: [5, 10, 20]}}"
             raise ParameterError(
@@ -232,7 +232,7 @@ class Tuner:
         self._study: Study | None = None
 
     def _protocol(self) -> Protocol:
-        given = self.script.settings[0].common.protocols
+        given = self.script.methods[0].common.protocols
         found = {str(p): p for scene in self.scenes for p in given or (of_scene(scene),)}
         if len(found) > 1:
             names = ", ".join(p.name for p in found.values())
@@ -372,7 +372,7 @@ class _Making:
     """A trial that is being made."""
 
     trial: Any
-    run: Run
+    run: Setting
     statistics: list[Mapping[str, float]] = field(default_factory=list)
     values: dict[str, float] = field(default_factory=dict)
     keys: list[str] = field(default_factory=list)

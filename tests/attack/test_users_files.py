@@ -128,7 +128,7 @@ def test_a_plug_in_outside_the_folder_is_not_run(tmp_path, stranger):
     assert not stranger.exists()
     assert call("check", "folder/s.yaml", "--plugin", "plug.py").exit_code == 0
     assert stranger.exists()
-    assert len(load("folder/s.yaml", plugins=["plug.py"]).runs) == 1
+    assert len(load("folder/s.yaml", plugins=["plug.py"]).settings) == 1
     # What was resolved names it by its whole path, and is as foreign.
     assert call("run", "folder/s.yaml", "--plugin", "plug.py", "--out", "o", "--no-maps").exit_code == 0
     assert call("run", "o/s.resolved.yaml").exit_code == 2

@@ -34,7 +34,7 @@ def energy_of(scene):
 @pytest.mark.parametrize(("name", "winners"), [("tsukuba", 8_330_840), ("venus", 66_197_115), ("teddy", 7_481_323)])
 def test_the_winners_cost_what_they_cost_there(name, winners, data):
     scene = load_scene(name, data=data)
-    [wta] = [run for run in load(f"energies2008/{name}").runs if run.method == "wta"]
+    [wta] = [run for run in load(f"energies2008/{name}").settings if run.method == "wta"]
     match = wta.pipeline(scene)
     assert match.energy == energy_of(scene).of(match.labels) == winners
 

@@ -127,7 +127,7 @@ def test_time_is_kept(scene, monkeypatch):
 
 
 def test_every_candidate_is_known_from_scenes_with_truth():
-    assert {run.method for run in load("truth_free/candidates").runs} == RULES["ratios"].keys()
+    assert {run.method for run in load("truth_free/candidates").settings} == RULES["ratios"].keys()
 
 
 @pytest.mark.parametrize(

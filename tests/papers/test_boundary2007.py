@@ -17,24 +17,24 @@ from stereo_framework.script import load
 @pytest.mark.parametrize(("name", "count"), [("csm", 72), ("stratified", 72), ("gc", 56), ("dp", 26), ("bp", 75)])
 def test_settings_of_the_paper(name, count):
     script = load(f"boundary2007/{name}_grid")
-    assert len(script.runs) == count
-    assert {run.method for run in script.runs} == {name}
+    assert len(script.settings) == count
+    assert {run.method for run in script.settings} == {name}
     assert script.scenes == ("tsukuba", "teddy", "cones", "venus", "synthetic/stripes", "synthetic/slits")
-    assert {run.protocols[0].name for run in script.runs} == {"kostliva2007"}
-    assert {tuple(run.search.items()) for run in script.runs} == {(("truth_margin", 0.5),)}
+    assert {run.protocols[0].name for run in script.settings} == {"kostliva2007"}
+    assert {tuple(run.search.items()) for run in script.settings} == {(("truth_margin", 0.5),)}
     # All settings start from one matching cost.
-    assert len({run.pipeline.plan[0] for run in script.runs}) == 1
+    assert len({run.pipeline.plan[0] for run in script.settings}) == 1
 
 
 def test_other_costs_are_run_as_the_others_are():
     script, grids = load("boundary2007/costs"), {name: load(f"boundary2007/{name}_grid") for name in ("gc", "bp")}
-    assert (script.scenes, len(script.runs)) == (grids["gc"].scenes, 9 + 9 + 4)
-    assert {run.method for run in script.runs} == set(items.COSTS) - set(grids)
-    for run in script.runs:
+    assert (script.scenes, len(script.settings)) == (grids["gc"].scenes, 9 + 9 + 4)
+    assert {run.method for run in script.settings} == set(items.COSTS) - set(grids)
+    for run in script.settings:
         [grid] = [own for name, own in grids.items() if run.method.startswith(name)]
-        assert (run.protocols, run.search) == (grid.runs[0].protocols, grid.runs[0].search)
-        assert run.parameters["optimization.use"] == grid.runs[0].parameters["optimization.use"]
-        assert run.parameters["matching_cost.use"] != grid.runs[0].parameters["matching_cost.use"]
+        assert (run.protocols, run.search) == (grid.settings[0].protocols, grid.settings[0].search)
+        assert run.parameters["optimization.use"] == grid.settings[0].parameters["optimization.use"]
+        assert run.parameters["matching_cost.use"] != grid.settings[0].parameters["matching_cost.use"]
 
 
 def test_every_method_has_its_row_and_every_scene_its_column():

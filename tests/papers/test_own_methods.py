@@ -39,8 +39,8 @@ def context(data, tmp_path, monkeypatch):
 
 def test_both_papers_run_the_same_methods():
     ours = [load(f"{paper}/own_methods") for paper in ("sigma_z2011", "groups2012")]
-    assert [run.parameters for run in ours[0].runs] == [run.parameters for run in ours[1].runs]
-    assert {"ssd", "gc", "bp", "gco"} < {run.method for run in ours[0].runs}
+    assert [run.parameters for run in ours[0].settings] == [run.parameters for run in ours[1].settings]
+    assert {"ssd", "gc", "bp", "gco"} < {run.method for run in ours[0].settings}
     assert ours[1].scenes == V2
 
 

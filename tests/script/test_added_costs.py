@@ -26,7 +26,7 @@ def _fault(source, **options):
 
 
 def test_a_list_is_a_sum():
-    [run] = load(SUM).runs
+    [run] = load(SUM).settings
     first = step(absolute_difference, truncation=9, weight=2)
     assert run.pipeline == Pipeline([first, step(find("matching_cost", "tenfold").function, scale=30), winner_take_all])
     assert run.parameters == {
@@ -43,21 +43,21 @@ def test_a_list_is_a_sum():
         "optimization.use": "winner_take_all",
     }
     # Whole and decimal numbers are the same weight.
-    [other] = load({**SUM, "matching_cost": [TWO[0] | {"weight": 2.0}, TWO[1]]}).runs
+    [other] = load({**SUM, "matching_cost": [TWO[0] | {"weight": 2.0}, TWO[1]]}).settings
     assert repr(other.parameters) == repr(run.parameters)
 
 
 def test_a_list_of_one_is_a_list_and_a_mapping_is_none():
-    [run] = load({**SUM, "matching_cost": ["tenfold"]}).runs
+    [run] = load({**SUM, "matching_cost": ["tenfold"]}).settings
     assert {"matching_cost.tenfold.window", "matching_cost.tenfold.weight"} <= run.parameters.keys()
     assert run.mapping["matching_cost"] == [{"use": "tenfold", "window": 3, "factor": 10.0, "weight": 1.0, "scale": None}]
-    [run] = load({**SUM, "matching_cost": "tenfold"}).runs
+    [run] = load({**SUM, "matching_cost": "tenfold"}).settings
     assert {"matching_cost.window", "matching_cost.factor"} <= run.parameters.keys()
 
 
 def test_a_name_that_occurs_twice_goes_by_its_index():
     sweep = {"grid": {"matching_cost.1.weight": [1, 3]}}
-    one, two = load({**SUM, "matching_cost": ["tenfold", "tenfold"], "sweep": sweep}).runs
+    one, two = load({**SUM, "matching_cost": ["tenfold", "tenfold"], "sweep": sweep}).settings
     assert one.parameters["matching_cost.use"] == "tenfold + tenfold"
     assert (two.parameters["matching_cost.0.weight"], two.parameters["matching_cost.1.weight"]) == (1.0, 3.0)
     said = _fault({**SUM, "matching_cost": ["tenfold", "tenfold"], "sweep": {"grid": {"matching_cost.tenfold.weight": [1]}}})
@@ -66,20 +66,20 @@ def test_a_name_that_occurs_twice_goes_by_its_index():
 
 def test_axes_and_overrides():
     sweep = {"grid": {"matching_cost.absolute_difference.weight": [0.5, 1], "matching_cost.tenfold.scale": [None, 7]}}
-    runs = load({**SUM, "sweep": sweep}, overrides=["matching_cost.tenfold.window=5"]).runs
+    runs = load({**SUM, "sweep": sweep}, overrides=["matching_cost.tenfold.window=5"]).settings
     assert [tuple(run.axes.values()) for run in runs] == [(0.5, None), (0.5, 7.0), (1.0, None), (1.0, 7.0)]
     assert {run.parameters["matching_cost.tenfold.window"] for run in runs} == {5}
     assert len({run.pipeline.in_slot("matching_cost") for run in runs}) == 4
-    assert load({**SUM, "sweep": sweep}, overrides=["matching_cost.tenfold.scale=2"]).runs[1].axes == {
+    assert load({**SUM, "sweep": sweep}, overrides=["matching_cost.tenfold.scale=2"]).settings[1].axes == {
         "matching_cost.absolute_difference.weight": 1.0
     }
-    settings = load({**SUM, "sweep": {"grid": {"matching_cost.tenfold.weight": {"between": [1, 9]}}}}, tuning=True).settings[0]
+    settings = load({**SUM, "sweep": {"grid": {"matching_cost.tenfold.weight": {"between": [1, 9]}}}}, tuning=True).methods[0]
     assert settings.run([2.5]).parameters["matching_cost.tenfold.weight"] == 2.5
 
 
 def test_how_lists_are_shown_as_values_of_an_axis():
     costs = ["tenfold", ["tenfold"], TWO, ["tenfold", {"use": "absolute_difference", "weight": 1.0}]]
-    assert [run.axes["matching_cost"] for run in load({**SUM, "sweep": {"grid": {"matching_cost": costs}}}).runs] == [
+    assert [run.axes["matching_cost"] for run in load({**SUM, "sweep": {"grid": {"matching_cost": costs}}}).settings] == [
         "tenfold",
         "[tenfold]",
         "absolute_difference(truncation=9, weight=2) + tenfold(scale=30)",
@@ -104,7 +104,7 @@ def test_how_lists_are_shown_as_values_of_an_axis():
     ],
 )
 def test_a_list_replaces_and_is_replaced_whole(base, over, use, truncation):
-    [run] = load({**SUM, "matching_cost": base, "methods": {"a": {"matching_cost": over}}}).runs
+    [run] = load({**SUM, "matching_cost": base, "methods": {"a": {"matching_cost": over}}}).settings
     assert run.parameters["matching_cost.use"] == use
     assert truncation.items() <= run.parameters.items()
 
@@ -155,7 +155,7 @@ def test_the_sum_is_what_runs():
     scene = load_scene("synthetic/planes")
     [run] = load(
         {"matching_cost": [{"use": "absolute_difference", "weight": 3}, "squared_difference"], "optimization": "winner_take_all"}
-    ).runs
+    ).settings
     volumes = [cost(scene.reference, scene.match, scene.search).costs for cost in (absolute_difference, squared_difference)]
     # Whole numbers below 2**24 are added exactly in float32.
     np.testing.assert_array_equal(run.pipeline(scene).labels, (3 * volumes[0] + volumes[1]).argmin(axis=2))

@@ -31,7 +31,7 @@ def _faults(source, **options):
 
 
 def _one(source, **options):
-    [run] = load(source, **options).runs
+    [run] = load(source, **options).settings
     return run
 
 
@@ -73,7 +73,7 @@ def test_axes_and_overrides_reach_in():
     script = {**HOST, "alternatives": {"robust": {"include": "ssd", "alternatives": {"deep": {"matcher": "flat"}}}}}
     deep = "alternatives.robust.alternatives.deep."
     sweep = {"grid": {"alternatives.robust.aggregation.box.size": [3, 5], f"{deep}matcher": ["flat", "dice"]}}
-    runs = load({**script, "sweep": sweep}).runs
+    runs = load({**script, "sweep": sweep}).settings
     assert [run.axes for run in runs] == [
         {"alternatives.robust.aggregation.box.size": size, f"{deep}matcher": matcher}
         for size in (3, 5)
@@ -94,7 +94,9 @@ def test_axes_and_overrides_reach_in():
     assert (found["alternatives.robust.aggregation.box.size"], found["alternatives.robust.aggregation.box.iterations"]) == (7, 2)
     assert (found[f"{deep}matcher.height"], found["alternatives.more.matcher.radius"]) == (9.0, 4)
     # A value replaces its axis, and a stage the axis over stages.
-    runs = load({**script, "sweep": sweep}, overrides=[f"{deep}matcher=flat", "alternatives.robust.aggregation.box.size=3"]).runs
+    runs = load(
+        {**script, "sweep": sweep}, overrides=[f"{deep}matcher=flat", "alternatives.robust.aggregation.box.size=3"]
+    ).settings
     assert [run.axes for run in runs] == [{}]
     assert (
         _one({"methods": {"a": script}}, overrides=[f"methods.a.{deep}matcher.height=8"]).parameters[f"{deep}matcher.height"]
@@ -110,7 +112,7 @@ def test_seeds_reach_in(write):
     assert (run.parameters["alternatives.a.matcher.seed"], run.parameters["alternatives.b.matcher.seed"]) == (5, 3)
     assert run.seeded == ("alternatives.b.matcher",)
     assert "seed" not in run.mapping["alternatives"]["b"]["matcher"]
-    runs = load({**script, "sweep": {"grid": {"seed": [1, 2]}}}).runs
+    runs = load({**script, "sweep": {"grid": {"seed": [1, 2]}}}).settings
     assert [run.parameters["alternatives.b.matcher.seed"] for run in runs] == [1, 2]
 
 
@@ -148,7 +150,7 @@ def test_alternatives_can_be_emptied(write):
     write(base=BASE, mine="include: base.yaml\nrefinement: []\nalternatives:\n")
     assert "alternatives.use" not in _one("mine.yaml").parameters
     write(mine="include: base.yaml\nmethods: {a: {refinement: [], alternatives: null}, b: {}}\n")
-    a, b = load("mine.yaml").runs
+    a, b = load("mine.yaml").settings
     assert ("alternatives.use" in a.parameters, "alternatives.use" in b.parameters) == (False, True)
     assert "alternatives.use" not in _one("base.yaml", overrides=["alternatives=null", "refinement=[]"]).parameters
 
@@ -157,7 +159,7 @@ def test_axes_are_those_of_the_methods_that_have_the_alternative(write):
     sweep = "sweep: {grid: {alternatives.robust.aggregation.box.size: [3, 5], alternatives.robust.matcher.radius: [1, 2, 3]}}\n"
     methods = "methods:\n  a:\n  b: {alternatives: {robust: {matcher: flat}}}\n  c: {alternatives: null, refinement: []}\n"
     write(mine=BASE + sweep + methods)
-    assert [(run.method, *run.axes.values()) for run in load("mine.yaml").runs] == [
+    assert [(run.method, *run.axes.values()) for run in load("mine.yaml").settings] == [
         *[("a", size) for size in (3, 5)],
         *[("b", radius) for radius in (1, 2, 3)],
         ("c",),

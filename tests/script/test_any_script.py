@@ -103,11 +103,11 @@ def test_a_script_is_refused_or_written_out_and_read_again(script):
         return
     again = load(yaml.safe_load(yaml.safe_dump(loaded.resolved, sort_keys=False)))
     assert again.resolved == loaded.resolved
-    assert [(run.method, run.axes) for run in again.runs] == [(run.method, run.axes) for run in loaded.runs]
-    for one, other in zip(loaded.runs, again.runs, strict=True):
+    assert [(run.method, run.axes) for run in again.settings] == [(run.method, run.axes) for run in loaded.settings]
+    for one, other in zip(loaded.settings, again.settings, strict=True):
         assert repr(one.parameters) == repr(other.parameters)
         assert one.pipeline == other.pipeline
-        [alone] = load(one.mapping).runs
+        [alone] = load(one.mapping).settings
         assert repr(alone.parameters) == repr(one.parameters)
         assert (alone.pipeline, alone.mapping) == (one.pipeline, one.mapping)
     assert VALIDATORS[0].is_valid(loaded.resolved)

@@ -24,7 +24,7 @@ def _values(axis):
 
 
 def _axes(sweep, **more):
-    return [run.axes for run in load({**WINDOW, "sweep": sweep, **more}).runs]
+    return [run.axes for run in load({**WINDOW, "sweep": sweep, **more}).settings]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_slots_are_swept_first_wherever_their_axis_stands():
         {"matching_cost": costs, "matching_cost.truncation": [1, 2]},
         {"matching_cost.truncation": [1, 2], "matching_cost": costs},
     ):
-        runs = load({**WINDOW, "sweep": {"grid": grid}}).runs
+        runs = load({**WINDOW, "sweep": {"grid": grid}}).settings
         found = [(run.parameters["matching_cost.use"], run.parameters["matching_cost.truncation"]) for run in runs]
         assert sorted(found) == [(name, t) for name in ("absolute_difference", "squared_difference") for t in (1, 2)]
 
@@ -122,27 +122,27 @@ def test_how_axes_over_stages_are_shown():
 def test_a_swept_slot_takes_nothing_from_the_stage_that_stands_there():
     script = {**WINDOW, "matching_cost": {"use": "absolute_difference", "truncation": 5}}
     script["sweep"] = {"grid": {"matching_cost": ["absolute_difference", "squared_difference"]}}
-    assert [run.parameters["matching_cost.truncation"] for run in load(script).runs] == [None, None]
+    assert [run.parameters["matching_cost.truncation"] for run in load(script).settings] == [None, None]
 
 
 def test_swept_search():
     script = {**WINDOW, "search": {"minimum": 0}, "sweep": {"zip": {"search.maximum": [8, 16], "search.step": [1, 0.5]}}}
-    assert [run.search for run in load(script).runs] == [
+    assert [run.search for run in load(script).settings] == [
         {"minimum": 0, "maximum": 8, "step": 1},
         {"minimum": 0, "maximum": 16, "step": 0.5},
     ]
-    assert load(script).runs[1].parameters["search.step"] == 0.5
+    assert load(script).settings[1].parameters["search.step"] == 0.5
 
 
 def test_stages_that_occur_twice_are_swept_by_index():
     script = {**WINDOW, "aggregation": ["box", "box"], "sweep": {"grid": {"aggregation.1.size": [3, 5]}}}
-    sizes = [(run.parameters["aggregation.0.size"], run.parameters["aggregation.1.size"]) for run in load(script).runs]
+    sizes = [(run.parameters["aggregation.0.size"], run.parameters["aggregation.1.size"]) for run in load(script).settings]
     assert sizes == [(9, 3), (9, 5)]
 
 
 def test_many_settings_are_expanded_quickly_and_share_their_stages():
     sweep = {"matching_cost.truncation": {"range": [1, 100, 1]}, "aggregation.box.size": {"range": [1, 199, 2]}}
-    runs = load(yaml.safe_load(yaml.safe_dump({**WINDOW, "sweep": {"grid": sweep}}))).runs
+    runs = load(yaml.safe_load(yaml.safe_dump({**WINDOW, "sweep": {"grid": sweep}}))).settings
     assert len(runs) == 10_000
     assert len({id(run.pipeline.in_slot("matching_cost")[0]) for run in runs}) == 100
     assert len({id(run.pipeline.in_slot("aggregation")[0]) for run in runs}) == 100
@@ -189,7 +189,7 @@ def test_continuous_axes(kind, name, axis, fault):
             load(script, tuning=True)
         return
     loaded = load(script, tuning=True)
-    run = loaded.settings[0].run([20.25])
+    run = loaded.methods[0].run([20.25])
     assert run.axes == {name: 20.25}
     assert run.parameters[name] == 20.25
     again = load(loaded.resolved, tuning=True)
@@ -197,12 +197,12 @@ def test_continuous_axes(kind, name, axis, fault):
     with pytest.raises(ScriptError, match="only 'tune' searches a continuous axis; a run needs a list"):
         load(script)
     # A value for the axis replaces it.
-    assert load(script, overrides=[f"{name}=7"]).runs[0].parameters[name] == 7
+    assert load(script, overrides=[f"{name}=7"]).settings[0].parameters[name] == 7
 
 
 def test_a_script_that_is_tuned_may_have_any_number_of_settings():
     sweep = {"grid": {"aggregation.box.size": {"range": [1, 1001, 1]}, "matching_cost.truncation": {"range": [1, 1000, 1]}}}
     with pytest.raises(ScriptError, match="1001000 runs"):
         load({**WINDOW, "sweep": sweep})
-    [settings] = load({**WINDOW, "sweep": sweep}, tuning=True).settings
+    [settings] = load({**WINDOW, "sweep": sweep}, tuning=True).methods
     assert settings.run([1000, 999]).axes == {"aggregation.box.size": 1001, "matching_cost.truncation": 1000}

@@ -31,7 +31,7 @@ search: {minimum: 0, maximum: 16}
 
 
 def _parameters(name):
-    [run] = load(name).runs
+    [run] = load(name).settings
     return run.parameters
 
 
@@ -63,8 +63,8 @@ def test_a_list_can_be_emptied(write, nothing):
 def test_the_search_range_merges_and_the_name_is_ones_own(write):
     write(base=BASE, mine="include: base.yaml\nsearch: {step: 0.5}\n")
     script = load("mine.yaml")
-    assert script.runs[0].search == {"minimum": 0, "maximum": 16, "step": 0.5}
-    assert script.name == script.runs[0].method == "mine"
+    assert script.settings[0].search == {"minimum": 0, "maximum": 16, "step": 0.5}
+    assert script.name == script.settings[0].method == "mine"
 
 
 def test_later_wins_over_all_depths(write):
@@ -75,13 +75,13 @@ def test_later_wins_over_all_depths(write):
         mine="include: [other.yaml, sub/last.yaml, base.yaml]\n",
     )
     script = load("mine.yaml")
-    assert script.runs[0].seed == 4
-    assert script.runs[0].parameters["matching_cost.truncation"] == 20
+    assert script.settings[0].seed == 4
+    assert script.settings[0].parameters["matching_cost.truncation"] == 20
 
 
 def test_paths_start_from_the_including_file_and_names_are_found(write, tmp_path):
     write(sub__mine="include: [window, ../top.yaml]\n", top="seed: 9\n")
-    assert load(tmp_path / "sub/mine.yaml").runs[0].seed == 9
+    assert load(tmp_path / "sub/mine.yaml").settings[0].seed == 9
 
 
 def test_sweeps_merge_axis_by_axis(write):
@@ -89,7 +89,7 @@ def test_sweeps_merge_axis_by_axis(write):
         base=BASE + "sweep: {grid: {matching_cost.truncation: [1, 2], aggregation.box.size: [3]}}\n",
         mine="include: base.yaml\nsweep: {grid: {matching_cost.truncation: [5]}, zip: {aggregation.box.size: [7, 9]}}\n",
     )
-    assert [tuple(run.axes.items()) for run in load("mine.yaml").runs] == [
+    assert [tuple(run.axes.items()) for run in load("mine.yaml").settings] == [
         (("matching_cost.truncation", 5.0), ("aggregation.box.size", size)) for size in (7, 9)
     ]
 
@@ -124,7 +124,7 @@ def test_loops(write):
 
 def test_including_a_file_twice_is_no_loop(write):
     write(base=BASE, a="include: base.yaml\n", b="include: base.yaml\nseed: 2\n", mine="include: [a.yaml, b.yaml]\n")
-    assert load("mine.yaml").runs[0].seed == 2
+    assert load("mine.yaml").settings[0].seed == 2
 
 
 def test_a_missing_include_is_the_only_fault(write):
@@ -161,10 +161,10 @@ methods:
 """,
     )
     script = load("mine.yaml")
-    plain, based, own = script.runs
+    plain, based, own = script.settings
     assert script.scenes == ("tsukuba",)
-    assert [run.method for run in script.runs] == ["plain", "based", "own"]
-    assert [run.parameters["matching_cost.truncation"] for run in script.runs] == [50, 20, 2]
+    assert [run.method for run in script.settings] == ["plain", "based", "own"]
+    assert [run.parameters["matching_cost.truncation"] for run in script.settings] == [50, 20, 2]
     assert (plain.parameters["matching_cost.interval"], own.parameters["matching_cost.interval"]) == (False, True)
     assert (plain.seed, based.seed) == (0, 3)
     assert plain.protocols == ()
@@ -180,14 +180,14 @@ def test_a_method_has_a_search_of_its_own(write):
     methods = "  halves: {include: base.yaml}\n  whole: {include: base.yaml, search: {step: 1}}\n  plain: {include: window}\n"
     write(base="include: window\nsearch: {step: 0.5}", mine=f"search: {{maximum: 40, step: 2}}\nmethods:\n{methods}")
     script = load("mine.yaml")
-    searches = {run.method: run.search for run in script.runs}
+    searches = {run.method: run.search for run in script.settings}
     assert searches == {
         "halves": {"maximum": 40, "step": 0.5},
         "whole": {"maximum": 40, "step": 1},
         "plain": {"maximum": 40, "step": 2},
     }
-    assert {run.method: run.search for run in load(script.resolved).runs} == searches
-    assert load(script.runs[0].mapping).only.search == searches["halves"]
+    assert {run.method: run.search for run in load(script.resolved).settings} == searches
+    assert load(script.settings[0].mapping).only.search == searches["halves"]
     write(mine="methods:\n  m: {include: window, search: {step: 0.7}}\n")
     with pytest.raises(ScriptError, match=r"^mine\.yaml:2:39: methods\.m\.search\.step: "):
         load("mine.yaml")

@@ -52,7 +52,7 @@ def test_a_long_line_of_parameters():
             }
         },
     }
-    assert len(load(script).runs) == 1
+    assert len(load(script).settings) == 1
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_every_method_becomes_a_script_that_loads(parameters, use):
     script = translate(parameters)
     slot = script["aggregation"][0] if "aggr_fn" in parameters else script["optimization"]
     assert slot["use"] == use
-    [run] = load(script).runs
+    [run] = load(script).settings
     assert use in str(run.pipeline)
 
 
@@ -131,7 +131,7 @@ def test_a_tree_of_scripts(tree):
     assert methods["SAD9mf"]["matching_cost"]["truncation"] == 20
     assert scripts["tsukuba"]["search"] == {"maximum": 15}
     assert any("exp1.txt:7: aggr_subpixel=1" in line for line in lines)
-    assert [run.method for run in load(scripts["venus"]).runs] == ["SAD9", "SAD9mf", "SAD9mf_2"]
+    assert [run.method for run in load(scripts["venus"]).settings] == ["SAD9", "SAD9mf", "SAD9mf_2"]
 
 
 def test_runs_that_need_scripts_of_their_own(tmp_path):

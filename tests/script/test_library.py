@@ -22,7 +22,7 @@ def shelf(tmp_path, monkeypatch):
 
 def test_shipped_scripts():
     assert {"methods/ssd", "methods/window"} <= set(script_names())
-    assert all(load(name).runs for name in script_names())
+    assert all(load(name).settings for name in script_names())
 
 
 @pytest.mark.parametrize("name", ["ssd", "methods/ssd", "methods/ssd.yaml", Path("ssd")])

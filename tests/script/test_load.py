@@ -42,7 +42,7 @@ def _again(mapping):
 
 
 def _content(script):
-    return [(run.method, run.parameters, run.axes, run.search, run.seed, run.protocols, run.pipeline) for run in script.runs]
+    return [(run.method, run.parameters, run.axes, run.search, run.seed, run.protocols, run.pipeline) for run in script.settings]
 
 
 def _typed(values):
@@ -51,14 +51,14 @@ def _typed(values):
 
 def test_ssd_is_the_papers():
     # Scharstein & Szeliski 2002, Table 4: SSD, 21x21 windows, shiftable by a 21x21 minimum, winner-take-all.
-    [run] = load("ssd").runs
+    [run] = load("ssd").settings
     shiftable = [step(box, size=21), step(min_filter, size=21)]
     assert run.pipeline == Pipeline([step(squared_difference), shiftable, step(winner_take_all)])
     assert (run.method, run.search, run.protocols, run.axes, run.seed) == ("ssd", {}, (), {}, 0)
 
 
 def test_all_parameters_stand_under_dotted_names():
-    [run] = load({**WINDOW, "search": {"step": 0.5}, "refinement": {"use": "parabola", "limit": 1}}).runs
+    [run] = load({**WINDOW, "search": {"step": 0.5}, "refinement": {"use": "parabola", "limit": 1}}).settings
     assert _typed(run.parameters) == _typed(
         {
             "search.step": 0.5,
@@ -77,7 +77,7 @@ def test_all_parameters_stand_under_dotted_names():
 
 
 def test_the_order_of_stages_counts():
-    one, other = (load({**WINDOW, "aggregation": chain}).runs[0] for chain in (["box", "min_filter"], ["min_filter", "box"]))
+    one, other = (load({**WINDOW, "aggregation": chain}).settings[0] for chain in (["box", "min_filter"], ["min_filter", "box"]))
     assert one.parameters["aggregation.use"] == "box > min_filter"
     assert one.parameters != other.parameters
 
@@ -98,7 +98,7 @@ def test_short_forms(aggregation, expected):
 
 
 def test_numbers_of_numpy_are_numbers():
-    [run] = load({**WINDOW, "aggregation": [{"use": "box", "size": np.int64(5)}], "seed": np.int32(3)}).runs
+    [run] = load({**WINDOW, "aggregation": [{"use": "box", "size": np.int64(5)}], "seed": np.int32(3)}).settings
     assert (run.parameters["aggregation.box.size"], run.seed) == (5, 3)
     assert _again(run.mapping)["seed"] == 3
 
@@ -108,8 +108,8 @@ def test_an_unquoted_no_is_false_only_where_true_or_false_is_expected(tmp_path, 
     script = "methods: {no: {include: window, matching_cost: {use: absolute_difference, interval: %s}}}\nscenes: [no, on]\n"
     (tmp_path / "mine.yaml").write_text(script % word)
     loaded = load(tmp_path / "mine.yaml")
-    assert loaded.runs[0].parameters["matching_cost.interval"] is value
-    assert (loaded.runs[0].method, loaded.scenes) == ("no", ("no", "on"))
+    assert loaded.settings[0].parameters["matching_cost.interval"] is value
+    assert (loaded.settings[0].method, loaded.scenes) == ("no", ("no", "on"))
     for quoted in (f"'{word}'", "'true'", "1"):
         (tmp_path / "mine.yaml").write_text(script % quoted)
         with pytest.raises(ScriptError, match=r"interval: ('\w+'|1) is not true or false or symmetric$"):
@@ -125,12 +125,12 @@ def test_numbers_may_be_names(tmp_path):
 def test_names_of_methods(tmp_path):
     path = tmp_path / "stem.yaml"
     path.write_text("include: window\n")
-    assert load(path).runs[0].method == "stem"
+    assert load(path).settings[0].method == "stem"
     assert load(path).path == path
     path.write_text("include: window\nname: own\n")
-    assert load(path).runs[0].method == "own"
+    assert load(path).settings[0].method == "own"
     path.write_text("include: window\nname: own\nmethods: {a: {}, b: }\n")
-    assert (load(path).name, [run.method for run in load(path).runs]) == ("own", ["a", "b"])
+    assert (load(path).name, [run.method for run in load(path).settings]) == ("own", ["a", "b"])
     assert (load(WINDOW).name, load(WINDOW).path) == ("script", None)
 
 
@@ -143,9 +143,9 @@ def test_scenes():
 
 def test_protocols():
     derived = {"base": "taxonomy2002", "threshold": 0.5}
-    [run] = load({**WINDOW, "evaluation": {"protocol": ["taxonomy2002", derived]}}).runs
+    [run] = load({**WINDOW, "evaluation": {"protocol": ["taxonomy2002", derived]}}).settings
     assert run.protocols == (protocols.resolve("taxonomy2002"), protocols.resolve(derived))
-    assert load({**WINDOW, "evaluation": {"protocol": derived}}).runs[0].protocols == (protocols.resolve(derived),)
+    assert load({**WINDOW, "evaluation": {"protocol": derived}}).settings[0].protocols == (protocols.resolve(derived),)
 
 
 def test_report_is_kept():
@@ -155,27 +155,27 @@ def test_report_is_kept():
 
 def test_the_seed_fills_stages_that_have_none(random_stages):
     script = {**WINDOW, "optimization": "guess", "refinement": [{"use": "jitter", "seed": 7}], "seed": 3}
-    [run] = load(script).runs
+    [run] = load(script).settings
     wanted = {"optimization.seed": 3, "refinement.jitter.seed": 7, "seed": 3}
     assert {name: run.parameters[name] for name in wanted} == wanted
-    assert load(script | {"seed": None}).runs[0].parameters["optimization.seed"] == 0
+    assert load(script | {"seed": None}).settings[0].parameters["optimization.seed"] == 0
     # A seed that no stage takes is no parameter: it changes nothing.
-    assert "seed" not in load({**WINDOW, "seed": 3}).runs[0].parameters
+    assert "seed" not in load({**WINDOW, "seed": 3}).settings[0].parameters
     fixed = {"use": "guess", "seed": 1}
-    assert "seed" not in load({**script, "optimization": fixed}).runs[0].parameters
+    assert "seed" not in load({**script, "optimization": fixed}).settings[0].parameters
 
 
 def test_a_given_seed_is_told_from_a_filled_one(random_stages):
     optimizers = ["guess", {"use": "guess", "seed": 5}]
     script = {**WINDOW, "seed": 5, "sweep": {"grid": {"optimization": optimizers}}}
-    filled, given = load(script).runs
+    filled, given = load(script).settings
     assert filled.pipeline == given.pipeline
     assert ("seed" in filled.parameters, "seed" in given.parameters) == (True, False)
     assert ("seed" in filled.mapping["optimization"], "seed" in given.mapping["optimization"]) == (False, True)
 
 
 def test_swept_seeds(random_stages):
-    runs = load({**WINDOW, "optimization": "guess", "sweep": {"grid": {"seed": [1, 2]}}}).runs
+    runs = load({**WINDOW, "optimization": "guess", "sweep": {"grid": {"seed": [1, 2]}}}).settings
     assert [(run.seed, run.axes, run.parameters["optimization.seed"]) for run in runs] == [
         (1, {"seed": 1}, 1),
         (2, {"seed": 2}, 2),
@@ -192,7 +192,7 @@ def test_top_axes_are_outer_and_a_methods_own_are_inner():
             "c": {"aggregation": []},
         },
     }
-    found = [(run.method, tuple(run.axes.items())) for run in load(script).runs]
+    found = [(run.method, tuple(run.axes.items())) for run in load(script).settings]
     truncation, size = "matching_cost.truncation", "aggregation.box.size"
     assert found == [
         *[("a", ((truncation, t), (size, s))) for t in (1, 2) for s in (3, 5)],
@@ -289,8 +289,8 @@ ROUND_TRIPS = {
 
 @pytest.mark.parametrize("name", ROUND_TRIPS)
 def test_a_run_is_a_script_of_its_own(random_stages, tiny, name):
-    for run in load(ROUND_TRIPS[name]).runs:
-        [again] = load(_again(run.mapping)).runs
+    for run in load(ROUND_TRIPS[name]).settings:
+        [again] = load(_again(run.mapping)).settings
         assert _typed(again.parameters) == _typed(run.parameters)
         assert list(again.parameters) == list(run.parameters)
         assert (again.pipeline, again.method, again.search) == (run.pipeline, run.method, run.search)
@@ -334,10 +334,10 @@ def test_plugins_are_found_from_the_file_that_names_them(registry, tmp_path):
     (tmp_path / "top.yaml").write_text("include: sub/base.yaml\n")
     script = load(tmp_path / "top.yaml")
     assert script.plugins == (str(tmp_path / "sub/mine.py"),)
-    assert script.runs[0].parameters["aggregation.plugged_in.size"] == 4
-    for mapping in (script.runs[0].mapping, script.resolved):
+    assert script.settings[0].parameters["aggregation.plugged_in.size"] == 4
+    for mapping in (script.settings[0].mapping, script.resolved):
         assert mapping["plugins"] == [str(tmp_path / "sub/mine.py")]
-        assert load(_again(mapping)).runs[0].parameters == script.runs[0].parameters
+        assert load(_again(mapping)).settings[0].parameters == script.settings[0].parameters
 
 
 def test_faulty_plugins(registry, tmp_path):

@@ -33,7 +33,7 @@ def _stages(run):
 
 def test_the_new_slots():
     script = {"matcher": {"use": "flat", "height": 3}, "confidence": ["sure", {"use": "sure", "level": 2}], "scheme": "whole"}
-    [run] = load(script).runs
+    [run] = load(script).settings
     assert run.parameters == {
         "matcher.use": "flat",
         "matcher.height": 3.0,
@@ -70,7 +70,7 @@ def test_both_in_one_mapping_is_one_fault_with_all_places(write):
 
 def test_an_empty_slot_is_none(write):
     write(mine=f"{VOLUME}matcher:\n")
-    assert _stages(load("mine.yaml").runs[0])["optimization"] == "winner_take_all"
+    assert _stages(load("mine.yaml").settings[0])["optimization"] == "winner_take_all"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_the_later_removes_the_other(write, base, mine, left):
     write(base=base, mine="include: base.yaml\n" + mine, method=f"include: base.yaml\nmethods:\n  a: {{{_flow(mine)}}}\n")
     write(included="methods:\n  a: {include: [base.yaml, over.yaml]}\n", over=mine)
     for name in ("mine", "method", "included"):
-        [run] = load(f"{name}.yaml").runs
+        [run] = load(f"{name}.yaml").settings
         assert _stages(run) == left
 
 
@@ -98,13 +98,13 @@ def _flow(text):
 
 def test_the_same_matcher_merges_and_overrides_win(write):
     write(base=MATCHER + "seed: 1\n", mine="include: base.yaml\nmatcher: {use: flat, radius: 3}\n")
-    [run] = load("mine.yaml", overrides=["confidence=sure"]).runs
+    [run] = load("mine.yaml", overrides=["confidence=sure"]).settings
     assert (run.parameters["matcher.height"], run.parameters["matcher.radius"], run.parameters["confidence.use"]) == (
         1.0,
         3,
         "sure",
     )
-    [run] = load("window", overrides=["matcher=flat", "matcher.height=4"]).runs
+    [run] = load("window", overrides=["matcher=flat", "matcher.height=4"]).settings
     assert _stages(run) == {"matcher": "flat"}
     assert run.parameters["matcher.height"] == 4.0
 
@@ -123,14 +123,14 @@ MIXED = {
 
 
 def test_axes_of_what_a_matcher_stands_instead_of_are_not_the_matchers():
-    runs = load(MIXED).runs
+    runs = load(MIXED).settings
     assert sum(run.method == "plain" for run in runs) == 2 * 3
     # The two equal settings that are left of the axes that moved together are one.
     assert [run.axes for run in runs if run.method == "whole"] == [
         {"search.maximum": maximum, "matcher.radius": radius} for maximum in (8, 9) for radius in (1, 2)
     ]
     top = {"matcher": "flat", "sweep": {"grid": {"matcher.radius": [1, 2, 3], "matching_cost.truncation": [4, 5]}}}
-    runs = load({**top, "methods": {"a": {}, "b": {"include": "window"}}}).runs
+    runs = load({**top, "methods": {"a": {}, "b": {"include": "window"}}}).settings
     assert [(run.method, run.axes) for run in runs] == [
         *[("a", {"matcher.radius": radius}) for radius in (1, 2, 3)],
         *[("b", {"matching_cost.truncation": truncation}) for truncation in (4.0, 5.0)],
@@ -140,9 +140,9 @@ def test_axes_of_what_a_matcher_stands_instead_of_are_not_the_matchers():
 def test_axes_that_came_with_what_was_removed_go_with_it(write):
     write(base=f"{VOLUME}sweep: {{grid: {{matching_cost.truncation: [1, 2], aggregation: [[box], []], seed: [1, 2]}}}}\n")
     write(mine="include: base.yaml\nmatcher: dice\n")
-    assert [run.axes for run in load("mine.yaml").runs] == [{"seed": 1}, {"seed": 2}]
+    assert [run.axes for run in load("mine.yaml").settings] == [{"seed": 1}, {"seed": 2}]
     write(base=f"{VOLUME}sweep: {{zip: {{matching_cost.truncation: [1, 2, 3], search.maximum: [8, 8, 9]}}}}\n")
-    assert [run.axes for run in load("mine.yaml").runs] == [{"search.maximum": 8}, {"search.maximum": 9}]
+    assert [run.axes for run in load("mine.yaml").settings] == [{"search.maximum": 8}, {"search.maximum": 9}]
 
 
 def test_an_axis_that_no_method_can_use_is_a_fault(write):
@@ -162,9 +162,9 @@ def test_an_axis_that_no_method_can_use_is_a_fault(write):
 
 def test_overrides_of_what_some_methods_do_not_have():
     script = {"methods": {"a": {"matcher": "flat"}, "b": {"include": "window"}}}
-    a, b = load(script, overrides=["matching_cost.truncation=3"]).runs
+    a, b = load(script, overrides=["matching_cost.truncation=3"]).settings
     assert (_stages(a), b.parameters["matching_cost.truncation"]) == ({"matcher": "flat"}, 3.0)
-    a, b = load(script, overrides=["matcher.radius=3"]).runs
+    a, b = load(script, overrides=["matcher.radius=3"]).settings
     assert (a.parameters["matcher.radius"], _stages(b)["optimization"]) == (3, "winner_take_all")
     assert len(_faults({"matcher": "flat"}, overrides=["matching_cost.truncation=3"])) == 1
 
@@ -193,10 +193,10 @@ def test_the_scene_is_not_to_be_had_under_a_scheme(write):
     assert _faults("mine.yaml") == [
         "mine.yaml:2:24: methods.a.matcher: scenic needs the scene, and whole (mine.yaml:1:10) makes pairs without one (method 'a')"
     ]
-    assert len(load({"matcher": "scenic"}).runs) == 1
+    assert len(load({"matcher": "scenic"}).settings) == 1
     # Settings that never meet are not at odds.
     never = {"zip": {"scheme": [[], ["whole"]], "matcher": ["scenic", "flat"]}}
-    assert len(load({"sweep": never}).runs) == 2
+    assert len(load({"sweep": never}).settings) == 2
     assert len(_faults({"sweep": {"grid": never["zip"]}})) == 1
     # Alternatives run on the pairs of the scheme too.
     [fault] = _faults({"matcher": "flat", "scheme": "whole", "refinement": "blend", "alternatives": {"x": {"matcher": "scenic"}}})
@@ -222,7 +222,7 @@ def test_a_method_needs_a_matcher_or_the_rest():
 
 def test_seeds_of_matchers():
     script = {"matcher": "dice", "seed": 4, "sweep": {"grid": {"matcher": ["dice", {"use": "dice", "seed": 9}]}}}
-    filled, given = load(script).runs
+    filled, given = load(script).settings
     assert (filled.parameters["matcher.seed"], filled.parameters["seed"]) == (4, 4)
     assert given.parameters["matcher.seed"] == 9
     assert "seed" not in given.parameters

@@ -32,7 +32,7 @@ def _faults(source, **options):
 
 
 def _bounds(script):
-    return {run.method: run.pipeline.in_slot("matcher")[0].parameters for run in script.runs}
+    return {run.method: run.pipeline.in_slot("matcher")[0].parameters for run in script.settings}
 
 
 def test_paths_start_at_the_script_s_folder(folder):
@@ -51,7 +51,7 @@ def test_paths_start_at_the_script_s_folder(folder):
         assert (found["named"]["place"], found["named"]["scale"]) == (f"{folder}/maps/{{scene}}.png", 4.0)
         # From anywhere the resolved script means the same.
         again = load(yaml.safe_load(yaml.safe_dump(script.resolved, sort_keys=False)))
-        assert [run.parameters for run in again.runs] == [run.parameters for run in script.runs]
+        assert [run.parameters for run in again.settings] == [run.parameters for run in script.settings]
     # Nothing was started.
     assert not list(folder.rglob("started"))
 
@@ -61,9 +61,9 @@ def test_paths_of_axes_and_overrides(folder):
     (folder / "a.yaml").write_text(
         f"{COMMAND}\nsweep: {{grid: {{matcher.run: ['./match {{output}}', 'cp match {{output}}']}}}}\n"
     )
-    runs = [run.axes["matcher.run"] for run in load("scripts/a.yaml").runs]
+    runs = [run.axes["matcher.run"] for run in load("scripts/a.yaml").settings]
     assert runs == [f"{folder}/match {{output}}", f"cp {folder}/match {{output}}"]
-    [run] = load("scripts/a.yaml", overrides=["matcher.run=scripts/match {output}"]).runs
+    [run] = load("scripts/a.yaml", overrides=["matcher.run=scripts/match {output}"]).settings
     assert run.parameters["matcher.run"] == f"{folder}/match {{output}}"
 
 
@@ -74,14 +74,14 @@ def test_maps_stand_instead_of_all_slots(folder):
         "methods:\n  theirs: {maps: maps}\n  ours: {confidence: []}\n  both: {matcher: {use: maps, place: maps}, confidence: [], scheme: []}\n"
     )
     script = load("scripts/a.yaml")
-    counts = {name: [run.method for run in script.runs].count(name) for name in ("theirs", "ours", "both")}
+    counts = {name: [run.method for run in script.settings].count(name) for name in ("theirs", "ours", "both")}
     assert counts == {"theirs": 1, "ours": 4, "both": 2}
-    [theirs] = [run for run in script.runs if run.method == "theirs"]
+    [theirs] = [run for run in script.settings if run.method == "theirs"]
     assert [address for address, _ in theirs.pipeline.stages()] == ["matcher"]
     again = load(script.resolved)
-    assert [(run.method, run.parameters) for run in again.runs] == [(run.method, run.parameters) for run in script.runs]
+    assert [(run.method, run.parameters) for run in again.settings] == [(run.method, run.parameters) for run in script.settings]
     # What is set for all is nothing to it.
-    assert len(load("scripts/a.yaml", overrides=["refinement.median.size=7"]).runs) == 1 + 2 + 1
+    assert len(load("scripts/a.yaml", overrides=["refinement.median.size=7"]).settings) == 1 + 2 + 1
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ METHODS = {
 
 
 def _one(*overrides, script="ssd"):
-    [run] = load(script, overrides=overrides).runs
+    [run] = load(script, overrides=overrides).settings
     return run
 
 
@@ -60,7 +60,7 @@ def test_the_rest_of_a_script():
 
 
 def test_a_value_replaces_the_axis():
-    runs = load(SWEPT, overrides=["matching_cost.truncation=20", "search.step=1"]).runs
+    runs = load(SWEPT, overrides=["matching_cost.truncation=20", "search.step=1"]).settings
     assert [tuple(run.axes.items()) for run in runs] == [
         (("matching_cost", f"{cost}(truncation=20)"), ("aggregation.box.size", size))
         for cost in ("absolute_difference", "squared_difference")
@@ -71,20 +71,20 @@ def test_a_value_replaces_the_axis():
 
 
 def test_a_stage_replaces_the_axis_over_stages():
-    runs = load(SWEPT, overrides=["matching_cost=squared_difference"]).runs
+    runs = load(SWEPT, overrides=["matching_cost=squared_difference"]).settings
     assert {run.parameters["matching_cost.use"] for run in runs} == {"squared_difference"}
     assert list(runs[0].axes) == ["matching_cost.truncation", "aggregation.box.size", "search.step"]
 
 
 def test_axes_can_be_set():
-    runs = load("ssd", overrides=["sweep.grid.aggregation.box.size={range: [3, 7, 2]}"]).runs
+    runs = load("ssd", overrides=["sweep.grid.aggregation.box.size={range: [3, 7, 2]}"]).settings
     assert [run.axes for run in runs] == [{"aggregation.box.size": size} for size in (3, 5, 7)]
-    runs = load(METHODS, overrides=["sweep.grid.aggregation.box.size=[7]"]).runs
+    runs = load(METHODS, overrides=["sweep.grid.aggregation.box.size=[7]"]).settings
     assert {run.parameters["aggregation.box.size"] for run in runs} == {7}
 
 
 def test_overrides_win_over_every_method():
-    runs = load(METHODS, overrides=["matching_cost=absolute_difference", "matching_cost.interval=true", "seed=9"]).runs
+    runs = load(METHODS, overrides=["matching_cost=absolute_difference", "matching_cost.interval=true", "seed=9"]).settings
     assert {run.method for run in runs} == {"plain", "v1.5"}
     for run in runs:
         assert run.parameters["matching_cost.use"] == "absolute_difference"
@@ -94,7 +94,7 @@ def test_overrides_win_over_every_method():
 
 def test_one_method_alone():
     overrides = ["methods.v1.5.aggregation.box.size=11", "methods.v1.5.matching_cost.interval=true", "methods.plain.seed=2"]
-    runs = load(METHODS, overrides=overrides).runs
+    runs = load(METHODS, overrides=overrides).settings
     plain, other = ([run for run in runs if run.method == name] for name in ("plain", "v1.5"))
     assert {run.parameters["aggregation.box.size"] for run in plain} == {9}
     assert [run.parameters["aggregation.box.size"] for run in other] == [11, 11]
@@ -111,7 +111,7 @@ def test_the_resolved_script_holds_them():
     ):
         loaded = load(script, overrides=overrides)
         again = load(loaded.resolved)
-        assert [(run.parameters, run.axes) for run in again.runs] == [(run.parameters, run.axes) for run in loaded.runs]
+        assert [(run.parameters, run.axes) for run in again.settings] == [(run.parameters, run.axes) for run in loaded.settings]
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_what_is_swept_for_all_is_not_set_for_one():
 def test_a_parameter_has_one_rule_of_addresses(key):
     assert load("sgm", overrides=[f"{key}=7"]).pipeline == load("sgm").pipeline.having(p1=7)
     swept = {"include": "sgm", "sweep": {"grid": {key if "." in key else "optimization.p1": [1, 2]}}}
-    assert [run.pipeline for run in load(swept, overrides=[f"{key}=7"]).runs] == [load("sgm").pipeline.having(p1=7)]
+    assert [run.pipeline for run in load(swept, overrides=[f"{key}=7"]).settings] == [load("sgm").pipeline.having(p1=7)]
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_the_schema_is_one(validator):
 def test_shipped_scripts_are_accepted(validator, name):
     validator.validate(yaml.safe_load(find_script(name).read_text()))
     validator.validate(load(name).resolved)
-    validator.validate(load(name).runs[0].mapping)
+    validator.validate(load(name).settings[0].mapping)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_matchers_sums_and_alternatives(tiny):
         validator.validate(script)
         loaded = load(script)
         validator.validate(loaded.resolved)
-        validator.validate(loaded.runs[0].mapping)
+        validator.validate(loaded.settings[0].mapping)
     for script in WRONG:
         assert not validator.is_valid(script), script
         with pytest.raises(ScriptError):

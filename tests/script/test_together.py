@@ -42,5 +42,5 @@ def test_a_script_of_what_cannot_stand_together_is_refused(changes, fault):
 
 
 def test_what_can_stand_together_is_not():
-    assert len(load(METHOD | {"optimization": "graph_cut", "smoothness": "potts"}).runs) == 1
-    assert len(load(METHOD | {"optimization": {"use": "semi_global", "p1": 8, "p2": 8}}).runs) == 1
+    assert len(load(METHOD | {"optimization": "graph_cut", "smoothness": "potts"}).settings) == 1
+    assert len(load(METHOD | {"optimization": {"use": "semi_global", "p1": 8, "p2": 8}}).settings) == 1

@@ -96,7 +96,7 @@ def alone():
     script = stereo_framework.script.load(SWEEP)
     found = []
     for scene in (own_scene(), stereo_framework.load_scene("synthetic/planes")):
-        for one in script.runs:
+        for one in script.settings:
             [result] = stereo_framework.run(one.mapping | {"name": "script"}, scenes=scene, workers=1)
             match = one.pipeline(scene)
             np.testing.assert_array_equal(result.disparity, match.disparity)

@@ -57,7 +57,7 @@ def test_runs_are_those_of_their_pipelines_however_they_are_shared(tmp_path):
     found = stereo_framework.run(SCRIPT, scenes=scene)
     assert len(found) == 2 * 2 * (2 + 2 + 1)
     assert {r.error for r in found} == {None}
-    for result, one in zip(found, load(SCRIPT).runs, strict=True):
+    for result, one in zip(found, load(SCRIPT).settings, strict=True):
         np.testing.assert_array_equal(result.disparity, one.pipeline(scene).disparity)
     assert {r.energy is None for r in found if r.method == "whole"} == {True}
     assert _numbers(stereo_framework.run(SCRIPT, scenes=scene, workers=3)) == _numbers(found)

@@ -78,7 +78,7 @@ def test_workers_change_nothing():
 def test_a_result_is_that_of_its_pipeline():
     scene = _scene()
     [result] = stereo_framework.run({k: v for k, v in SWEEP.items() if k != "sweep"}, scenes=scene)
-    [one] = load({k: v for k, v in SWEEP.items() if k != "sweep"}).runs
+    [one] = load({k: v for k, v in SWEEP.items() if k != "sweep"}).settings
     match = one.pipeline(scene)
     np.testing.assert_array_equal(result.disparity, match.disparity)
     assert result.statistics == stereo_framework.evaluate(match.disparity, scene)
@@ -249,7 +249,7 @@ def test_a_range_around_the_truth(truth, search, expected):
     [task] = plan(load({k: v for k, v in SWEEP.items() if k != "sweep"} | {"search": search}), [scene])
     assert (task.search.minimum, task.search.maximum, task.search.step) == expected
     assert task.run.parameters["search.truth_margin"] == search["truth_margin"]
-    assert load(task.run.mapping).runs[0].search == task.run.search
+    assert load(task.run.mapping).settings[0].search == task.run.search
 
 
 def test_a_range_around_a_truth_that_there_is_not():

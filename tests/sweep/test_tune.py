@@ -178,7 +178,7 @@ def test_numbers_in_order_are_searched_along_it():
         "aggregation.box.iterations": [1, 3, 2],
         "search.step": [1],
     }
-    found = Space(load(swept(**grid)).settings).dimensions
+    found = Space(load(swept(**grid)).methods).dimensions
     assert found == {
         "aggregation.box.size": IntDistribution(0, 2),
         # Without truncation is beyond every truncation.
@@ -187,7 +187,7 @@ def test_numbers_in_order_are_searched_along_it():
         "aggregation.box.iterations": CategoricalDistribution(range(3)),
     }
     together = {"zip": {"aggregation.box.size": [3, 5, 7], "aggregation.box.iterations": [3, 2, 1]}}
-    [(name, distribution)] = Space(load(SCRIPT | {"sweep": together}).settings).dimensions.items()
+    [(name, distribution)] = Space(load(SCRIPT | {"sweep": together}).methods).dimensions.items()
     assert (name, distribution) == ("aggregation.box.size + aggregation.box.iterations", IntDistribution(0, 2))
 
 
@@ -284,7 +284,7 @@ def test_a_run_refuses_continuous_axes_with_their_place(tmp_path):
         ScriptError, match=r"s\.yaml:4:5: .*matching_cost\.truncation: only 'tune' searches a continuous axis; a run needs"
     ):
         load(path)
-    assert load(path, tuning=True).runs == ()
+    assert load(path, tuning=True).settings == ()
 
 
 def test_without_optuna(monkeypatch):

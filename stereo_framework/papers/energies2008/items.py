@@ -113,7 +113,7 @@ def _best(results: Sequence[Result]) -> list[Result]:
 
 def _energy(result: Result, scene: Scene) -> Energy:
     """What the optimizer minimized, of the volume and the smoothness that the result's script names."""
-    [run] = load(result.script).runs
+    [run] = load(result.script).settings
     [cost], [prior] = (run.pipeline.in_slot(slot) for slot in ("matching_cost", "smoothness"))
     volume = cost.stage.function(scene.reference, scene.match, scene.search, **cost.parameters)
     return Energy(volume, prior.stage.function(scene.reference, scene.search, **prior.parameters))

@@ -29,7 +29,7 @@ def table4(context: Context) -> Outcome:
     for name, values in published.items():
         cells = [Cell(name)]
         for method, column in SHORT.items():
-            ours, wanted = _ours(name, load(method).runs[0].parameters, ours_of), values[column]
+            ours, wanted = _ours(name, load(method).settings[0].parameters, ours_of), values[column]
             same = wanted is None or ours == wanted
             mark = "" if same else "not as printed"
             cells.append(Cell("-" if wanted is None else str(ours), mark=mark, hint=f"printed: {wanted}"))

@@ -49,7 +49,7 @@ class Common:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class Setting:
     """One setting of a script, for any scene.
 
     Parameters
@@ -133,7 +133,7 @@ def stage_mapping(bound: Step, *, seed: bool) -> dict[str, Any]:
     return {"use": bound.stage.name, **{k: v for k, v in bound.parameters.items() if seed or k != "seed"}}
 
 
-class Settings:
+class MethodSettings:
     """All settings of a method that was checked: one for each choice of a value from every group of axes.
 
     Parameters
@@ -152,11 +152,11 @@ class Settings:
         self._searches = [(g, axis) for g, axis in placed if axis.name.startswith("search.")]
         self._seeds = [(g, axis) for g, axis in placed if axis.name == "seed"]
 
-    def __iter__(self) -> Iterator[Run]:
+    def __iter__(self) -> Iterator[Setting]:
         """The runs in the order of the axes: the last axis varies fastest. There must be no continuous one."""
         return map(self.run, itertools.product(*(range(len(group[0].values)) for group in self.groups)))
 
-    def run(self, choice: Sequence[float]) -> Run:
+    def run(self, choice: Sequence[float]) -> Setting:
         """The run of one choice: for each group an index or, where its axis is continuous, the value."""
         seed = next((axis.at(choice[g]).value for g, axis in self._seeds), self._seed)
         values: dict[str, Any] = {"seed": seed}
@@ -165,7 +165,7 @@ class Settings:
             values[axis.name] = search[axis.name.removeprefix("search.")] = axis.at(choice[g]).value
         pipeline, seeded = self._builder.pipeline(tuple(choice), seed, values)
         axes = {name: values[name] for name in self._names}
-        return Run(self.method, pipeline, search, self.common.protocols, seed, axes, self.common, seeded)
+        return Setting(self.method, pipeline, search, self.common.protocols, seed, axes, self.common, seeded)
 
 
 class _Builder:
