@@ -30,6 +30,7 @@ _HOMES = {
     "Step": "engine.step",
     "StereoFrameworkError": "core.errors",
     "Unit": "core.parameters",
+    "chart": "figures.chart",
     "dataset": "datasets.dataset",
     "evaluate": "evaluation",
     "load": "script",
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from stereo_framework.evaluation.evaluate import evaluate
     from stereo_framework.evaluation.measure import measure
     from stereo_framework.evaluation.protocols import protocol
+    from stereo_framework.figures.chart import chart
     from stereo_framework.figures.notebook import plot, show
     from stereo_framework.io.readers import reader
     from stereo_framework.kernels.threads import threads

@@ -87,11 +87,15 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     stage.stages()  # which are loaded when they are first looked for, and once
     monkeypatch.setattr(stage, "_REGISTRY", {slot: dict(stages) for slot, stages in stage._REGISTRY.items()})
     monkeypatch.setattr(stage, "_BY_FUNCTION", dict(stage._BY_FUNCTION))
-    kept = [(one, dict(one.data), dict(one._origins)) for one in Registry.every]
+    kept = {id(one): (dict(one.data), dict(one._origins)) for one in Registry.every}
     before = set(sys.modules)
     yield
-    for one, things, origins in kept:
-        one.data, one._origins = things, origins
+    for one in Registry.every:
+        if id(one) in kept:
+            one.data, one._origins = kept[id(one)]
+        else:  # the test was the first to need it
+            for name in [name for name in one if one.origin(name).partition(".")[0] != Registry.OURS]:
+                one.forget(name)
     for name in set(sys.modules) - before:
         if name.startswith("stereo_framework_plugin_"):
             del sys.modules[name]

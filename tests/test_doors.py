@@ -49,6 +49,17 @@ def mine(folder, name):
 sf.protocol("ours", base="taxonomy2002", thresholds=[0.5], regions=["all"], measures=["bad_pixels", "off_by"])
 
 
+@sf.chart("Off by over time")
+def off_by_over_time(axes, frame):
+    axes.scatter(frame["seconds"], frame["off_by_all"])
+    axes.set(xlabel="seconds", ylabel="off by")
+
+
+@sf.chart("Broken")
+def broken(axes, frame):
+    frame["no such column"]
+
+
 @sf.stage("matching_cost", source="Nobody 2026")
 def my_cost(reference, match, search):
     costs = np.full((*reference.shape[:2], search.levels), np.nan, np.float32)
@@ -97,6 +108,11 @@ def test_one_of_each_through_the_verbs(place):
     assert 0 < record["statistics"]["off_by_all"] < 0.2
     assert (place / "o/tables/t.csv").read_text().count("ours_alone") == 1
     assert "off_by" in call("stages", "measures", "--plugin", "plugin.py").stdout
+    call("report", "o", "--plugin", "plugin.py")
+    page = (place / "o/report.html").read_text()
+    assert "Off by over time, protocol ours" in page
+    assert "chart &#39;Broken&#39;: KeyError" in page
+    assert "plugin.py:" in page
     assert "ours: " in call("stages", "ours", "--plugin", "plugin.py").stdout
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from stereo_framework.core.errors import DataError, StereoFrameworkError
-from stereo_framework.core.registry import Registry
+from stereo_framework.core.registry import Registry, told
 from stereo_framework.core.scene import Scene
 
 F = TypeVar("F", bound=Callable[[Path, str], Scene])
@@ -47,9 +47,7 @@ class AddedSet:
         except StereoFrameworkError:
             raise
         except Exception as error:
-            where = self.make.__code__
-            said = f"{type(error).__name__}: {error} ({Path(where.co_filename).name}:{where.co_firstlineno})"
-            raise DataError(f"data set {self.FOLDER!r}: its {what} failed: {said}") from error
+            raise DataError(f"data set {self.FOLDER!r}: its {what} failed: {told(error, self.make)}") from error
 
 
 def dataset(folder: str, *, names: Callable[[Path], Iterable[str]], protocol: str = "") -> Callable[[F], F]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import inspect
 import json
-import traceback
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from stereo_framework.core.errors import DataError, ParameterError, nearest
+from stereo_framework.core.registry import told
 from stereo_framework.evaluation.metrics import METRICS, Metric, Region
 
 F = TypeVar("F", bound=Callable[..., float])
@@ -84,9 +83,7 @@ def measure(
             try:
                 return float(function(*(values[one] for one in data), **fields))
             except Exception as error:  # somebody's own code may raise anything
-                place = traceback.extract_tb(error.__traceback__)[-1]
-                said = f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno}, in {place.name})"
-                raise DataError(f"measure {name}: {said}") from error
+                raise DataError(f"measure {name}: {told(error, function)}") from error
 
         own = [inspect.Parameter("thresholds" if c == "threshold" else c, inspect.Parameter.KEYWORD_ONLY) for c in choices]
         compute.__signature__ = inspect.Signature([inspect.Parameter("seen", inspect.Parameter.POSITIONAL_ONLY), *own])  # type: ignore[attr-defined]

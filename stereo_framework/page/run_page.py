@@ -12,6 +12,7 @@ import yaml
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.evaluation.protocols import of_scene
+from stereo_framework.figures.chart import CHARTS, chart_figure
 from stereo_framework.figures.plots import mark_best_points, plot_figure
 from stereo_framework.figures.saving import svg_text
 from stereo_framework.io import PathLike, read_bytes
@@ -92,6 +93,8 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
         sections.append(Section("ROC", curves))
     if sweeps := [block for same in protocols for block in _sweeps(same)]:
         sections.append(Section("Sweeps", sweeps))
+    if CHARTS:
+        sections.append(Section("Charts", [_chart(title, same) for title in CHARTS for same in protocols]))
     if plots := sorted((folder / "plots").glob("*.svg")):
         sections.append(Section("Plots", [Picture(_drawing(p), f"plot {p.stem}", p.stem) for p in plots]))
     sections += [
@@ -221,6 +224,14 @@ def _listing(results: Sequence[Result], means: Sequence[Result], shown: Sequence
     found = PageTable("", list(table.header), cells, keys=2)
     first = f"{len(own)} of " * (len(own) < len(results))
     return Folded(f"{first}{_count(len(results), 'result')} of protocol {results[0].protocol}, with all measures", [found])
+
+
+def _chart(title: str, results: Sequence[Result]) -> Block:
+    """A chart that a plug-in brought; one that fails is told."""
+    try:
+        return Picture(svg_text(chart_figure(title, results)), title, f"{title}, protocol {results[0].protocol}")
+    except ParameterError as error:
+        return Text(str(error))
 
 
 def _sweeps(results: Sequence[Result]) -> list[Block]:

@@ -1,0 +1,71 @@
+"""The door for charts of one's own: ``@chart``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.registry import Registry, told
+from stereo_framework.figures._looks import new_chart
+from stereo_framework.sweep.result import Result, frame
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Draw = Callable[..., Any]
+F = TypeVar("F", bound=Draw)
+
+CHARTS: Registry[Draw] = Registry("chart", {})
+"""Charts that plug-ins brought, by name."""
+
+
+def chart(title: str) -> Callable[[F], F]:
+    """Register a function that draws results: the page of a run shows it.
+
+    Parameters
+    ----------
+    title : str
+        Above the chart.
+
+    Returns
+    -------
+    callable
+        A decorator for a function of axes of matplotlib and a DataFrame of results, as `results` gives it; the function is returned as it is. It names
+        the axes with their units.
+
+    Raises
+    ------
+    ParameterError
+        Another module has a chart of this title.
+
+    Examples
+    --------
+    >>> from stereo_framework import chart
+    >>> @chart("Time and errors")
+    ... def time_and_errors(axes, frame):
+    ...     axes.scatter(frame["seconds"], frame["bad_pixels_nonocc"])
+    ...     axes.set(xlabel="seconds", ylabel="bad pixels (%)")
+    """
+
+    def register(function: F) -> F:
+        CHARTS.add(title, function, function.__module__)
+        return function
+
+    return register
+
+
+def chart_figure(title: str, results: Sequence[Result]) -> Figure:
+    """A chart of a plug-in.
+
+    Raises
+    ------
+    ParameterError
+        Its function failed, with the place.
+    """
+    figure = new_chart(6.4, 0, 4.0, title)
+    try:
+        CHARTS[title](figure.add_subplot(), frame(results))
+    except Exception as error:  # somebody's own code may raise anything
+        raise ParameterError(f"chart {title!r}: {told(error, CHARTS[title])}") from error
+    return figure
