@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import IO, Annotated, Literal
 
 import cv2
 import numpy as np
@@ -139,7 +139,7 @@ def command(
     ParameterError
         The command is incomplete, or there is no such program.
     StereoFrameworkError
-        The program failed, took too long, or wrote no map of the images' size. Its whole output is a note of the error.
+        The program failed, took too long, or wrote no map of the images' size. The end of its output is a note of the error.
 
     Notes
     -----
@@ -183,10 +183,10 @@ def _filled(run: str, put_in: Mapping[str, str], shell: bool) -> list[str]:
 
 def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
     """Run a program to its end and report the time and memory it took; raise if it fails."""
-    report = folder / "measured.txt"
     measured = os.name == "posix"
-    call = [sys.executable, "-I", "-S", _measured.__file__, str(report), *words] if measured else list(words)
-    with (folder / "messages.txt").open("wb") as messages, (folder / "printed.txt").open("wb") as printed:
+    # These files lie outside the program's folder and are read by their handles: what it removes, links or makes a pipe there does not matter.
+    with tempfile.TemporaryFile() as messages, tempfile.TemporaryFile() as printed, tempfile.NamedTemporaryFile() as report:
+        call = [sys.executable, "-I", "-S", _measured.__file__, report.name, *words] if measured else list(words)
         start = time.perf_counter()
         try:
             process = subprocess.Popen(
@@ -199,22 +199,24 @@ def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
                 if is_stopped():
                     raise StereoFrameworkError(f"{who}: interrupted")
                 if time.perf_counter() - start >= timeout:
-                    raise _with_note(StereoFrameworkError(f"{who}: not done after {timeout:g} seconds, ended"), folder)
+                    raise _with_note(StereoFrameworkError(f"{who}: not done after {timeout:g} seconds, ended"), messages, printed)
         finally:
             # An interruption of this process also ends the program and everything it has started.
             _end(process)
-    seconds, memory = time.perf_counter() - start, None
-    if measured and status == 0:
-        kind, *rest = report.read_text(encoding="utf-8").split(" ", 1)
-        if kind == "error":
-            raise StereoFrameworkError(f"{who}: cannot be started: {rest[0]}")
-        code, taken_seconds, kibibytes = rest[0].split()
-        status, seconds, memory = int(code), float(taken_seconds), float(kibibytes) / 1024
-    if status:
-        said = (_last(folder / "messages.txt") or _last(folder / "printed.txt")).strip().splitlines()
-        how = f"exit status {status}" if status > 0 else f"ended by {_signal(-status)}"
-        raise _with_note(StereoFrameworkError(f"{who}: {how}{f': {said[-1].strip()[:300]}' if said else ''}"), folder)
-    report_call(CallReport(seconds, memory, _last(folder / "messages.txt")))
+        seconds, memory = time.perf_counter() - start, None
+        if measured and status == 0:
+            kind, *rest = _last(report).split(" ", 1)
+            if kind == "error":
+                raise StereoFrameworkError(f"{who}: cannot be started: {rest[0]}")
+            code, taken_seconds, kibibytes = rest[0].split()
+            status, seconds, memory = int(code), float(taken_seconds), float(kibibytes) / 1024
+        if status:
+            said = (_last(messages) or _last(printed)).strip().splitlines()
+            how = f"exit status {status}" if status > 0 else f"ended by {_signal(-status)}"
+            raise _with_note(
+                StereoFrameworkError(f"{who}: {how}{f': {said[-1].strip()[:300]}' if said else ''}"), messages, printed
+            )
+        report_call(CallReport(seconds, memory, _last(messages)))
 
 
 def _waited(process: subprocess.Popen[bytes], seconds: float) -> int | None:
@@ -241,17 +243,15 @@ def _signal(number: int) -> str:
         return f"signal {number}"
 
 
-def _last(path: Path) -> str:
+def _last(file: IO[bytes]) -> str:
     """The end of a program's output."""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - _KEPT))
-        # A program may have put a link to an endless file here.
-        return file.read(_KEPT).decode("utf-8", "replace")
+    file.seek(max(0, file.seek(0, os.SEEK_END) - _KEPT))
+    return file.read(_KEPT).decode("utf-8", "replace")
 
 
-def _with_note(error: StereoFrameworkError, folder: Path) -> StereoFrameworkError:
-    """The error with the program's whole output as a note, which is shown with tracebacks."""
-    error.add_note((_last(folder / "messages.txt") + _last(folder / "printed.txt")).rstrip())
+def _with_note(error: StereoFrameworkError, messages: IO[bytes], printed: IO[bytes]) -> StereoFrameworkError:
+    """The error with the end of the program's output as a note, which is shown with tracebacks."""
+    error.add_note((_last(messages) + _last(printed)).rstrip())
     return error
 
 

@@ -394,10 +394,12 @@ def test_a_function_that_ends_the_interpreter_is_told(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links to a device")
-def test_messages_that_never_end_are_read_to_a_limit(tmp_path):
-    program = tmp_path / "endless.sh"
-    program.write_text("#!/bin/sh\nrm messages.txt\nln -s /dev/zero messages.txt\nexit 3\n")
+@pytest.mark.parametrize("name", ["messages.txt", "printed.txt", "measured.txt"])
+@pytest.mark.parametrize("trick", ["rm -f {0}", "rm -f {0}; ln -s /dev/zero {0}", "rm -f {0}; mkfifo {0}"])
+def test_what_a_program_does_to_the_files_of_its_folder_stops_nobody(tmp_path, name, trick):
+    program = tmp_path / "tricks.sh"
+    program.write_text(f"#!/bin/sh\n{trick.format(name)}\necho said >&2\nexit 3\n")
     program.chmod(0o755)
     images = np.zeros((2, 8, 9), np.uint8)
-    with pytest.raises(StereoFrameworkError, match="exit status 3"):
+    with pytest.raises(StereoFrameworkError, match="exit status 3: said"):
         command(*images, Search(0, 3), run=f"{program} {{left}} {{right}} {{output}}")
