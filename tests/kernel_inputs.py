@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 import stereo_framework
 from stereo_framework import CostVolume, Search, Smoothness
-from stereo_framework.core.volume import Domain
+from stereo_framework.core.volume import SearchMask
 from stereo_framework.kernels import threads
 
 shapes = st.tuples(st.sampled_from([3, 4, 2, 1]), st.sampled_from([7, 8, 6, 5, 4, 3, 2, 1]))
@@ -97,7 +97,7 @@ def domains(draw, shape):
     """Masks of both images, of one, or none."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     masks = [rng.random(shape) < draw(st.sampled_from([0.8, 0.3])) for _ in range(2)]
-    return draw(st.sampled_from([Domain(*masks), Domain(masks[0]), None]))
+    return draw(st.sampled_from([SearchMask(*masks), SearchMask(masks[0]), None]))
 
 
 def parts(energy):

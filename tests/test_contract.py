@@ -18,7 +18,7 @@ from stereo_framework.core.scene import Frame
 from stereo_framework.core.stage import SLOTS, find, stages
 from stereo_framework.core.stage import stage as register
 from stereo_framework.core.view import View, Views
-from stereo_framework.core.volume import INTEGERS, Domain, Status
+from stereo_framework.core.volume import INTEGERS, SearchMask, Status
 from stereo_framework.io import write_disparity
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
@@ -111,7 +111,7 @@ def rows_of(value, start, stop):
         return tuple(rows_of(item, start, stop) for item in value)
     if isinstance(value, Smoothness):
         return Smoothness(value.right[start:stop], value.down[start:stop], value.rho)
-    if isinstance(value, View | Domain):
+    if isinstance(value, View | SearchMask):
         return value.rows(start, stop)
     if isinstance(value, CostVolume | Labeling | Match):
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
@@ -369,7 +369,7 @@ CHANGES = {
 
 @every_stage
 def test_refuses_data_of_other_sizes_and_types_before_a_kernel_reads_them(stage, worlds):
-    full = Domain(*(np.ones((ROWS, COLUMNS), bool) for _ in range(2)), np.zeros((ROWS, COLUMNS), np.float32))
+    full = SearchMask(*(np.ones((ROWS, COLUMNS), bool) for _ in range(2)), np.zeros((ROWS, COLUMNS), np.float32))
     world = worlds["grey uint8"] | {"domain": full}
     world["partial"] = world["volume"]
     sized = [name for name in stage.data if any(True for _ in arrays(world[name])) and name not in ("scene", "pair", "solve")]
@@ -395,7 +395,7 @@ def every_array(value, change):
         return tuple(every_array(item, change) for item in value)
     if isinstance(value, Smoothness):
         return dataclasses.replace(value, right=change(value.right), down=change(value.down))
-    if isinstance(value, View | Domain | CostVolume):
+    if isinstance(value, View | SearchMask | CostVolume):
         return type(value)(**{f.name: every_array(getattr(value, f.name), change) for f in dataclasses.fields(value)})
     return value
 

@@ -8,7 +8,7 @@ from kernel_inputs import STEPS, labellings, priors, searches, volumes
 from stereo_framework import CostVolume, Energy, Labeling, Search, Smoothness
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.view import View
-from stereo_framework.core.volume import Domain, fill_labels, restore_outside, restore_outside_inplace
+from stereo_framework.core.volume import SearchMask, fill_labels, restore_outside, restore_outside_inplace
 
 
 @given(volume=volumes())
@@ -120,6 +120,6 @@ def test_what_holds_arrays_prints_their_types_and_shapes():
     matched = np.zeros((20, 30), np.uint8)
     view = View(np.zeros((20, 30), np.float32), matched, volume.search, {"made": np.ones((20, 30), np.float32)})
     assert repr(view).endswith(", confidence={'made': float32 (20, 30)})")
-    assert repr(Domain(valid=matched > 0)) == "Domain(valid=bool (20, 30))"
+    assert repr(SearchMask(valid=matched > 0)) == "SearchMask(valid=bool (20, 30))"
     pair = repr(Pair(matched, matched, volume.search))
     assert pair.startswith("Pair(reference=uint8 (20, 30), match=uint8 (20, 30), search=")

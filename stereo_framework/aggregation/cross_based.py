@@ -14,7 +14,7 @@ from stereo_framework.aggregation._match_arms import along_levels, origins, to_t
 from stereo_framework.core.image_features import arms_of
 from stereo_framework.core.scene import Image, read_only
 from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
-from stereo_framework.core.volume import Costs, CostVolume, Domain
+from stereo_framework.core.volume import Costs, CostVolume, SearchMask
 from stereo_framework.kernels.arms import LONGEST, Arms
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
@@ -75,7 +75,7 @@ def cross_based(
     volume: CostVolume,
     reference: Image,
     match: Image,
-    domain: Domain | None = None,
+    domain: SearchMask | None = None,
     *,
     length: Annotated[int, Ge(1), Le(LONGEST), Unit("pixels")] = 34,
     threshold: Annotated[Positive, Unit("grey levels")] = 20.0,
@@ -95,7 +95,7 @@ def cross_based(
         Float32 (rows, columns, levels).
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255. Colours differ by the largest difference of a channel.
-    domain : Domain, optional
+    domain : SearchMask, optional
         Cells that it closes are left out of sums and counts.
     length : int
         Arms are shorter than this, in pixels.

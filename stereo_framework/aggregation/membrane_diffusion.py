@@ -11,7 +11,7 @@ from stereo_framework.core.volume import CostVolume
     "aggregation",
     source="Scharstein & Szeliski 2002, section 4.2; Scharstein & Szeliski 1998, section 4",
     resume="iterations",
-    together=diverges,
+    check_parameters=diverges,
 )
 def membrane_diffusion(
     volume: CostVolume,

@@ -12,7 +12,7 @@ from stereo_framework.aggregation._match_arms import in_level_order, origins
 from stereo_framework.core.per_image import per_image
 from stereo_framework.core.scene import Image
 from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
-from stereo_framework.core.volume import Costs, CostVolume, Domain
+from stereo_framework.core.volume import Costs, CostVolume, SearchMask
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.threads import over_rows
@@ -40,7 +40,7 @@ def support_weights(
     volume: CostVolume,
     reference: Image,
     match: Image,
-    domain: Domain | None = None,
+    domain: SearchMask | None = None,
     *,
     radius: Annotated[PositiveInt, Unit("pixels")] = 17,
     colour_scale: Annotated[Positive, Unit("units of CIELab")] = 5.0,
@@ -55,7 +55,7 @@ def support_weights(
         Float32 (rows, columns, levels).
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255 of sRGB.
-    domain : Domain, optional
+    domain : SearchMask, optional
         Cells that it closes are left out.
     radius : int
         Windows reach so far from their centre along rows and columns, in pixels.

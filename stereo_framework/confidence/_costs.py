@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Disparity, read_only
-from stereo_framework.core.volume import INTEGERS, CostVolume, Domain
+from stereo_framework.core.volume import INTEGERS, CostVolume, SearchMask
 from stereo_framework.kernels import cost_scans
 from stereo_framework.kernels.threads import over_rows, threads
 
@@ -38,12 +38,12 @@ class Costs:
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate.
     volume : CostVolume
-    domain : Domain, optional
+    domain : SearchMask, optional
     """
 
     disparity: Disparity
     volume: CostVolume
-    domain: Domain | None = None
+    domain: SearchMask | None = None
 
     @cached_property
     def labels(self) -> NDArray[np.int32]:

@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from stereo_framework.confidence._costs import Costs
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import Positive, stage
-from stereo_framework.core.volume import CostVolume, Domain
+from stereo_framework.core.volume import CostVolume, SearchMask
 
 
 @stage("confidence", source="Sarrazin et al. 2021", integer=True)
 def ambiguity(
     disparity: Disparity,
     volume: CostVolume,
-    domain: Domain | None,
+    domain: SearchMask | None,
     *,
     excess: Positive = 0.7,
 ) -> NDArray[np.float32]:
@@ -27,7 +27,7 @@ def ambiguity(
         The levels that were chosen, pixels, NaN = no estimate.
     volume : CostVolume
         What the optimizer decided on, float32, uint8 or uint16.
-    domain : Domain, optional
+    domain : SearchMask, optional
         Its closed cells count for nothing, like those out of view.
     excess : float
         Largest excess over the chosen cost that counts as little, as a share of the volume's largest cost.

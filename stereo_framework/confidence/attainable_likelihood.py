@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from stereo_framework.confidence._costs import Costs
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import Positive, stage
-from stereo_framework.core.volume import CostVolume, Domain
+from stereo_framework.core.volume import CostVolume, SearchMask
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (AML)", integer=True)
 def attainable_likelihood(
     disparity: Disparity,
     volume: CostVolume,
-    domain: Domain | None,
+    domain: SearchMask | None,
     *,
     sigma: Positive = 0.1,
 ) -> NDArray[np.float32]:
@@ -27,7 +27,7 @@ def attainable_likelihood(
         The levels that were chosen, pixels, NaN = no estimate.
     volume : CostVolume
         What the optimizer decided on, float32, uint8 or uint16.
-    domain : Domain, optional
+    domain : SearchMask, optional
         Its closed cells count for nothing, like those out of view.
     sigma : float
         Spread of the costs of right matches, as a share of the volume's largest cost.

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from stereo_framework.confidence._costs import Costs
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import stage
-from stereo_framework.core.volume import CostVolume, Domain
+from stereo_framework.core.volume import CostVolume, SearchMask
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (MSM)", integer=True)
-def matching_score(disparity: Disparity, volume: CostVolume, domain: Domain | None) -> NDArray[np.float32]:
+def matching_score(disparity: Disparity, volume: CostVolume, domain: SearchMask | None) -> NDArray[np.float32]:
     """Minus the cost of the chosen level.
 
     Parameters
@@ -21,7 +21,7 @@ def matching_score(disparity: Disparity, volume: CostVolume, domain: Domain | No
         The levels that were chosen, pixels, NaN = no estimate.
     volume : CostVolume
         What the optimizer decided on, float32, uint8 or uint16.
-    domain : Domain, optional
+    domain : SearchMask, optional
         Its closed cells count for nothing, like those out of view.
 
     Returns

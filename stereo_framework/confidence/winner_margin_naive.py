@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from stereo_framework.confidence._costs import Costs
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import stage
-from stereo_framework.core.volume import CostVolume, Domain
+from stereo_framework.core.volume import CostVolume, SearchMask
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (WMNN)", integer=True)
-def winner_margin_naive(disparity: Disparity, volume: CostVolume, domain: Domain | None) -> NDArray[np.float32]:
+def winner_margin_naive(disparity: Disparity, volume: CostVolume, domain: SearchMask | None) -> NDArray[np.float32]:
     """The second lowest cost minus the chosen level's, as a share of the sum of all levels' costs.
 
     Parameters
@@ -21,7 +21,7 @@ def winner_margin_naive(disparity: Disparity, volume: CostVolume, domain: Domain
         The levels that were chosen, pixels, NaN = no estimate.
     volume : CostVolume
         What the optimizer decided on, float32, uint8 or uint16.
-    domain : Domain, optional
+    domain : SearchMask, optional
         Its closed cells count for nothing, like those out of view.
 
     Returns

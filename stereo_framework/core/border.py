@@ -18,7 +18,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import check_kind
 from stereo_framework.core.scene import Image, Search, read_only, scale_doubt
 from stereo_framework.core.view import View
-from stereo_framework.core.volume import INTEGERS, CostVolume, Domain, Smoothness, Status
+from stereo_framework.core.volume import INTEGERS, CostVolume, SearchMask, Smoothness, Status
 
 
 def border(stage: str, data: Mapping[str, Any], named: Iterable[str], *, integer: bool) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _taken(stage: str, name: str, value: Any) -> Any:
     kind, expected, take = _KINDS[name]
     if isinstance(value, np.ma.MaskedArray):
         raise DataError(
-            f"{stage}: {name} is a masked array; give its numbers, with NaN where a map has no estimate, and masks in a Domain"
+            f"{stage}: {name} is a masked array; give its numbers, with NaN where a map has no estimate, and masks in a SearchMask"
         )
     if take is not None:
         value = take(stage, name, value)
@@ -230,7 +230,7 @@ def _arrays(name: str, value: Any) -> Iterable[tuple[str, NDArray]]:
         yield from (("smoothness.right", value.right), ("smoothness.down", value.down))
     elif isinstance(value, tuple) and name == "corrected":
         yield from ((name, image) for image in value)
-    elif isinstance(value, Domain):
+    elif isinstance(value, SearchMask):
         yield from ((f"{name}.{which}", array) for which, array in vars(value).items() if array is not None)
     elif isinstance(value, View):
         parts = {"disparity": value.disparity, "status": value.status, **value.volumes}
@@ -262,7 +262,7 @@ _KINDS: Mapping[str, _Kind] = {
     "disparity": (np.ndarray, "an array, float32 (rows, columns)", _map),
     "status": (np.ndarray, "an array, uint8 (rows, columns)", _status),
     "other": (View, "the map or the View of the other image", _view),
-    "domain": (Domain, "a Domain or None", None),
+    "domain": (SearchMask, "a SearchMask or None", None),
     "alternatives": (Mapping, "a mapping of names to Views", _views),
     "confidence": (Mapping, "a mapping of names to maps", _maps),
     "pair": (Pair, "a Pair, such as Pair(reference, match, Search(0, 63))", None),

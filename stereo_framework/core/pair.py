@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.brief import brief
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.scene import Image, Scene, Search
-from stereo_framework.core.volume import Domain
+from stereo_framework.core.volume import SearchMask
 from stereo_framework.kernels.block_means import block_means
 
 
@@ -26,7 +26,7 @@ class Pair:
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255, finite, of one size.
     search : Search
-    domain : Domain, optional
+    domain : SearchMask, optional
     scene : Scene, optional
         Where the pair comes from, for matchers that name it.
 
@@ -39,13 +39,13 @@ class Pair:
     reference: Image
     match: Image
     search: Search
-    domain: Domain | None = None
+    domain: SearchMask | None = None
     scene: Scene | None = None
 
     def __post_init__(self) -> None:
         if any(isinstance(image, np.ma.MaskedArray) for image in (self.reference, self.match)):
             raise DataError(
-                "a pair of masked arrays; Scene.from_images takes them, or Domain(valid=..., match_valid=...) holds their masks"
+                "a pair of masked arrays; Scene.from_images takes them, or SearchMask(valid=..., match_valid=...) holds their masks"
             )
         if self.reference.shape != self.match.shape:
             raise DataError(f"a pair of images of different sizes: {self.reference.shape} and {self.match.shape}")
@@ -76,7 +76,7 @@ class Pair:
             raise DataError(f"scene {scene.name}: no search range; give one (search: {{minimum, maximum}} or --disparities A:B)")
         a, b = scene.reference_index, scene.match_index
         reference, match = scene.reference, scene.match
-        domain = Domain(scene.valid(a), scene.valid(b), *scene.range(a, b), *scene.range(b, a))
+        domain = SearchMask(scene.valid(a), scene.valid(b), *scene.range(a, b), *scene.range(b, a))
         limited = any(limit is not None for limit in vars(domain).values())
         return Pair(reference, match, replace(search, direction=scene.direction), domain if limited else None, scene)
 
@@ -122,7 +122,7 @@ class Pair:
             for name, array in given.items():
                 one = of_blocks.get(name, np.any)(_blocks(array, factor), axis=(1, 3))
                 found[name] = one if one.dtype == bool else (one / factor).astype(np.float32)
-            domain = Domain(**found)
+            domain = SearchMask(**found)
         reference, match = shrunk(self.reference, factor), shrunk(self.match, factor)
         return Pair(reference, match, replace(search, minimum=least, maximum=most), domain)
 

@@ -77,7 +77,7 @@ class Stage:
     other_needs: frozenset[str] = frozenset()
     files: Callable[..., Iterable[Path]] | None = None
     largest: Callable[..., tuple[int, int]] | None = None
-    together: Callable[..., str | None] | None = None
+    check_parameters: Callable[..., str | None] | None = None
     needs_smoothness: bool = False
 
     @property
@@ -105,10 +105,10 @@ class Stage:
         >>> of(semi_global).misfit({"p1": 8.0, "p2": 5.0})
         'p2 is 5, below p1, 8'
         """
-        if self.together is None:
+        if self.check_parameters is None:
             return ""
-        wanted = inspect.signature(self.together).parameters
-        return self.together(**{k: v for k, v in parameters.items() if k in wanted}) or ""
+        wanted = inspect.signature(self.check_parameters).parameters
+        return self.check_parameters(**{k: v for k, v in parameters.items() if k in wanted}) or ""
 
     def check(self, parameters: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         """Refuse what only parameters and data together show.
@@ -148,7 +148,7 @@ def stage(
     other_needs: Collection[str] | None = None,
     files: Callable[..., Iterable[Path]] | None = None,
     largest: Callable[..., tuple[int, int]] | None = None,
-    together: Callable[..., str | None] | None = None,
+    check_parameters: Callable[..., str | None] | None = None,
     needs_smoothness: bool = False,
 ) -> Callable[[F], F]:
     """Register a function as a stage of `slot`; the function is returned with the `border` in front, which a pipeline passes by.
@@ -181,7 +181,7 @@ def stage(
     largest : callable, optional
         Of a scheme: takes rows and columns of a pair, its `Search`, and the stage's parameters, and returns rows and columns of the largest pair that the scheme
         makes of it; for the estimate of memory. Default: the whole pair.
-    together : callable, optional
+    check_parameters : callable, optional
         Takes legal values of the stage's parameters by name (those it names) and returns why they cannot stand together, or None. Scripts are checked with it, and
         every call of the stage.
     needs_smoothness : bool
@@ -230,7 +230,7 @@ def stage(
             needs,
             files,
             largest,
-            together,
+            check_parameters,
             needs_smoothness,
         )
         _REGISTRY[slot][name] = _BY_FUNCTION[public] = _BY_FUNCTION[function] = found

@@ -13,7 +13,7 @@ from stereo_framework.core.brief import brief
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Image, Mask, Scene, Search, read_only
-from stereo_framework.core.volume import CostVolume, Domain, Labeling, Smoothness, Status
+from stereo_framework.core.volume import CostVolume, Labeling, SearchMask, Smoothness, Status
 from stereo_framework.kernels.threads import over_rows
 
 
@@ -40,7 +40,7 @@ class View:
         The images, as preprocessing left them image by image.
     corrected : (ndarray, ndarray)
         The same two, as preprocessing of the pair left them.
-    domain : Domain or None
+    domain : SearchMask or None
     scene : Scene or None
     alternatives : mapping of str to tuple of View
         What other methods made of this side and, where somebody needs it, of the other one.
@@ -71,7 +71,7 @@ class View:
     reference: Any = None
     match: Any = None
     corrected: Any = None
-    domain: Domain | None = None
+    domain: SearchMask | None = None
     scene: Scene | None = None
     alternatives: Mapping[str, tuple[View, ...]] = field(default_factory=dict)
     invalid: Mask | None = None
@@ -178,7 +178,7 @@ def _rows(value: Any, top: int, bottom: int, known: dict[int, CostVolume]) -> An
         return known[id(value)]
     if isinstance(value, Smoothness):
         return replace(value, right=value.right[top:bottom], down=value.down[top:bottom])
-    return value.rows(top, bottom) if isinstance(value, View | Domain) else value
+    return value.rows(top, bottom) if isinstance(value, View | SearchMask) else value
 
 
 def one_of(parameter: str, alternatives: Mapping[str, View], name: str | None) -> View:

@@ -1,4 +1,4 @@
-"""The disparity space image and what is optimized on it: CostVolume, Domain, Smoothness, Energy, Labeling.
+"""The disparity space image and what is optimized on it: CostVolume, SearchMask, Smoothness, Energy, Labeling.
 
 Volumes are ``(rows, columns, levels)``, level fastest, C order, float32 or, between stages that say so, uint8 or uint16; lower costs are
 better. Level k means the disparity ``search.minimum + k * search.step`` pixels.
@@ -194,7 +194,7 @@ class Status(enum.IntEnum):
 
 @brief
 @dataclass(frozen=True, eq=False)
-class Domain:
+class SearchMask:
     """Which pixels and disparities take part in matching; None = no limit.
 
     A cell is closed when its pixel or one that it meets in the match image is masked out, or its disparity lies outside its pixel's range. It takes
@@ -231,11 +231,11 @@ class Domain:
         if len({array.shape for array in given.values()}) > 1:
             raise DataError(f"domain: maps of different sizes: {', '.join(f'{k} {v.shape}' for k, v in given.items())}")
 
-    def rows(self, top: int, bottom: int) -> Domain:
+    def rows(self, top: int, bottom: int) -> SearchMask:
         """The same for the rows `top` to `bottom` - 1."""
-        return Domain(**{name: None if array is None else array[top:bottom] for name, array in vars(self).items()})
+        return SearchMask(**{name: None if array is None else array[top:bottom] for name, array in vars(self).items()})
 
-    def exchanged(self, search: Search) -> Domain:
+    def exchanged(self, search: Search) -> SearchMask:
         """The domain of the exchanged pair.
 
         Parameters
@@ -250,7 +250,7 @@ class Domain:
             shape = limits[0].shape
             low, high = np.empty(shape, np.float32), np.empty(shape, np.float32)
             reached(*self.maps(shape), _grid(search), search.levels, low, high)
-        return Domain(self.match_valid, self.valid, low, high, self.low, self.high)
+        return SearchMask(self.match_valid, self.valid, low, high, self.low, self.high)
 
     def invalid(self, search: Search, shape: tuple[int, int]) -> Mask:
         """The pixels without an open cell, bool ``(rows, columns)``."""

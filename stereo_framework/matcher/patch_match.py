@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.scene import Image, Mask, Search
 from stereo_framework.core.stage import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.core.view import Views
-from stereo_framework.core.volume import Domain, Status
+from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.left_right import left_right_kernel
 from stereo_framework.kernels.threads import over_rows
@@ -24,7 +24,7 @@ def patch_match(
     reference: Image,
     match: Image,
     search: Search,
-    domain: Domain | None,
+    domain: SearchMask | None,
     *,
     window: Annotated[PositiveInt, Unit("pixels")] = 35,
     iterations: PositiveInt = 3,
@@ -43,7 +43,7 @@ def patch_match(
         Intensities 0..255; grey counts as three equal channels.
     search : Search
         Disparities lie between its ends, in pixels; its step is not used.
-    domain : Domain, optional
+    domain : SearchMask, optional
         Masked pixels are neither matched nor matched with, and each pixel's disparity stays within its own range.
     window : int
         Side of the windows, in pixels; an even one counts as one more.
@@ -90,7 +90,7 @@ def patch_match(
     more than 0.9 along the row are not tried. The weighted median at the end is left to the refinement of that name.
     """
     shape = reference.shape[:2]
-    domain = domain or Domain()
+    domain = domain or SearchMask()
     by = Costs(*map(np.float32, (1 - balance, balance, colour_truncation, slope_truncation, 1 / gamma)))
     own, other = _pixels(reference), _pixels(match)
     sides = []

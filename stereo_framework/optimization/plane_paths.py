@@ -14,7 +14,7 @@ from stereo_framework.core.per_image import per_image
 from stereo_framework.core.scene import Disparity, Image, Search, read_only
 from stereo_framework.core.stage import NonNegative, NonNegativeInt, PositiveInt, Unit, stage
 from stereo_framework.core.view import View, Views, one_of
-from stereo_framework.core.volume import CostVolume, Domain
+from stereo_framework.core.volume import CostVolume, SearchMask
 from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.kernels.left_right import left_right_kernel
 from stereo_framework.kernels.local_planes import local_planes
@@ -84,7 +84,7 @@ def plane_paths(
     reference: Image,
     match: Image,
     other: View,
-    domain: Domain | None = None,
+    domain: SearchMask | None = None,
     alternatives: Mapping[str, View] | None = None,
     *,
     initial: str | None = None,
@@ -106,7 +106,7 @@ def plane_paths(
         Intensities 0..255, as the stages that preprocess pairs have left them.
     other : View
         The match frame's view, with its volume.
-    domain : Domain, optional
+    domain : SearchMask, optional
         Which cells take part; the volumes hold what it closes as closed.
     alternatives : mapping of str to View, optional
         For `initial`: the initial map is one of them, and one of `other`'s is its map.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Disparity, Image, Scene, Search
-from stereo_framework.core.volume import Domain
+from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.kernels.compiling import start_numba
 from stereo_framework.matching_cost import census
@@ -112,7 +112,7 @@ def _found(
     reference: Image, match: Image, valid: Valid, factor: int, wide: Sequence[float], points: NDArray[np.floating]
 ) -> tuple[float, float]:
     """The range of the disparities about which both views agree at a fraction of the size, and of the sparse matches."""
-    domain = Domain(*valid) if any(known is not None for known in valid) else None
+    domain = SearchMask(*valid) if any(known is not None for known in valid) else None
     coarse = Pair(reference, match, Search(math.floor(wide[0]), math.ceil(wide[1])), domain).reduced(factor)
     found = Pipeline([census, semi_global, left_right_check]).matched(coarse).disparity
     found = factor * found[np.isfinite(found)]

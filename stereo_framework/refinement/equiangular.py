@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import stage
-from stereo_framework.core.volume import CostVolume, Domain
+from stereo_framework.core.volume import CostVolume, SearchMask
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
 
 @stage("refinement", source="Haller & Nedevschi 2012; Shimizu & Okutomi 2001", halo=lambda: 0, integer=True)
-def equiangular(disparity: Disparity, volume: CostVolume, domain: Domain | None = None) -> Disparity:
+def equiangular(disparity: Disparity, volume: CostVolume, domain: SearchMask | None = None) -> Disparity:
     """Move each disparity to the intersection of two lines of opposite slope through its cost and the costs of its two neighbouring levels.
 
     Parameters
@@ -22,7 +22,7 @@ def equiangular(disparity: Disparity, volume: CostVolume, domain: Domain | None 
         Pixels, on levels of `volume`; NaN and values between levels are left as they are.
     volume : CostVolume
         Costs that the disparities were chosen from, float32, uint8 or uint16.
-    domain : Domain, optional
+    domain : SearchMask, optional
         Where it closes one of the three cells, whose cost then means nothing, the disparity is left as it is.
 
     Returns

@@ -8,7 +8,7 @@ import numpy as np
 
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import Positive, Unit, stage
-from stereo_framework.core.volume import CostVolume, Domain
+from stereo_framework.core.volume import CostVolume, SearchMask
 from stereo_framework.kernels.parabola import vertices
 
 
@@ -16,7 +16,7 @@ from stereo_framework.kernels.parabola import vertices
 def parabola(
     disparity: Disparity,
     volume: CostVolume,
-    domain: Domain | None = None,
+    domain: SearchMask | None = None,
     *,
     limit: Annotated[Positive, Unit("levels")] = 0.5,
 ) -> Disparity:
@@ -28,7 +28,7 @@ def parabola(
         Pixels, on levels of `volume`; NaN and values between levels are left as they are.
     volume : CostVolume
         Costs that the disparities were chosen from, float32, uint8 or uint16.
-    domain : Domain, optional
+    domain : SearchMask, optional
         Where it closes one of the three cells, whose cost then means nothing, the disparity is left as it is.
     limit : float
         Farthest accepted vertex, in levels from the middle one of the three. The paper says half a step (0.5); the original

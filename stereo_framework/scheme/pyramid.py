@@ -11,7 +11,7 @@ import numpy as np
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Disparity, Search, read_only
 from stereo_framework.core.stage import NonNegative, PositiveInt, Unit, stage
-from stereo_framework.core.volume import Domain
+from stereo_framework.core.volume import SearchMask
 from stereo_framework.kernels.windows import window_minimum
 
 
@@ -97,7 +97,7 @@ def spread(coarse: Disparity, search: Search, shape: tuple[int, int], margin: fl
 
 def narrowed(pair: Pair, low: Disparity, high: Disparity) -> Pair:
     """A pair whose pixels are searched from `low` to `high` alone, as far as their own ranges allow; NaN = no limit."""
-    domain = pair.domain or Domain()
+    domain = pair.domain or SearchMask()
     own_low, own_high = (
         np.full(pair.shape, np.nan, np.float32) if limit is None else limit for limit in (domain.low, domain.high)
     )

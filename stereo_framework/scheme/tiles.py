@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Search
 from stereo_framework.core.stage import NonNegative, NonNegativeInt, PositiveInt, Unit, stage
-from stereo_framework.core.volume import Domain, Status
+from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.kernels.counting import counted
 
 _KNOWN = 0.25
@@ -184,6 +184,6 @@ def cut(pair: Pair, rows: slice, columns: slice) -> tuple[Pair, tuple[slice, sli
         part_of(pair.reference, ""),
         part_of(pair.match, "match_"),
         replace(search, minimum=search.minimum - shift, maximum=search.maximum - shift),
-        Domain(**limits) if pair.domain else None,
+        SearchMask(**limits) if pair.domain else None,
     )
     return part, (slice(None), slice(columns.start - first, columns.stop - first)), shift

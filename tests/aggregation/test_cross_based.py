@@ -15,7 +15,7 @@ from stereo_framework import CostVolume, Pipeline, Search, evaluate, load_scene,
 from stereo_framework.aggregation import cross_based
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.per_image import keeping
-from stereo_framework.core.volume import Domain
+from stereo_framework.core.volume import SearchMask
 from stereo_framework.kernels.arms import arms
 from stereo_framework.matching_cost import absolute_difference, ad_census
 from stereo_framework.optimization import winner_take_all
@@ -42,7 +42,7 @@ def test_agrees_with_twin(step, data, parameters, threads):
     with in_threads(threads):
         result = cross_based(volume, *images, domain, **parameters)
     rows, columns, _ = volume.costs.shape
-    is_open = naive.open_cells(domain or Domain(), volume.search, (rows, columns))
+    is_open = naive.open_cells(domain or SearchMask(), volume.search, (rows, columns))
     expected = naive_support.cross_based(volume.costs, volume.search, 1020, *images, is_open, **parameters)
     # Sums of the volumes' sixteenths are exact; means are rounded to float32 after each pass, sums of means once more.
     np.testing.assert_allclose(result.costs, expected, rtol=2 * parameters["iterations"] * np.finfo(np.float32).eps, atol=0)
@@ -147,7 +147,7 @@ def test_cells_out_of_view_and_closed_ones_neither_count_nor_change():
     costs[:, ~search.in_view(9)] = 1000
     costs[~valid] = 1000
     for views in ("both", "reference"):
-        result = cross_based(CostVolume(costs, search, 1000.0), image, image, Domain(valid), views=views)
+        result = cross_based(CostVolume(costs, search, 1000.0), image, image, SearchMask(valid), views=views)
         np.testing.assert_array_equal(result.costs, costs)
 
 

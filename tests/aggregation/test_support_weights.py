@@ -16,7 +16,7 @@ from stereo_framework.aggregation import box, support_weights
 from stereo_framework.aggregation.support_weights import _lab
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.per_image import keeping
-from stereo_framework.core.volume import Domain
+from stereo_framework.core.volume import SearchMask
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 
@@ -39,7 +39,7 @@ def test_agrees_with_twin(step, data, parameters, threads):
     before = volume.costs.copy()
     with in_threads(threads):
         result = support_weights(volume, *images, domain, **parameters)
-    is_open = naive.open_cells(domain or Domain(), volume.search, volume.costs.shape[:2])
+    is_open = naive.open_cells(domain or SearchMask(), volume.search, volume.costs.shape[:2])
     expected = naive_support.support_weights(volume.costs, volume.search, 1020, *images, is_open, **parameters)
     # Colours of up to 100 are rounded to float32, by 4e-6, which a scale of 0.5 makes 2e-5 of a weight; it is less than a share of all costs.
     np.testing.assert_allclose(result.costs, expected, rtol=1e-4, atol=1e-4)
@@ -90,7 +90,7 @@ def test_cells_out_of_view_and_closed_ones_neither_count_nor_change():
     costs[:, ~search.in_view(9)] = 1000
     costs[~valid] = 1000
     for views in ("both", "reference"):
-        result = support_weights(CostVolume(costs, search, 1000.0), image, image, Domain(valid), views=views, radius=3)
+        result = support_weights(CostVolume(costs, search, 1000.0), image, image, SearchMask(valid), views=views, radius=3)
         np.testing.assert_allclose(result.costs, costs, rtol=1e-6)
 
 

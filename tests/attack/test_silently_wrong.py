@@ -16,7 +16,7 @@ from stereo_framework.cli.main import app
 from stereo_framework.core.errors import DataError, ParameterError, ResultWarning, StereoFrameworkError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import stage
-from stereo_framework.core.volume import Domain, Status
+from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.evaluation.disparity_error import bad_pixels
 from stereo_framework.evaluation.protocols import PRESETS, resolve
 from stereo_framework.io import write_pfm
@@ -41,12 +41,12 @@ def slanted():
 def test_the_marker_of_closed_cells_is_no_cost(refinement):
     # The winner's right neighbour is closed; with the marker as its cost the curve's vertex lies half a level further left.
     costs = np.array([[[9, 1, 1e6, 9]]], np.float32)
-    domain = Domain(high=np.array([[1]], np.float32))
+    domain = SearchMask(high=np.array([[1]], np.float32))
     volume, winner = CostVolume(costs, Search(0, 3), 255.0), np.array([[1]], np.float32)
     assert refinement(winner, volume)[0, 0] == pytest.approx(0.5, abs=1e-3)
     assert refinement(winner, volume, domain)[0, 0] == 1
     # An open neighbourhood is refined as ever.
-    assert refinement(winner, volume, Domain(high=np.array([[2]], np.float32)))[0, 0] == refinement(winner, volume)[0, 0]
+    assert refinement(winner, volume, SearchMask(high=np.array([[2]], np.float32)))[0, 0] == refinement(winner, volume)[0, 0]
 
 
 @pytest.mark.parametrize("refinement", [parabola, equiangular])

@@ -167,7 +167,7 @@ def test_bad_scripts(cli, script, change, parts):
     one_line(cli("run", script(SCRIPT | change)), *parts)
 
 
-@pytest.mark.parametrize("verb", [["evaluate", "--protocol", "middlebury-v2"], ["rank", "--without-truth"]])
+@pytest.mark.parametrize("verb", [["evaluate", "--protocol", "middlebury-v2"], ["evaluate", "--scene", "synthetic/planes"]])
 def test_a_path_is_looked_for_before_anything_else(cli, tmp_path, verb):
     one_line(cli(verb[0], tmp_path / "submission", *verb[1:]), f"{tmp_path / 'submission'}: no such file or folder")
 

@@ -13,7 +13,7 @@ from kernel_inputs import domains, in_threads, volumes
 from stereo_framework import CostVolume, Search
 from stereo_framework import confidence as family
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.volume import Domain
+from stereo_framework.core.volume import SearchMask
 
 TINY = 1e-6
 
@@ -191,7 +191,7 @@ def test_the_diagonal_holds_the_costs_of_the_match_view():
 def test_what_is_closed_or_out_of_view_is_no_rival_and_makes_nothing_sure():
     costs = np.array([5 * [[1, 9, 2, 9]]], np.uint16)
     volume, disparity = CostVolume(costs, Search(0, 3), 9.0), np.zeros((1, 5), np.float32)
-    limited = Domain(high=np.full((1, 5), 1, np.float32))
+    limited = SearchMask(high=np.full((1, 5), 1, np.float32))
     # The first column sees one level, of which nothing can be told; the second two, which have one minimum.
     expected = pytest.approx([1, 9, 2, 2, 2], rel=1e-4)
     assert family.peak_ratio(disparity, volume, None)[0].tolist() == expected

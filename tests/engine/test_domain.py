@@ -15,7 +15,7 @@ from stereo_framework.aggregation import box, min_filter
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import stage
-from stereo_framework.core.volume import Domain, Status
+from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import dynamic_programming, winner_take_all
 from stereo_framework.refinement import fill_occlusions, parabola
@@ -34,7 +34,7 @@ def domains(draw, shape, search, *, ranges=True):
             values = search.minimum + search.step * (rng.integers(-1, search.levels + 1, shape) + rng.choice([0, 0.25], shape))
             values[rng.random(shape) < 0.2] = np.nan
             found[name] = values.astype(np.float32)
-    return Domain(**found)
+    return SearchMask(**found)
 
 
 @settings(max_examples=150, deadline=None)
@@ -72,7 +72,7 @@ def test_exchanged_agrees_with_twin(data, images, search):
 
 def test_exchanged_takes_the_match_pixels_own_range():
     ranges = {name: np.full((2, 3), i, np.float32) for i, name in enumerate(("low", "high", "match_low", "match_high"))}
-    exchanged = Domain(**ranges).exchanged(Search(0, 5))
+    exchanged = SearchMask(**ranges).exchanged(Search(0, 5))
     assert (exchanged.low[0, 0], exchanged.high[0, 0], exchanged.match_low[0, 0], exchanged.match_high[0, 0]) == (2, 3, 0, 1)
     assert exchanged.exchanged(Search(0, 5, direction=-1)).low is ranges["low"]
 
@@ -109,7 +109,7 @@ def test_nobody_gets_a_disparity_of_a_closed_cell(data, images, search, size):
 def test_a_domain_that_closes_nothing_changes_nothing(images, search, size):
     aggregation = [] if size is None else [step(box, size=size)]
     method = Pipeline([absolute_difference, aggregation, winner_take_all, parabola])
-    everything = Domain(valid=np.ones(images[0].shape[:2], bool))
+    everything = SearchMask(valid=np.ones(images[0].shape[:2], bool))
     plain, wide = (method(Pair(*images, search, domain), keep_volume=True) for domain in (None, everything))
     np.testing.assert_array_equal(wide.volume.costs, plain.volume.costs)
     np.testing.assert_array_equal(wide.disparity, plain.disparity)
@@ -146,7 +146,7 @@ def test_closed_cells_hold_outside_until_the_last_aggregation(registry, distance
 
     valid = np.ones((9, 20), bool)
     valid[:, 8:10] = False
-    domain = Domain(valid=valid, low=np.full((9, 20), 1, np.float32))
+    domain = SearchMask(valid=valid, low=np.full((9, 20), 1, np.float32))
     pair = textured_pair(domain, step=distance, direction=direction)
     is_open = naive.open_cells(domain, pair.search, pair.shape)
     assert 0.5 < is_open.mean() < 0.8
@@ -192,7 +192,7 @@ def test_labels_in_closed_cells_and_invalid_pixels(registry, height):
     valid[:, 8:10] = False
     low = np.zeros((9, 20), np.float32)
     low[:, 15:] = 3
-    pair = textured_pair(Domain(valid=valid, low=low))
+    pair = textured_pair(SearchMask(valid=valid, low=low))
     occluded = np.zeros((9, 20), bool)
     occluded[:, 15:] = True
     for refinement, disparity, status in (
@@ -212,7 +212,7 @@ def test_energy_counts_the_costs_of_filled_labels(registry):
     # DP leaves pixels out; with a domain the energy is that of the labels that were filled in, closed cells among them.
     valid = np.ones((9, 20), bool)
     valid[:, 8:10] = False
-    pair = textured_pair(Domain(valid=valid))
+    pair = textured_pair(SearchMask(valid=valid))
     match = Pipeline([absolute_difference, dynamic_programming])(pair, keep_volume=True)
     labels = naive.fill_labels(match.labels)
     expected = np.take_along_axis(match.volume.costs, labels[..., None].astype(int), axis=2).sum(dtype=float)
@@ -245,10 +245,10 @@ def test_images_may_be_parts_of_others():
 
 def test_maps_that_do_not_fit_are_refused():
     with pytest.raises(DataError, match=r"^domain.valid: uint8 \(2, 3\); expected bool \(rows, columns\)$"):
-        Domain(valid=np.ones((2, 3), np.uint8))
+        SearchMask(valid=np.ones((2, 3), np.uint8))
     with pytest.raises(DataError, match=r"^domain.low: float64 \(2, 3\); expected float32 \(rows, columns\)$"):
-        Domain(low=np.ones((2, 3)))
+        SearchMask(low=np.ones((2, 3)))
     with pytest.raises(DataError, match=r"^domain: maps of different sizes: valid \(2, 3\), high \(2, 4\)$"):
-        Domain(valid=np.ones((2, 3), bool), high=np.ones((2, 4), np.float32))
+        SearchMask(valid=np.ones((2, 3), bool), high=np.ones((2, 4), np.float32))
     with pytest.raises(DataError, match=r"^a domain of \(2, 3\) for images of \(9, 20\)$"):
-        textured_pair(Domain(valid=np.ones((2, 3), bool)))
+        textured_pair(SearchMask(valid=np.ones((2, 3), bool)))

@@ -10,7 +10,7 @@ import pytest
 from stereo_framework import Search, load_scene, step
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.shipped import library
-from stereo_framework.core.volume import Domain
+from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine import strips
 from stereo_framework.engine.walk import Walk
 from stereo_framework.script import load
@@ -38,7 +38,7 @@ def pairs():
     high = low + rng.integers(3, 9, (48, 64)).astype(np.float32)
     low[rng.random((48, 64)) < 0.1] = np.nan
     plain = Pair(*images, Search(0, 20))
-    domains = None, Domain(valid, match_valid), Domain(valid, match_valid, low, high)
+    domains = None, SearchMask(valid, match_valid), SearchMask(valid, match_valid, low, high)
     return {name: replace(plain, domain=domain) for name, domain in zip(PAIRS, domains, strict=True)}
 
 

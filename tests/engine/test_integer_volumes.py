@@ -10,7 +10,7 @@ from stereo_framework import CostVolume, Pipeline
 from stereo_framework.aggregation import box
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import stage
-from stereo_framework.core.volume import Domain, Labeling
+from stereo_framework.core.volume import Labeling, SearchMask
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
@@ -111,7 +111,7 @@ def test_closed_cells_of_integers(parts):
     scene = textured()
     valid = np.ones((9, 20), bool)
     valid[:, 4] = False
-    pair = Pair(scene.reference, scene.match, scene.search, Domain(valid=valid, low=np.full((9, 20), 1, np.float32)))
+    pair = Pair(scene.reference, scene.match, scene.search, SearchMask(valid=valid, low=np.full((9, 20), 1, np.float32)))
     for aggregation in ([], [twice]):
         match = Pipeline([narrow, aggregation, decide_in_integers])(pair, keep_volume=True)
         assert match.volume.costs.dtype == np.uint16

@@ -12,7 +12,7 @@ from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import stage
 from stereo_framework.core.view import View, Views
-from stereo_framework.core.volume import Domain, Status, restore_outside
+from stereo_framework.core.volume import SearchMask, Status, restore_outside
 from stereo_framework.engine.walk import Walk
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
@@ -159,7 +159,7 @@ def test_an_optimizer_that_names_other_decides_both_sides_at_once(pair, counted,
         return View(search=volume.search, volumes={"volume": volume})
 
     search = pair.search
-    domain = Domain(low=np.full(pair.shape, search.minimum + 2, np.float32)) if narrow else None
+    domain = SearchMask(low=np.full(pair.shape, search.minimum + 2, np.float32)) if narrow else None
     problem = dataclasses.replace(pair, domain=domain)
     method = Pipeline([absolute_difference, counted_box, both_at_once])
     # Alone, for both sides, and for stages that look across once more: it runs once, and each side's costs are made once.

@@ -9,7 +9,7 @@ from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import stage
 from stereo_framework.core.view import Views
-from stereo_framework.core.volume import Domain, Status
+from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.preprocessing import binomial_blur
@@ -114,7 +114,7 @@ def test_it_sees_what_was_prepared(registry):
     np.testing.assert_array_equal(match, binomial_blur(scene.match) // 4)
     assert domain is None
     assert own is scene
-    limits = Domain(valid=np.ones((9, 20), bool))
+    limits = SearchMask(valid=np.ones((9, 20), bool))
     Pipeline([look])(Pair(scene.reference, scene.match, scene.search, limits))
     assert seen[1][2] is limits
     assert seen[1][3] is None
@@ -134,7 +134,7 @@ def test_status_confidence_and_invalid_pixels(registry, parts):
     scene = textured()
     valid = np.ones((9, 20), bool)
     valid[:, 10] = False
-    match = Pipeline([tells])(Pair(scene.reference, scene.match, scene.search, Domain(valid=valid)))
+    match = Pipeline([tells])(Pair(scene.reference, scene.match, scene.search, SearchMask(valid=valid)))
     expected = np.full((9, 20), Status.MISMATCHED if parts > 1 else Status.MATCHED)
     if parts == 1:
         expected[:, 3] = Status.OCCLUDED

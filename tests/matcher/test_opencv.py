@@ -11,7 +11,7 @@ from stereo_framework import Pipeline, Search, step
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import of
-from stereo_framework.core.volume import Domain, Status
+from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.matcher import opencv_bm, opencv_sgbm
 from stereo_framework.matcher._opencv import NAMES
 
@@ -185,7 +185,7 @@ def test_in_a_method_without_a_volume(matcher):
     assert list(match.seconds) == ["matcher"]
     valid = np.ones(left.shape, bool)
     valid[:, 50:60] = False
-    masked = Pipeline([step(matcher)])(Pair(left, right, Search(0, 15), Domain(valid=valid)))
+    masked = Pipeline([step(matcher)])(Pair(left, right, Search(0, 15), SearchMask(valid=valid)))
     assert np.isnan(masked.disparity[:, 50:60]).all()
     assert (masked.status[:, 50:60] == Status.INVALID).all()
     np.testing.assert_array_equal(masked.disparity[valid], match.disparity[valid])

@@ -12,7 +12,7 @@ from kernel_inputs import image_pairs, in_threads
 from stereo_framework import Pipeline, Search, load_scene, step
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.volume import Domain, Status
+from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.matcher import _patches, patch_match
 from stereo_framework.matcher._patches import Costs, Side
 from stereo_framework.matcher.patch_match import _bordered, _pixels
@@ -182,7 +182,7 @@ def test_masks_and_ranges_are_kept(slanted):
     valid, match_valid = (np.ones(truth.shape, bool) for _ in range(2))
     valid[5:9, 10:14] = match_valid[12:, 4:6] = False
     low, high = truth - 1, truth + 1
-    limited = dataclasses.replace(pair, domain=Domain(valid, match_valid, low, high))
+    limited = dataclasses.replace(pair, domain=SearchMask(valid, match_valid, low, high))
     found = Pipeline([patch_match])(limited)
     assert np.isnan(found.disparity[~valid]).all()
     assert (found.status[~valid] == Status.INVALID).all()

@@ -13,7 +13,7 @@ from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import stage
 from stereo_framework.core.view import View, Views
-from stereo_framework.core.volume import CostVolume, Domain, Status
+from stereo_framework.core.volume import CostVolume, SearchMask, Status
 from stereo_framework.engine.walk import Walk
 from stereo_framework.matching_cost import absolute_difference, ad_census
 from stereo_framework.optimization import plane_paths, semi_global
@@ -257,7 +257,7 @@ def test_closed_cells_are_never_chosen():
     low[40:80, 60:200] = 12
     valid = np.ones(low.shape, bool)
     valid[:20, :30] = False
-    pair = Pair(scene.reference, scene.match, scene.search, Domain(valid, None, low))
+    pair = Pair(scene.reference, scene.match, scene.search, SearchMask(valid, None, low))
     match = Pipeline([step(ad_census, steps=100), step(plane_paths, rounds=1)])(pair)
     assert (match.status[:20, :30] == Status.INVALID).all()
     with np.errstate(invalid="ignore"):

@@ -12,7 +12,7 @@ from stereo_framework import Pipeline, Search, load_scene, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.volume import Domain, Status
+from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import left_right_check, parabola
@@ -124,7 +124,7 @@ def test_the_pairs_own_domain_is_respected():
     low, high = np.full(pair.shape, 3, np.float32), np.full(pair.shape, np.nan, np.float32)
     high[:, :20] = 8
     low[:, 60:] = 15
-    own = Domain(valid=valid, match_valid=np.ones(pair.shape, bool), low=low, high=high)
+    own = SearchMask(valid=valid, match_valid=np.ones(pair.shape, bool), low=low, high=high)
     limited = Pair(pair.reference, pair.match, pair.search, own)
     two = narrowed(limited, np.full(pair.shape, 5, np.float32), np.full(pair.shape, 9, np.float32)).domain
     assert two.valid is own.valid

@@ -14,7 +14,7 @@ from stereo_framework.core.call_reports import stopped_by
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import of, stage
-from stereo_framework.core.volume import Domain, Status
+from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.evaluation import evaluate
 from stereo_framework.io import write_disparity
@@ -49,7 +49,9 @@ def test_every_pixel_sees_all_its_candidates(data, images, search, size, overlap
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     low = np.where(rng.random(shape) < 0.5, np.nan, search.minimum + 1).astype(np.float32)
     domain = data.draw(
-        st.sampled_from([None, Domain(valid=rng.random(shape) < 0.8), Domain(match_valid=rng.random(shape) < 0.8, low=low)])
+        st.sampled_from(
+            [None, SearchMask(valid=rng.random(shape) < 0.8), SearchMask(match_valid=rng.random(shape) < 0.8, low=low)]
+        )
     )
     pair = Pair(*images, search, domain)
     whole, match = POINTS(pair), tiled(POINTS, size=size, overlap=overlap, factor=1)(pair)
@@ -127,7 +129,7 @@ def test_the_range_of_a_tile_begins_at_a_whole_pixel():
 def test_masked_pixels_stay_without_an_estimate():
     valid = np.ones((6, 9), bool)
     valid[2:4, 3:6] = False
-    pair = Pair(*np.random.default_rng(1).integers(0, 256, (2, 6, 9), dtype=np.uint8), Search(0, 3), Domain(valid=valid))
+    pair = Pair(*np.random.default_rng(1).integers(0, 256, (2, 6, 9), dtype=np.uint8), Search(0, 3), SearchMask(valid=valid))
     match = tiled(POINTS, size=4, overlap=1, factor=1)(pair)
     np.testing.assert_array_equal(match.status == Status.INVALID, ~valid)
 

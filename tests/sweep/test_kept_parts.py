@@ -8,7 +8,7 @@ from stereo_framework import Pipeline, Search, load_scene, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.call_reports import collecting_reports
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.volume import Domain
+from stereo_framework.core.volume import SearchMask
 from stereo_framework.sweep.kept_parts import kept_match
 
 METHOD = Pipeline(["absolute_difference", "winner_take_all", "matching_score", "left_right_check", "parabola"])
@@ -74,7 +74,7 @@ def test_the_time_of_what_is_read_again_is_not_known(tmp_path):
     [
         (METHOD, pair(seed=4)),
         (METHOD, replace(pair(), search=Search(0, 5))),
-        (METHOD, pair(domain=Domain(valid=np.arange(96).reshape(8, 12) > 0))),
+        (METHOD, pair(domain=SearchMask(valid=np.arange(96).reshape(8, 12) > 0))),
         (METHOD.having(aggregation=[step(box, size=3)]), pair()),
     ],
 )
