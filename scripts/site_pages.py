@@ -36,6 +36,14 @@ ROOMS = {
         "figures.notebook",
         "kernels.threads",
     ],
+    "Adding more": [
+        "evaluation.measure",
+        "evaluation.protocols",
+        "datasets.dataset",
+        "io.readers",
+        "figures.chart",
+        "tables.ranking.frames",
+    ],
     "Writing stages": ["core.stage", "core.parameters", "core.view", "core.per_image", "core.image_features", "core.errors"],
 }
 """Modules whose public names are documented, each on a page of its own."""
