@@ -65,7 +65,7 @@ def test_bilateral_is_that_of_the_equation(shape):
 
 @pytest.mark.parametrize("stage", FILTERS)
 def test_brightness_makes_no_difference(stage):
-    image = load_scene("synthetic/planes").reference[:40, :50] // 2
+    image = load_scene("synthetic/planes").reference[:14, :16] // 2
     darker = stage(image)
     np.testing.assert_array_equal(stage(image + np.uint8(60)), darker)
     assert darker.dtype == np.uint8
