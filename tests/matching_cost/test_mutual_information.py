@@ -56,6 +56,7 @@ def test_between_pixels(step_):
     np.testing.assert_array_equal(fine[..., :: int(1 / step_)], whole)
 
 
+@pytest.mark.compiled
 def test_an_unlike_exposure_costs_little():
     scene = load_scene("synthetic/planes")
     dark = np.round(255 * (scene.match / 255.0) ** 2).astype(np.uint8)  # another gamma
