@@ -94,7 +94,7 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         if id(one) in kept:
             one.data, one._origins = kept[id(one)]
         else:  # the test was the first to need it
-            for name in [name for name in one if one.origin(name).partition(".")[0] != Registry.OURS]:
+            for name in [name for name in one if (one.origin(name) or "").partition(".")[0] != Registry.OURS]:
                 one.forget(name)
     for name in set(sys.modules) - before:
         if name.startswith("stereo_framework_plugin_"):
