@@ -98,9 +98,8 @@ def truth_alone(
     truth: Path | None, scale: float | None, mask: Path | None, protocol: str | dict[str, Any] | None
 ) -> tuple[Scene, Protocol] | None:
     """The scene that ``--truth`` and ``--mask`` stand for, and how maps are measured there; None without them."""
-    from stereo_framework.core.errors import DataError
     from stereo_framework.evaluation.evaluate import of_truth
-    from stereo_framework.io import read_disparity, read_image
+    from stereo_framework.io import read_disparity, read_mask
 
     if truth is None:
         if mask is not None or scale is not None:
@@ -109,13 +108,7 @@ def truth_alone(
     scene, measured = of_truth(read_disparity(truth, scale=scale), protocol)
     scene = replace(scene, name=truth.stem)
     if mask is not None:
-        white = read_image(mask)
-        white = white if white.ndim == 2 else white.min(axis=2)
-        if white.shape != scene.reference.shape:
-            raise DataError(
-                f"{mask}: {white.shape[1]}x{white.shape[0]} pixels, and {truth} has {scene.reference.shape[1]}x{scene.reference.shape[0]}"
-            )
-        scene = scene.within(white == white.max())
+        scene = scene.within(read_mask(mask))
     return scene, measured
 
 

@@ -65,10 +65,11 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
         try:
             _check_numbers(options)
             with interruptible(), _warnings_in_one_line(), limits.pixels(options.pop("max_pixels")):
-                for name in (options.pop("plugin") if "plugin" not in own else None) or ():
+                if "plugin" not in own and (named := options.pop("plugin")):
                     from stereo_framework.core.stage import load_plugin
 
-                    load_plugin(name)
+                    for name in named:
+                        load_plugin(name)
                 status = verb(*arguments, **options) or 0
         except StereoFrameworkError as error:
             status = _told(str(error), wanted, 2)

@@ -24,7 +24,6 @@ def stages(
     slot: str | None = None,
     new: Annotated[str | None, typer.Option(metavar="NAME")] = None,
     out: Path | None = None,
-    plugin: list[str] | None = None,
     json: Json = False,
 ) -> int:
     """List the stages and what those of each slot get and return; document one; list what is measured; write an example of your own.
@@ -45,8 +44,6 @@ def stages(
         Write a complete example of the --slot's stages as a file of your own, to change into what you want.
     out
         The file to write; default: NAME.py here.
-    plugin
-        Module or file.py that adds stages; repeatable.
     """
     from stereo_framework.core import stage
     from stereo_framework.core.errors import ParameterError, nearest
@@ -62,8 +59,6 @@ def stages(
     if name is not None and (name in PRESETS or name.startswith("{")):
         _protocol(name, json)
         return 0
-    for reference in plugin or []:
-        stage.load_plugin(reference)
     candidates = stage.stages(slot)
     slots = [one for one in stage.SLOTS if name in (None, one) and slot in (None, one)]
     known = [s for s in candidates if name in (None, s.name, f"{s.slot}.{s.name}", s.slot)]

@@ -30,6 +30,8 @@ class Registry(UserDict[str, T]):
     def __init__(self, kind: str, shipped: Mapping[str, T]):
         super().__init__(shipped)
         self.kind, self._origins = kind, dict.fromkeys(shipped, self.OURS)
+        self.changes = 0
+        """How often something was added or taken away."""
         self.every.append(self)
 
     def add(self, name: str, thing: T, origin: str) -> None:
@@ -44,6 +46,7 @@ class Registry(UserDict[str, T]):
         if first != origin:
             raise ParameterError(f"{self.kind} {name!r}: already registered by {first}; choose another name")
         self[name] = thing
+        self.changes += 1
 
     def origin(self, name: str) -> str:
         """The module that brought a thing."""
@@ -52,6 +55,7 @@ class Registry(UserDict[str, T]):
     def forget(self, name: str) -> None:
         """Take a thing away."""
         del self[name], self._origins[name]
+        self.changes += 1
 
 
 def told(error: Exception, function: Callable[..., Any]) -> str:

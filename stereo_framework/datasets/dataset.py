@@ -1,4 +1,4 @@
-"""The door for data sets of one's own: ``@dataset``."""
+"""All data sets, and the door for those of one's own: ``@dataset``."""
 
 from __future__ import annotations
 
@@ -6,16 +6,51 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from stereo_framework.core.errors import DataError, StereoFrameworkError
 from stereo_framework.core.registry import Registry, told
 from stereo_framework.core.scene import Scene
+from stereo_framework.datasets import eth3d, middlebury_v2, middlebury_v3
+from stereo_framework.datasets.kitti import KITTI_2012, KITTI_2015
+from stereo_framework.datasets.listed import KITTI_SAMPLE, MIDDLEBURY_2001, MIDDLEBURY_2003, MOTORCYCLE
+from stereo_framework.datasets.structured_light import MIDDLEBURY_2005, MIDDLEBURY_2006
 
 F = TypeVar("F", bound=Callable[[Path, str], Scene])
 
-ADDED: Registry[AddedSet] = Registry("data set", {})
-"""Data sets that plug-ins brought, by name."""
+
+class DataSet(Protocol):
+    """What a data set offers."""
+
+    @property
+    def FOLDER(self) -> str:
+        """The folder below a data root, with which the names of the scenes begin."""
+        ...
+
+    def scene_names(self, root: Path, /) -> tuple[str, ...]:
+        """Names, below FOLDER, of the scenes that a data root holds."""
+        ...
+
+    def load(self, root: Path, name: str, /) -> Scene:
+        """One of them."""
+        ...
+
+
+_SHIPPED: tuple[DataSet, ...] = (
+    MIDDLEBURY_2001,
+    MIDDLEBURY_2003,
+    MIDDLEBURY_2005,
+    MIDDLEBURY_2006,
+    middlebury_v2,
+    middlebury_v3,
+    KITTI_2012,
+    KITTI_2015,
+    KITTI_SAMPLE,
+    eth3d,
+    MOTORCYCLE,
+)
+DATA_SETS: Registry[DataSet] = Registry("data set", {data_set.FOLDER: data_set for data_set in _SHIPPED})
+"""All data sets by the folder below a data root."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +116,7 @@ def dataset(folder: str, *, names: Callable[[Path], Iterable[str]], protocol: st
     """
 
     def register(function: F) -> F:
-        ADDED.add(folder, AddedSet(folder, names, function, protocol), function.__module__)
+        DATA_SETS.add(folder, AddedSet(folder, names, function, protocol), function.__module__)
         return function
 
     return register

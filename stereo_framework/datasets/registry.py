@@ -13,48 +13,14 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from stereo_framework.core.errors import DataError, close_names, nearest, short
 from stereo_framework.core.scene import Scene
-from stereo_framework.datasets import eth3d, middlebury_v2, middlebury_v3, more, ready_made, scene_file  # noqa: F401  more: adds its data sets
-from stereo_framework.datasets.dataset import ADDED
-from stereo_framework.datasets.kitti import KITTI_2012, KITTI_2015
-from stereo_framework.datasets.listed import KITTI_SAMPLE, MIDDLEBURY_2001, MIDDLEBURY_2003, MOTORCYCLE
+from stereo_framework.datasets import middlebury_v2, more, ready_made, scene_file  # noqa: F401  more: adds its data sets
+from stereo_framework.datasets.dataset import DATA_SETS, DataSet
 from stereo_framework.datasets.structured_light import MIDDLEBURY_2005, MIDDLEBURY_2006
 from stereo_framework.io import PathLike
-
-
-class DataSet(Protocol):
-    """What a data set offers."""
-
-    @property
-    def FOLDER(self) -> str:
-        """The folder below a data root, with which the names of the scenes begin."""
-        ...
-
-    def scene_names(self, root: Path, /) -> tuple[str, ...]:
-        """Names, below FOLDER, of the scenes that a data root holds."""
-        ...
-
-    def load(self, root: Path, name: str, /) -> Scene:
-        """One of them."""
-        ...
-
-
-DATA_SETS: tuple[DataSet, ...] = (
-    MIDDLEBURY_2001,
-    MIDDLEBURY_2003,
-    MIDDLEBURY_2005,
-    MIDDLEBURY_2006,
-    middlebury_v2,
-    middlebury_v3,
-    KITTI_2012,
-    KITTI_2015,
-    KITTI_SAMPLE,
-    eth3d,
-    MOTORCYCLE,
-)
 
 _REPEATS = (
     f"{middlebury_v2.FOLDER}/",
@@ -107,7 +73,7 @@ _Places: TypeAlias = list[tuple[DataSet, Path, Mapping[str, None]]]
 
 
 def _places(data: PathLike | None) -> _Places:
-    there = ((s, root) for s in (*DATA_SETS, *ADDED.values()) for root in data_roots(data) if (root / s.FOLDER).is_dir())
+    there = ((s, root) for s in DATA_SETS.values() for root in data_roots(data) if (root / s.FOLDER).is_dir())
     return [(data_set, root, dict.fromkeys(data_set.scene_names(root))) for data_set, root in there]
 
 

@@ -310,13 +310,14 @@ def metric_of(statistic: str) -> Metric | None:
     >>> metric_of("rms_error_nonocc").unit
     'px'
     """
-    return _metric_of(statistic, tuple(METRICS))
+    return _metric_of(statistic, METRICS.changes)
 
 
 @functools.cache
-def _metric_of(statistic: str, known: tuple[str, ...]) -> Metric | None:
+def _metric_of(statistic: str, changes: int) -> Metric | None:
+    # Asked of thousands of results; `changes` keeps the answers to what is registered now.
     with_threshold = _THRESHOLD.match(statistic)
     if with_threshold:
         return METRICS[f"{with_threshold[1]}_pixels"]
-    names = [name for name in known if statistic == name or statistic.startswith(f"{name}_")]
+    names = [name for name in METRICS if statistic == name or statistic.startswith(f"{name}_")]
     return METRICS[max(names, key=len)] if names else None

@@ -62,25 +62,16 @@ def bilateral_subtraction(
     y, x = np.mgrid[-reach : reach + 1, -reach : reach + 1]
     near = np.exp(-(x * x + y * y) / (2 * sigma_space**2))
     alike = np.exp(-((np.arange(255 * _FINE + 1) / _FINE) ** 2) / (2 * sigma_colour**2))
-    planes = image.astype(np.float32).reshape(*image.shape[:2], -1)
-    found = np.empty_like(planes)
-    for channel in range(planes.shape[2]):
-        padded = np.pad(planes[..., channel], reach, mode="edge")
-        _subtract(padded, near, alike, found[..., channel])
-    return around_the_middle(image, found)
+    planes = np.moveaxis(image.astype(np.float32).reshape(*image.shape[:2], -1), 2, 0)
+    found = np.empty(planes.shape, np.float32)
+    for plane, out in zip(planes, found, strict=True):
+        padded = np.pad(plane, reach, mode="edge")
 
+        def run(start: int, stop: int, padded: NDArray[np.float32] = padded, out: NDArray[np.float32] = out) -> None:
+            _kernel(padded[start : stop + 2 * reach], near, alike, out[start:stop])
 
-def _subtract(
-    padded: NDArray[np.float32], near: NDArray[np.float64], alike: NDArray[np.float64], found: NDArray[np.float32]
-) -> None:
-    rows, columns = found.shape
-    out = np.empty((rows, columns), np.float32)
-
-    def run(start: int, stop: int) -> None:
-        _kernel(padded[start : stop + near.shape[0] - 1], near, alike, out[start:stop])
-
-    over_rows(run, rows, 10 * near.size * out.size)
-    found[...] = out
+        over_rows(run, out.shape[0], 10 * near.size * out.size)
+    return around_the_middle(image, np.moveaxis(found, 0, 2))
 
 
 @kernel

@@ -109,7 +109,7 @@ class Other:
 
 
 def test_ambiguous_short_names(nothing, monkeypatch):
-    monkeypatch.setattr(registry, "DATA_SETS", (*registry.DATA_SETS, Other))
+    registry.DATA_SETS.add("other", Other, "a test")
     root = folders(nothing / "data", "middlebury2001/venus", "other")
     with pytest.raises(DataError, match="scene 'venus' is ambiguous; say which: middlebury2001/venus, other/venus$"):
         load_scene("venus", data=root)
