@@ -37,6 +37,13 @@ def svg_text(figure: Figure, description: str | None = None, *, letters: bool = 
     return file.getvalue()
 
 
+def pdf_bytes(figure: Figure) -> bytes:
+    """A figure as PDF, for papers."""
+    file = io.BytesIO()
+    figure.savefig(file, format="pdf", metadata={"CreationDate": None})
+    return file.getvalue()
+
+
 def write_figure(path: Path, figure: Figure, description: str = "") -> None:
     """Write a figure as a ``.png`` or ``.svg`` file.
 

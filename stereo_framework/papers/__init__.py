@@ -14,7 +14,7 @@ from stereo_framework.core.errors import ParameterError, nearest
 if TYPE_CHECKING:
     from stereo_framework.papers.paper import Paper
 
-NAMES = ("taxonomy2002", "boundary2007", "sigma_z2011", "groups2012", "hci2015", "energies2008")
+NAMES = ("taxonomy2002", "boundary2007", "sigma_z2011", "groups2012", "hci2015", "energies2008", "photographs")
 """The papers that can be reproduced."""
 
 

@@ -200,7 +200,18 @@ def _write(out: Path, item: Item, outcome: Outcome) -> None:
     statements = Table(("verdict", "kind", "sentence", "source", "figures", "notes"), rows, 0, f"{item.title}: sentences")
     for name, content in outcome.files.items():
         write_bytes(out / "figures" / name, content.encode() if isinstance(content, str) else content)
-    for name, table in {item.name: exported(item.title, outcome.comparisons), f"{item.name}_statements": statements}.items():
+    shown = {f"{item.name}_{i}": _plain(block) for i, block in enumerate(b for b in outcome.blocks if isinstance(b, PageTable))}
+    for name, table in {
+        item.name: exported(item.title, outcome.comparisons),
+        f"{item.name}_statements": statements,
+        **shown,
+    }.items():
         for ending, form in (("csv", "csv"), ("md", "markdown"), ("tex", "latex")):
             if table.rows:
                 write_bytes(out / "tables" / f"{name}.{ending}", to_text(table, form).encode())
+
+
+def _plain(shown: PageTable) -> Table:
+    """A table of the page for files: numbers with all their digits."""
+    rows = tuple(tuple(cell.text if cell.value is None else cell.value for cell in row) for row in shown.rows)
+    return Table(tuple(shown.header), rows, shown.keys, shown.caption, (shown.note,) if shown.note else ())

@@ -41,7 +41,7 @@ def test_every_sentence_has_its_rule_or_its_reason(paper):
     for claim in claims.values():
         assert claim.kind in KINDS
         assert bool(claim.section) is (claim.kind != "own"), claim.name
-        assert bool(claim.rule) is (claim.kind in ("runs", "printed")), claim.name
+        assert claim.rule or claim.kind not in ("runs", "printed"), claim.name
         assert claim.reason or claim.kind != "not judged", claim.name
         assert not claim.rule.endswith("."), claim.name
 

@@ -1,0 +1,134 @@
+"""The study of photographs: parameters that are chosen on other scenes, sign tests, fractions, and its pages."""
+
+import numpy as np
+import pytest
+from failing_photographs import found
+from made_results import result
+
+from stereo_framework.papers import find_paper
+from stereo_framework.papers.paper import Context
+from stereo_framework.papers.photographs import items
+from stereo_framework.papers.photographs.left_out import fewer, left_out, mean_error, setting
+from stereo_framework.papers.reproduce import reproduce
+
+PLACES = {"photographs": "middlebury-v3/trainingQ", "roads": "kitti2015"}
+
+
+def _results(errors, group="photographs", method="m"):
+    """Results by size and scene."""
+    return [
+        result(f"{PLACES[group]}/{scene}", {"box.size": size}, {"bad_pixels_nonocc": e, "bad_pixels_all": e + 1}, method=method)
+        for size, own in errors.items()
+        for scene, e in own.items()
+    ]
+
+
+def test_parameters_are_never_chosen_on_the_scene_itself():
+    # On each scene the other size is best; on the other two the sum decides.
+    errors = {5: {"a": 1.0, "b": 9.0, "c": 9.5}, 9: {"a": 8.0, "b": 2.0, "c": 3.0}}
+    [methods] = left_out(_results(errors)).values()
+    assert {scene: (c.error, c.axes) for scene, c in methods["m"].items()} == {
+        "a": (8.0, (("box.size", 9),)),  # 5 has 18.5 on b and c, 9 has 5
+        "b": (9.0, (("box.size", 5),)),  # 10.5 against 11
+        "c": (9.5, (("box.size", 5),)),  # 10 against 10
+    }
+    assert mean_error(methods["m"]) == pytest.approx((8 + 9 + 9.5) / 3)
+    assert setting(methods["m"]) == "size 5"
+
+
+def test_of_roads_all_pixels_count():
+    errors = {5: {"a": 1.0, "b": 2.0}}
+    both = left_out([*_results(errors), *_results(errors, "roads")])
+    assert {group: methods["m"]["b"].error for group, methods in both.items()} == {"photographs": 2.0, "roads": 3.0}
+    assert left_out(_results(errors), region="all")["photographs"]["m"]["a"].error == 2.0
+
+
+@pytest.mark.parametrize(
+    ("worse", "photographs", "roads"),
+    # Two-sided: 2 / 2**10, 22 / 2**10 and 112 / 2**10; 2 / 2**8, 18 / 2**8 and 74 / 2**8.
+    [(0, True, True), (1, True, False), (2, False, False), (9, False, False)],
+)
+def test_a_sign_test_decides(worse, photographs, roads):
+    cases = fewer(found(worse, a=1, b=2), "a", "b")
+    assert [holds for _, holds in cases] == [photographs, roads]
+    counts = 10 - worse, max(0, 8 - worse)
+    assert all(f"fewer on {count} of" in figures for count, (figures, _) in zip(counts, cases, strict=True))
+
+
+def test_equal_errors_are_no_evidence():
+    assert [holds for _, holds in fewer(found(a=1, b=1), "a", "b")] == [False, False]
+    assert fewer(found(a=1), "a", "b") == []
+
+
+def test_locking_is_what_must_move():
+    truth = np.arange(1600, dtype=np.float32) / 1600
+    assert items._locking([items._fraction(truth + 7)], [truth]) == pytest.approx(0, abs=0.5)  # rounding moves a few
+    # All in one of sixteen bins: fifteen sixteenths must leave it.
+    assert items._locking([np.zeros(50, np.float32)], [truth]) == pytest.approx(100 * 15 / 16)
+
+
+def test_the_name_of_a_light():
+    axes = {
+        f"preprocessing.radiometric_change.{name}": value
+        for name, value in (("exposure", 0.6), ("gamma", 1), ("vignetting", 0), ("noise", 0))
+    }
+    assert items._light(result("s", axes, {})) == "exposure .6"
+    assert (
+        items._light(
+            result("s", axes | {"preprocessing.radiometric_change.exposure": 1, "preprocessing.radiometric_change.noise": 6}, {})
+        )
+        == "noise 6"
+    )
+
+
+def test_pages_of_made_results(monkeypatch, tmp_path):
+    """Every experiment with results of its own settings on a scene of each group, so that all tables, charts and files are there."""
+    scenes = ("middlebury-v3/trainingQ/Piano", "kitti2015/000017_10")
+
+    def made(context, name, **_):
+        from stereo_framework.script import load
+
+        found = []
+        for k, one in enumerate(load(f"photographs/{name}").settings):
+            for scene in scenes:
+                statistics = {"bad_pixels_nonocc": 10.0 + k, "bad_pixels_all": 12.0 + k}
+                found.append(result(scene, dict(one.axes), statistics, method=one.method))
+        return found
+
+    monkeypatch.setattr(Context, "run", made)
+    monkeypatch.setattr(items, "_memory", lambda context, results: {"fine": 700.0})
+    for item in ("costs", "light", "aggregation", "optimizers", "post_processing", "methods"):
+        done = reproduce(find_paper("photographs"), tmp_path, item=item)
+        assert (tmp_path / "figures" / f"{item}.svg").stat().st_size > 2000
+        assert (tmp_path / "figures" / f"{item}.pdf").read_bytes().startswith(b"%PDF")
+        assert (tmp_path / "tables" / f"{item}_0.csv").read_text().count("\n") > 8
+        assert all(s.holds is not None for s in done.statements), item
+    table = (tmp_path / "tables" / "methods_0.md").read_text()
+    assert "| fine\\* |" in table
+    assert "memory (MiB)" in table
+    assert "700" in next(line for line in table.splitlines() if line.startswith("| fine"))
+
+
+def test_without_data(monkeypatch, tmp_path):
+    monkeypatch.setenv("STEREO_DATA", str(tmp_path))
+    done = reproduce(find_paper("photographs"), tmp_path / "out", quick=True)
+    assert all(s.holds is None for s in done.statements)
+    assert len(done.missing) > 20
+
+
+@pytest.mark.slow
+def test_quick_on_real_scenes(data, tmp_path):
+    done = reproduce(find_paper("photographs"), tmp_path, quick=True)
+    assert len(done.outcomes) == 7
+    assert [path.name for path in sorted((tmp_path / "figures").glob("*.pdf"))] == sorted(
+        f"{name}.pdf"
+        for name in ("costs", "light", "aggregation", "optimizers", "sub_pixel", "post_processing", "methods", "methods_time")
+    )
+
+
+def test_the_scenes_are_those_of_the_groups():
+    from stereo_framework.papers.photographs.left_out import GROUPS
+    from stereo_framework.script import load
+
+    counts = [sum(scene.startswith(folder) for scene in load("photographs/costs").scenes) for folder, _ in GROUPS.values()]
+    assert counts == [10, 8, 4, 4]
