@@ -1,6 +1,7 @@
 """What README, CONTRIBUTING and docs show does what they say."""
 
 import dataclasses
+import importlib.metadata
 import json
 import re
 import shlex
@@ -284,3 +285,23 @@ def test_pictures_of_the_docs_are_there():
 def test_the_citation_has_the_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["version"] == stereo_framework.__version__
+
+
+def test_licences_are_those_of_the_packages():
+    """Of everything that users install; what only tests and this site need is not passed on."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = (
+        names
+        for extra, names in project["optional-dependencies"].items()
+        if extra in ("data", "tables", "notebooks", "onnx", "cluster", "tune")
+    )
+    wanted = {re.match(r"[\w-]+", name)[0] for names in (project["dependencies"], *extras) for name in names}
+    told = dict(re.findall(r"^\| ([\w-]+) \| ([\w ]+) \|", (ROOT / "docs/licences.md").read_text(), re.MULTILINE))
+    assert set(told) - {"package"} == wanted
+    for name in wanted:
+        about = importlib.metadata.metadata(name)
+        said = " ".join(
+            [*(about.get_all("Classifier") or []), about.get("License-Expression") or "", (about.get("License") or "")[:40]]
+        )
+        assert told[name] in said, (name, said)
+        assert told[name] in ("GPL", "LGPL") or "GPL" not in said, name

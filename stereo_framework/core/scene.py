@@ -282,11 +282,17 @@ class Scene:
         """The match image, of the reference image's shape; read-only."""
         image = self.image(self.match_index)
         if image.shape != self.reference.shape:
-            a, b = self.frames[self.reference_index], self.frames[self.match_index]
-            raise self._fault(
-                f"{a.name} is {_size(self.reference)} and {b.name} is {_size(image)}; both images must be of one size"
-            )
+            alike = image.shape[:2] == self.reference.shape[:2]
+            raise self._fault(self._apart(_size, f"both images must be {'grey or in colour' if alike else 'of one size'}"))
+        if image.dtype != self.reference.dtype:
+            kinds = {"uint8": "of 8 bits", "float32": "of 16 bits or floats"}
+            raise self._fault(self._apart(lambda i: kinds.get(str(i.dtype), str(i.dtype)), "save both with as many bits"))
         return image
+
+    def _apart(self, told: Callable[[Image], str], cure: str) -> str:
+        """In what the two images differ, with the names of their files."""
+        parts = (f"{self.frames[i].name} is {told(self.image(i))}" for i in (self.reference_index, self.match_index))
+        return f"{' and '.join(parts)}; {cure}"
 
     def image(self, index: int) -> Image:
         """Frame `index` as an image; read-only, loaded once.

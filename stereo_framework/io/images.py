@@ -6,6 +6,8 @@ and TIFF of floats or signed integers, hold intensities as they are.
 
 from __future__ import annotations
 
+import functools
+import io
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
@@ -16,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core import limits
-from stereo_framework.core.errors import DataError
+from stereo_framework.core.errors import DataError, warn
 from stereo_framework.core.scene import Image, Mask
 from stereo_framework.io._files import PathLike, read_bytes, write_bytes
 from stereo_framework.io.netpbm import decode_netpbm
@@ -29,6 +31,9 @@ from stereo_framework.io.tiff import holds_floats, is_tiff, read_tiff, read_vali
 Samples = NDArray[Any]  # uint8 or uint16
 
 _PNG = b"\x89PNG\r\n\x1a\n"
+_ORIENTATION = 0x0112
+"""Tag of the EXIF header."""
+
 _JPEG = b"\xff\xd8"
 _GREY_AND_ALPHA = 4
 """The colour type of PNG files with grey and alpha, which OpenCV decodes to colour and alpha."""
@@ -198,13 +203,37 @@ def _checked(data: bytes, path: PathLike) -> bytes:
         return _critical_chunks(data, path)
     if data.startswith(_JPEG):
         _check_jpeg(data, path)
+        _tell_turned(data, path)
         return data
+    if data[4:8] == b"ftyp":
+        raise DataError(f"{path}: is HEIC or AVIF, which is not read; save it as PNG or JPEG, in its full size")
     try:
         for columns, rows in _sizes(data, path):
             limits.check_pixels(columns, rows, path)
     except struct.error:
         raise DataError(f"{path}: is damaged, truncated or not an image; expected {_FORMATS}") from None
     return data
+
+
+def _tell_turned(data: bytes, path: PathLike) -> None:
+    """Warn of a photograph that cameras store lying and programs show upright: rows of a pair are those of the stored images."""
+    if b"Exif" in data[:4096]:
+        import PIL.Image
+
+        try:
+            turned = PIL.Image.open(io.BytesIO(data)).getexif().get(_ORIENTATION, 1)
+        except Exception:  # of a damaged header; OpenCV reads the pixels without it
+            return
+        if turned != 1:
+            _tell_once(
+                f"{path}: is stored in another orientation than it is shown in (EXIF orientation {turned}), and read as it is stored"
+            )
+
+
+@functools.lru_cache(maxsize=64)
+def _tell_once(text: str) -> None:
+    # A pair is read to be looked at, and again to be matched.
+    warn([text])
 
 
 def _sizes(data: bytes, path: PathLike) -> Iterator[tuple[int, int]]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.errors import MissingExtraError
 from stereo_framework.kernels.decorator import kernel
 
 FREE, SOURCE, SINK = 0, 1, 2
@@ -74,9 +75,19 @@ def empty_graph(rows: int, columns: int, linked: bool = False) -> Graph:
 
 
 def sink_side_by_pymaxflow(nodes: NDArray[np.intp], graph: Graph) -> NDArray[np.bool_]:
-    """As `sink_side`, by PyMaxflow."""
-    import maxflow
+    """As `sink_side`, by PyMaxflow.
 
+    Raises
+    ------
+    MissingExtraError
+        It is not installed; who passes the framework on may leave it out, for its licence.
+    """
+    try:
+        import maxflow
+    except ImportError as error:
+        raise MissingExtraError(
+            "solver pymaxflow: PyMaxflow is not installed; solver grid finds the same cuts without it"
+        ) from error
     if nodes.size == 0:
         # The one thing that PyMaxflow cannot solve.
         return np.zeros(0, np.bool_)

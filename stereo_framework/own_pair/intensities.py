@@ -18,9 +18,11 @@ _DARK = 32
 
 
 def intensity_doubt(scene: Scene) -> str | None:
-    """What is wrong with the intensities of a pair, with the cure; None if nothing is."""
+    """What is wrong with the images of a pair, with the cure; None if nothing is."""
     images = scene.reference, scene.match
     low, high = min(float(image.min()) for image in images), max(float(image.max()) for image in images)
+    if low < high and np.array_equal(*images):
+        return "both images are the same; a pair shows a scene from two places"
     if low < -1 or high > 256:
         return f"the intensities go from {low:g} to {high:g}, where 0 to 255 are expected; --stretch brings them there"
     if doubt := scale_doubt(scene.reference):

@@ -35,6 +35,9 @@ _ENDS = 0.25
 _WIDENED, _CELLS = 0.3, 3e7
 """A closer look is taken if the margin is more than this share of the range, and if it takes at most so many pixels times levels."""
 
+_OFF = 0.5
+"""Pixels below 0 at which a matched point shows a negative disparity, and not 0."""
+
 _NOT_RECTIFIED = 1.0
 """A pair does not count as rectified if the rows of matched points differ by more than so many pixels in the median."""
 
@@ -85,7 +88,7 @@ def estimate_range(reference: Image, match: Image, sparse: SparseMatches, valid:
     -----
     Both images are reduced to about 240 columns and matched with census and semi-global matching. The range covers the disparities that the other
     view confirms, except 0.175 percent at either end, and the sparse matches. It is then widened by two coarse pixels at either end, or by one pixel
-    at full size. If that is much of a narrow range, larger images are matched within the range that was found.
+    at full size. It begins below 0 only if sparse matches do. If that is much of a narrow range, larger images are matched within the range that was found.
     """
     columns = reference.shape[1]
     factor = max(1, round(columns / _COARSE))
@@ -105,7 +108,10 @@ def estimate_range(reference: Image, match: Image, sparse: SparseMatches, valid:
         low, high = _found(reference, match, valid, finer, (low - 2 * factor, high + 2 * factor), points)
         factor = finer
     margin = 2 * factor if factor > 1 else 1
-    return float(math.floor(low - margin)), float(math.ceil(high + margin))
+    first = math.floor(low - margin)
+    # What lies in front of both cameras has no disparity below 0, unless the images were shifted; then matched points tell.
+    shifted = bool(points.size) and float(points[0]) < -_OFF
+    return float(first if shifted else max(first, 0)), float(math.ceil(high + margin))
 
 
 def _found(

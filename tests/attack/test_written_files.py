@@ -294,7 +294,9 @@ def test_kills_while_files_are_written(verb, number, untouched):
 
 
 @pytest.mark.parametrize(
-    ("verb", "most"), [("run", 4096), ("run", 70_000), ("report", 20_000), ("match", 10_000), ("export", 10_000)]
+    ("verb", "most"),
+    [("run", 4096), ("report", 20_000)]
+    + [pytest.param(*case, marks=pytest.mark.slow) for case in (("run", 70_000), ("match", 10_000), ("export", 10_000))],
 )
 def test_a_full_disk_is_made_up_for(verb, most, untouched):
     def fill(*_):
@@ -393,6 +395,7 @@ def test_a_folder_that_goes_away_is_told(maps, home, monkeypatch):
     assert not (home / "o").exists()
 
 
+@pytest.mark.slow  # five processes
 def test_names_that_are_not_utf_8(home):
     odd = os.fsdecode(b"caf\xe9")
     main = "from stereo_framework.cli.main import main; main()"

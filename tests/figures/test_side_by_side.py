@@ -72,9 +72,9 @@ def test_many_maps_make_several_rows():
     assert side_by_side_figure(IMAGE, _maps(12), (0, 9), None, "").bbox.width <= 1900
 
 
-@pytest.mark.parametrize("shape", [SHAPE, (288, 384), (375, 1242), (500, 200)])
-@pytest.mark.parametrize("count", [2, 3, 4, 7])
-@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("shape", [SHAPE, (375, 1242), (500, 200), pytest.param((288, 384), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [2, 7, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 4))])
+@pytest.mark.parametrize("known", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_nothing_overlaps(shape, count, known):
     truth = np.full(shape, NAN, np.float32)
     maps = {f"graph_cut optimization.penalty={i} and what else was swept": truth for i in range(count)}

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, parts
 
-from stereo_framework import CostVolume, Energy, Pipeline, Search, Smoothness, load_scene, step, threads
-from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework import CostVolume, Energy, Pipeline, Search, Smoothness, load_scene, match, step, threads
+from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import graph_cut, winner_take_all
@@ -390,3 +390,13 @@ def test_tsukuba_is_as_good_as_the_original(data):
 def test_table5_row4(data, scene, lowest, highest):
     (nonocc,) = measured(data, scene, range(7), ("bad_pixels_nonocc",))
     assert lowest <= nonocc <= highest
+
+
+def test_only_one_solver_needs_pymaxflow(monkeypatch):
+    """Which is under the GPL: who passes the framework on may leave it out (docs/licences.md)."""
+    monkeypatch.setitem(sys.modules, "maxflow", None)
+    scene = load_scene("synthetic/planes")
+    pair = scene.reference[:12, :30], scene.match[:12, :30], (0, 4)
+    assert np.isfinite(match(*pair, method="gc").disparity).all()
+    with pytest.raises(MissingExtraError, match="solver pymaxflow: PyMaxflow is not installed; solver grid finds the same cuts"):
+        match(*pair, method="gc", solver="pymaxflow")

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from stereo_framework.papers.claim import Cases, claims
 from stereo_framework.papers.photographs.left_out import Found, fewer, mean_error
 
+_PIXELS = "{:.3f} px"
+
 
 def census_instead_of_differences(found: Found) -> Cases:
     for after in ("window", "paths"):
@@ -61,7 +63,7 @@ def planes_instead_of_levels(found: Found) -> Cases:
 
 def fit_always_helps(distances: Found) -> Cases:
     for name in ("parabola", "equiangular"):
-        yield from fewer(distances, name, "whole")
+        yield from fewer(distances, name, "whole", _PIXELS)
 
 
 def half_pixels_adequate(distances: Found) -> Cases:
@@ -71,7 +73,7 @@ def half_pixels_adequate(distances: Found) -> Cases:
 
 
 def planes_nearest(distances: Found) -> Cases:
-    return fewer(distances, "planes", "half_parabola")
+    return fewer(distances, "planes", "half_parabola", _PIXELS)
 
 
 def every_step_helps(everywhere: Found) -> Cases:

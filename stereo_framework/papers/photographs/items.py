@@ -19,11 +19,12 @@ from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.figures._curves import Line, Mark, Panel, curves_figure
 from stereo_framework.figures.distributions import distributions_figure
+from stereo_framework.figures.ranked_dots import ranked_dots_figure
 from stereo_framework.figures.saving import pdf_bytes, svg_text
 from stereo_framework.page.page import Cell, PageTable, Picture, Statement, mark_best
 from stereo_framework.papers.paper import Context, Outcome, results_details
 from stereo_framework.papers.photographs.claims import CLAIMS
-from stereo_framework.papers.photographs.left_out import GROUPS, Chosen, Found, left_out, mean_error, setting
+from stereo_framework.papers.photographs.left_out import GROUPS, JUDGED, Chosen, Found, left_out, mean_error, setting
 from stereo_framework.script import load
 from stereo_framework.sweep import Result
 
@@ -38,6 +39,9 @@ _CHANGES = {"exposure": 1, "gamma": 1, "vignetting": 0, "noise": 0}
 
 _PLAIN = "as it is"
 _NOTE = "Percent of bad pixels, off by more than 1 pixel, in the mean of the scenes; of roads all pixels with truth, else visible ones. * was made on these scenes."
+_DRAWN = ("truth", "equiangular", "parabola", "half_parabola", "planes")
+"""What the histograms of fractions show; whole and half levels have one or two fractions."""
+
 _BINS = 16
 """Of a pixel, in which fractions of disparities are counted."""
 
@@ -117,19 +121,20 @@ def sub_pixel(context: Context) -> Outcome:
         of.setdefault(r.method, []).append(_fraction(r.disparity[near]))
         of.setdefault("truth", []).append(_fraction(scene.truth[near]))
     shown = {
-        f"{group}: fraction of disparity (px)": {name: np.concatenate(values) for name, values in methods.items()}
+        f"{group}: fraction of disparity (px)": {name: np.concatenate(methods[name]) for name in _DRAWN if name in methods}
         for group, methods in fractions.items()
-        if group in ("photographs", "roads")
+        if group in JUDGED
     }
     methods = list(dict.fromkeys(r.method for r in results))
     rows = []
     for m in methods:
         cells = [Cell(_starred(m))]
-        for group in distances:
-            cells.append(Cell.number(mean_error(distances[group][m]), ".3f"))
-            cells.append(Cell.number(_locking(fractions[group][m], fractions[group]["truth"]), ".0f"))
+        cells += [Cell.number(mean_error(distances[group][m]), ".3f") for group in distances]
+        # The other scenes' truth is in whole pixels or eighths.
+        fine = [group for group in JUDGED if group in fractions]
+        cells += [Cell.number(_locking(fractions[group][m], fractions[group]["truth"]), ".0f") for group in fine]
         rows.append(cells)
-    header = ["method", *(text for group in distances for text in (f"{group}: RMS (px)", f"{group}: locking (%)"))]
+    header = ["method", *(f"{group}: RMS (px)" for group in distances), *(f"{g}: locking (%)" for g in JUDGED if g in distances)]
     note = (
         "RMS error of the pixels that are right to a pixel, in the mean of the scenes. Locking: what share of them would have to move to another sixteenth "
         "of a pixel for their fractions to be distributed as the truth's are. * was made on these scenes."
@@ -164,7 +169,7 @@ def methods(context: Context) -> Outcome:
             "bad pixels (%)",
             tuple(Line((m,), (Mark(mean(c.seconds for c in own.values()), mean_error(own)),)) for m, own in found[group].items()),
         )
-        for i, group in enumerate(g for g in ("photographs", "roads") if g in found)
+        for i, group in enumerate(g for g in JUDGED if g in found)
     ]
     if not points:
         return outcome
@@ -199,25 +204,14 @@ def _outcome(
     header = ["method", *groups, f"seconds, {groups[0]}", *(["memory (MiB)"] if memory else []), "chosen for most scenes"]
     note = f"{_NOTE} Parameters: the best of a small grid on the other scenes of the group, never on the scene itself; the grid stands in configs/photographs/{name}.yaml."
     table = PageTable(f"Errors: {title}", header, mark_best(rows, ["", *["lower"] * (len(header) - 2), ""]), note)
-    lines = [Line((g,), tuple(_mark(m, found[g][m]) for m in ways if m in found[g])) for g in groups]
-    chart = curves_figure(
-        [Panel(0, 0, "", "", "bad pixels (%)", tuple(lines))],
-        {(group,): group for group in groups},
-        x_scale="category",
-        title=title.capitalize(),
-        footnote="means of the scenes; bars: from the lowest to the highest",
-    )
+    values = {g: {_starred(m): [c.error for c in found[g][m].values()] for m in ways if m in found[g]} for g in groups}
+    chart = ranked_dots_figure(values, "bad pixels (%)", title.capitalize())
     picture, files = _picture(name, chart, title)
     return Outcome([table, picture, results_details(results)], statements=_asked(asked, found), files=files)
 
 
 def _asked(names: Sequence[str], found: Found) -> list[Statement]:
     return [CLAIMS[name].asked(found) if found else CLAIMS[name].unasked("no scene is there") for name in names]
-
-
-def _mark(method: str, chosen: Mapping[str, Chosen]) -> Mark:
-    values = [c.error for c in chosen.values()]
-    return Mark(_starred(method), mean_error(chosen), (min(values), max(values)))
 
 
 def _picture(name: str, figure: Figure, description: str) -> tuple[Picture, dict[str, str | bytes]]:
@@ -236,14 +230,15 @@ def _light(result: Result) -> str:
 
 
 def _fraction(disparity: NDArray) -> NDArray[np.float32]:
-    found: NDArray[np.float32] = (disparity - np.floor(disparity)).astype(np.float32)
+    """What a disparity is above a whole pixel; just below one, as many bins are centred on 0, it is a little below 0."""
+    found: NDArray[np.float32] = (disparity - np.floor(disparity + 0.5 / _BINS)).astype(np.float32)
     return found
 
 
 def _locking(found: Sequence[NDArray], truth: Sequence[NDArray]) -> float:
     """Percent of the fractions that lie in other bins than the truth's do, in the mean of the scenes."""
     shares = [
-        [np.bincount((_BINS * f).astype(int) % _BINS, minlength=_BINS) / max(f.size, 1) for f in both]
+        [np.bincount(np.rint(_BINS * f).astype(int) % _BINS, minlength=_BINS) / max(f.size, 1) for f in both]
         for both in zip(found, truth, strict=False)
     ]
     return 50 * mean(float(np.abs(own - true).sum()) for own, true in shares)

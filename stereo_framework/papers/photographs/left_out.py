@@ -85,10 +85,10 @@ def setting(chosen: Mapping[str, Chosen]) -> str:
     return ", ".join(f"{name.rpartition('.')[2]} {value}" for name, value in axes)
 
 
-def fewer(found: Found, method: str, other: str) -> list[tuple[str, bool]]:
+def fewer(found: Found, method: str, other: str, form: str = "{:.1f} %") -> list[tuple[str, bool]]:
     """Of each group with scenes enough, whether a method has fewer errors than another on so many scenes that chance is ruled out at 5 %.
 
-    The sign test is two-sided, scenes of equal errors left out: nine of ten scenes are enough, and eight of eight.
+    `form` writes a mean. The sign test is two-sided, scenes of equal errors left out: nine of ten scenes are enough, and eight of eight.
     """
     cases = []
     for group in JUDGED:
