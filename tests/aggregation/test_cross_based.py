@@ -6,7 +6,7 @@ import naive
 import naive_support
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import STEPS, domains, guided_volumes, in_threads
 from pipeline_parts import in_strips, make_scene
@@ -33,7 +33,6 @@ PARAMETERS = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("step", STEPS)
-@settings(max_examples=30)
 @given(data=st.data(), parameters=PARAMETERS, threads=st.integers(1, 2))
 def test_agrees_with_twin(step, data, parameters, threads):
     volume, images = data.draw(guided_volumes(step, 4))
@@ -50,7 +49,6 @@ def test_agrees_with_twin(step, data, parameters, threads):
     assert (result.search, result.outside, result.costs.dtype) == (volume.search, volume.outside, np.float32)
 
 
-@settings(max_examples=20)
 @given(data=st.data(), parameters=PARAMETERS)
 def test_mirrored_images_with_the_other_direction_give_the_mirrored_volume(data, parameters):
     volume, images = data.draw(guided_volumes(1, 4))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import naive_support
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, image_pairs, in_threads, searches
 from pipeline_parts import in_strips, make_scene
@@ -18,7 +18,6 @@ from stereo_framework.matching_cost import absolute_difference, ad_census
 from stereo_framework.optimization import winner_take_all
 
 
-@settings(max_examples=150)
 @given(
     data=st.data(),
     images=image_pairs(),

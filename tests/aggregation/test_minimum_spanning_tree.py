@@ -3,7 +3,7 @@
 import naive_support
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches, shapes
 
@@ -15,7 +15,6 @@ from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 
 
-@settings(max_examples=80)
 @given(
     data=st.data(),
     shape=shapes | st.just((6, 9)),

@@ -6,7 +6,7 @@ import naive
 import naive_support
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import STEPS, domains, guided_volumes, in_threads
 from pipeline_parts import in_strips, make_scene
@@ -31,7 +31,6 @@ PARAMETERS = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("step", STEPS)
-@settings(max_examples=30)
 @given(data=st.data(), parameters=PARAMETERS, threads=st.integers(1, 2))
 def test_agrees_with_twin(step, data, parameters, threads):
     volume, images = data.draw(guided_volumes(step, 8))
@@ -68,7 +67,6 @@ def test_without_falls_it_is_the_mean_of_the_window():
     np.testing.assert_allclose(result[2:-2, 5:-2], box(volume, size=5).costs[2:-2, 5:-2], rtol=1e-5)
 
 
-@settings(max_examples=20)
 @given(data=st.data(), parameters=PARAMETERS)
 def test_mirrored_images_with_the_other_direction_give_the_mirrored_volume(data, parameters):
     volume, images = data.draw(guided_volumes(1, 8))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, searches
 from pipeline_parts import in_strips, local, textured
@@ -24,7 +24,6 @@ def plain(function, images, search, weight, scale, **parameters):
     return weight * costs, weight * outside
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     images=image_pairs(),
     search=searches(),

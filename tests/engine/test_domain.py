@@ -5,7 +5,7 @@ import dataclasses
 import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, searches
 from pipeline_parts import in_strips, local, not_local
@@ -37,7 +37,6 @@ def domains(draw, shape, search, *, ranges=True):
     return SearchMask(**found)
 
 
-@settings(max_examples=150, deadline=None)
 @given(data=st.data(), images=image_pairs([np.uint8]), search=searches())
 def test_cells_agree_with_twin(data, images, search):
     shape = images[0].shape[:2]
@@ -53,7 +52,6 @@ def test_cells_agree_with_twin(data, images, search):
     np.testing.assert_array_equal(volume.costs, np.where(is_open, before, 777))
 
 
-@settings(max_examples=150, deadline=None)
 @given(data=st.data(), images=image_pairs([np.uint8]), search=searches())
 def test_exchanged_agrees_with_twin(data, images, search):
     shape = images[0].shape[:2]
@@ -77,7 +75,6 @@ def test_exchanged_takes_the_match_pixels_own_range():
     assert exchanged.exchanged(Search(0, 5, direction=-1)).low is ranges["low"]
 
 
-@settings(max_examples=80, deadline=None)
 @given(data=st.data(), images=image_pairs([np.uint8]), search=searches(), size=st.sampled_from([None, 1, 3]))
 def test_nobody_gets_a_disparity_of_a_closed_cell(data, images, search, size):
     shape = images[0].shape[:2]
@@ -104,7 +101,6 @@ def test_nobody_gets_a_disparity_of_a_closed_cell(data, images, search, size):
             assert strip.energy == pytest.approx(match.energy, rel=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(images=image_pairs([np.uint8]), search=searches(), size=st.sampled_from([None, 3]))
 def test_a_domain_that_closes_nothing_changes_nothing(images, search, size):
     aggregation = [] if size is None else [step(box, size=size)]
@@ -220,7 +216,6 @@ def test_energy_counts_the_costs_of_filled_labels(registry):
     assert match.energy == pytest.approx(expected)
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=st.data(), images=image_pairs([np.uint8]), search=searches([1, 2, 0.5]), height=st.integers(1, 4))
 def test_strips_equal_the_whole(data, images, search, height):
     domain = data.draw(domains(images[0].shape[:2], search))

@@ -6,7 +6,7 @@ from pathlib import Path
 import naive_census
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import STEPS, image_pairs, in_threads, searches
 from pipeline_parts import in_strips, make_scene
@@ -64,7 +64,6 @@ every_cost = pytest.mark.parametrize("cost", COSTS)
 
 @pytest.mark.parametrize("step", STEPS)
 @every_cost
-@settings(max_examples=15, deadline=None)
 @given(data=st.data(), images=image_pairs(), threads=st.integers(1, 2))
 def test_agrees_with_twin(cost, step, data, images, threads):
     search, parameters = data.draw(searches([step])), data.draw(PARAMETERS[cost])
@@ -91,7 +90,6 @@ def test_agrees_with_twin(cost, step, data, images, threads):
 
 
 @every_cost
-@settings(max_examples=20, deadline=None)
 @given(data=st.data(), images=image_pairs(), search=searches([1, 2]))
 def test_mirrored_images_with_the_other_direction_give_the_mirrored_volume(cost, data, images, search):
     parameters = data.draw(PARAMETERS[cost])
@@ -301,6 +299,7 @@ def around(values, known, toward, sigma):
     return (total + 1e-3 * toward) / (weight + 1e-3)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("residual", [2.0, 6.0, 40.0])
 def test_differences_give_way_where_light_differs(residual):
     rng = np.random.default_rng(0)

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import naive_planes
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import in_threads
 
@@ -49,7 +49,6 @@ def spare(values):
     return found
 
 
-@settings(max_examples=60, deadline=None)
 @given(size=sizes, count=st.integers(1, LANES), steps=st.sampled_from([4, 2]), seed=seeds)
 def test_path_sums_agree_with_twin(size, count, steps, seed):
     rng = np.random.default_rng(seed)
@@ -62,7 +61,6 @@ def test_path_sums_agree_with_twin(size, count, steps, seed):
     np.testing.assert_allclose(sums, expected, atol=1e-3)
 
 
-@settings(max_examples=60, deadline=None)
 @given(size=sizes, kept=st.integers(0, 2), maps=st.integers(1, 2), seed=seeds)
 def test_candidates_agree_with_twin(size, kept, maps, seed):
     rng = np.random.default_rng(seed)
@@ -80,7 +78,6 @@ def test_candidates_agree_with_twin(size, kept, maps, seed):
     np.testing.assert_allclose(found[..., kept:], naive_planes.candidates(sources, shifts, labels, regions, 0, 5), atol=1e-5)
 
 
-@settings(max_examples=100, deadline=None)
 @given(size=sizes, kind=st.sampled_from([np.uint8, np.uint16, np.float32]), direction=st.sampled_from([1, -1]), seed=seeds)
 def test_costs_agree_with_twin(size, kind, direction, seed):
     rng = np.random.default_rng(seed)
@@ -99,7 +96,6 @@ def test_costs_agree_with_twin(size, kind, direction, seed):
     np.testing.assert_allclose(costs, expected, rtol=1e-4, atol=1e-2)
 
 
-@settings(max_examples=60, deadline=None)
 @given(size=sizes, count=st.integers(1, 16), seed=seeds)
 def test_choice_agrees_with_twin(size, count, seed):
     rng = np.random.default_rng(seed)

@@ -6,7 +6,7 @@ import naive
 import naive_semi_global
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, image_pairs, in_threads, searches
 from numba import config
@@ -53,7 +53,6 @@ def problems(draw):
     return costs, images, search, parameters
 
 
-@settings(max_examples=60, deadline=None)
 @given(problem=problems(), kind=st.sampled_from([np.uint8, np.uint16, np.float32]), threads=st.integers(1, 2))
 def test_agrees_with_twin(problem, kind, threads):
     costs, images, search, parameters = problem
@@ -123,7 +122,8 @@ def test_integers_and_floats_give_the_same(levels, penalties, p1, p2):
 
 
 @pytest.mark.parametrize(
-    ("paths", "kind", "largest", "size"), [(8, np.uint8, 255, 70), (8, np.uint16, 3000, 12), (4, np.uint16, 3000, 12)]
+    ("paths", "kind", "largest", "size"),
+    [pytest.param(8, np.uint8, 255, 70, marks=pytest.mark.compiled), (8, np.uint16, 3000, 12), (4, np.uint16, 3000, 12)],
 )
 def test_sums_never_wrap(paths, kind, largest, size):
     # Far from the border each path costs the largest cost and a change from the level that costs nothing.

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, image_pairs
 from scipy.ndimage import map_coordinates
@@ -92,7 +92,6 @@ def naive_shift(left, right, slopes, disparity, direction, field, cy, cx):
     return lower - before if abs(lower - before) < 2 and abs(along) < 2 else np.nan
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     data=st.data(),
     direction=st.sampled_from([1, -1]),
@@ -135,7 +134,6 @@ def naive_sample(image, field):
     return np.clip(found, 0, 255)
 
 
-@settings(max_examples=40, deadline=None)
 @given(images=image_pairs(), most=st.sampled_from([0.3, 2.5, 0.0]), seed=st.integers(0, 2**32 - 1))
 def test_rows_are_sampled_by_a_cubic_spline(images, most, seed):
     image, field = images[0].reshape(*images[0].shape[:2], -1), field_up_to(most, seed)

@@ -1,7 +1,7 @@
 import naive_refinement
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, shapes
 
@@ -12,7 +12,6 @@ from stereo_framework.refinement import border_fill
 hole = np.nan
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     data=st.data(),
     shape=shapes | st.just((9, 12)),

@@ -1,7 +1,7 @@
 import naive_refinement
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches, volumes
 
@@ -18,7 +18,6 @@ def adjust(disparity, costs, *, search=None, kind=np.float32, **parameters):
     return discontinuity_adjustment(np.array(disparity, np.float32), volume, **parameters)
 
 
-@settings(max_examples=120, deadline=None)
 @given(
     data=st.data(),
     # All disparities are exact in float32, so that both subtract without rounding.

@@ -1,7 +1,7 @@
 import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from kernel_inputs import in_threads, volumes
@@ -17,7 +17,6 @@ def refine(costs, level, *, search=None, kind=np.float32):
     return float(equiangular(np.array([[search.disparities[level]]], np.float32), volume)[0, 0])
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=st.data(), volume=volumes(), threads=st.integers(1, 3))
 def test_agrees_with_twin(data, volume, threads):
     search = volume.search

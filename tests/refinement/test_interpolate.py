@@ -1,7 +1,7 @@
 import naive_refinement
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, shapes
 
@@ -23,7 +23,6 @@ def run(disparity, status, image=None, **parameters):
     return interpolate(disparity, image, np.array(status, np.uint8), **parameters)
 
 
-@settings(max_examples=120, deadline=None)
 @given(
     data=st.data(),
     shape=shapes | st.just((9, 9)),

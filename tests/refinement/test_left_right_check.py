@@ -1,7 +1,7 @@
 import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from kernel_inputs import in_threads, searches, shapes
@@ -22,7 +22,6 @@ def check(disparity, other, search, status=None, **parameters):
     return left_right_check(disparity, View(other, status, search), search, status, **parameters)
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     data=st.data(),
     shape=shapes,

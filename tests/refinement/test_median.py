@@ -2,7 +2,7 @@ import cv2
 import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from kernel_inputs import in_threads, shapes
@@ -11,7 +11,6 @@ from stereo_framework.core.errors import ParameterError
 from stereo_framework.refinement import median
 
 
-@settings(max_examples=80, deadline=None)
 @given(data=st.data(), shape=shapes, size=st.integers(1, 6), holes=st.booleans(), threads=st.integers(1, 3))
 def test_agrees_with_twin(data, shape, size, holes, threads):
     values = st.sampled_from([np.nan] * holes + [3, -2, 0.5, 7, 7.25, 9, 11]).map(np.float32)

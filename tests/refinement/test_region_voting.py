@@ -1,7 +1,7 @@
 import naive_refinement
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches, shapes
 
@@ -21,7 +21,6 @@ def run(disparity, status=None, image=None, search=Search(0, 9), **parameters): 
     return region_voting(disparity, image, search, status.astype(np.uint8), **parameters)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     data=st.data(),
     shape=shapes | st.just((6, 9)),

@@ -2,7 +2,7 @@ import cv2
 import naive_refinement
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, shapes
 
@@ -12,7 +12,6 @@ from stereo_framework.refinement import remove_speckles
 hole = np.nan
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     data=st.data(),
     shape=shapes,

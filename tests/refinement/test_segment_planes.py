@@ -1,7 +1,7 @@
 import naive_refinement
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, shapes
 from scipy.ndimage import gaussian_filter
@@ -25,7 +25,6 @@ def run(disparity, image=None, status=None, search=Search(0, 99), **parameters):
     return segment_planes(disparity, image, search, status.astype(np.uint8), **parameters)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     data=st.data(),
     shape=shapes | st.just((6, 9)),
@@ -94,7 +93,6 @@ def naive(disparity, image, search, status, sigma, scale, minimum_size, toleranc
     return filled_, told
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     shape=st.sampled_from([(7, 9), (4, 5), (1, 12), (12, 1), (1, 1)]),

@@ -1,7 +1,7 @@
 import naive_refinement
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, shapes
 
@@ -19,7 +19,6 @@ def everywhere(disparity, image, **parameters):
     return weighted_median(disparity, np.array(image, np.uint8), status, where="everywhere", **parameters)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     data=st.data(),
     shape=shapes,

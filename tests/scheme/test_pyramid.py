@@ -19,7 +19,6 @@ from stereo_framework.refinement import left_right_check, parabola
 from stereo_framework.scheme.pyramid import narrowed, pyramid, spread
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     data=st.data(),
     shape=shapes,
