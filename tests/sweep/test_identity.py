@@ -108,7 +108,8 @@ def test_which_pixels_hold_data_counts_even_where_their_intensities_are_those_of
         found[hole] = np.nan
         return found
 
-    frames = [(Frame("frame0", lambda hole=hole: image(hole), 0), *FRAMES[1:]) for hole in ((0, 0), (2, 3))]
+    other = Frame("frame1", held(20, np.float32), 1)
+    frames = [(Frame("frame0", lambda hole=hole: image(hole), 0), other, FRAMES[2]) for hole in ((0, 0), (2, 3))]
     masked = [
         (FRAMES[0], replace(FRAMES[1], valid=lambda x=x: np.arange(COLUMNS) * np.ones((ROWS, 1)) != x), FRAMES[2]) for x in (0, 1)
     ]
