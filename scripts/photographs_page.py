@@ -10,13 +10,15 @@ import re
 import shutil
 from pathlib import Path
 
-from stereo_framework.page.page import Statement
+from stereo_framework.page.page import PageTable, Statement
 from stereo_framework.papers import find_paper
 from stereo_framework.papers.reproduce import reproduce
+from stereo_framework.tables.formats import to_text
+from stereo_framework.tables.tables import Table
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "photographs.md"
-MOST = 4
+MOST = 3
 """Cases that an answer shows; all stand in the table of statements that the command writes."""
 
 
@@ -24,7 +26,7 @@ def answer(statement: Statement) -> str:
     """A sentence, whether it holds, and the figures that decide, those against it first."""
     said = f"{statement.text} (2002, {statement.source})" if statement.source else statement.text
     cases = statement.figures.replace("NOT ", "**against it:** ").split("; ")
-    more = f"; and {len(cases) - MOST} more comparisons" if len(cases) > MOST else ""
+    more = f"; {len(cases) - MOST} more of the kind" if len(cases) > MOST else ""
     return f"- {said.rstrip('.')}: **{statement.verdict}**. {'; '.join(cases[:MOST])}{more}."
 
 
@@ -37,12 +39,10 @@ def main() -> None:
     done = reproduce(find_paper("photographs"), arguments.out, data=arguments.data)
     text = PAGE.read_text(encoding="utf-8")
     for name, outcome in done.outcomes.items():
-        # Without its title and its notes, which the page has once.
-        table = next(
-            part for part in (arguments.out / "tables" / f"{name}_0.md").read_text().split("\n\n") if part.startswith("|")
-        )
-        table = re.sub(r"(\d\.\d)\d+(?= \|)", r"\1", table) if name != "sub_pixel" else table
-        made = "\n\n".join([table.strip(), "\n".join(map(answer, outcome.statements))])
+        shown = next(block for block in outcome.blocks if isinstance(block, PageTable))
+        rows = tuple(tuple(cell.text for cell in row) for row in shown.rows)
+        table = to_text(Table(tuple(shown.header), rows, 1), "markdown").strip()
+        made = "\n\n".join([table, "\n".join(map(answer, outcome.statements))])
         text = re.sub(rf"(<!-- {name} -->\n).*?(\n<!-- end -->)", lambda m, made=made: m[1] + made + m[2], text, flags=re.DOTALL)
     PAGE.write_text(text, encoding="utf-8")
     pictures = DOCS / "images" / "photographs"

@@ -1,5 +1,7 @@
 """The study of photographs: parameters that are chosen on other scenes, sign tests, fractions, and its pages."""
 
+import re
+
 import numpy as np
 import pytest
 from failing_photographs import found
@@ -58,6 +60,13 @@ def test_a_sign_test_decides(worse, photographs, roads):
 def test_equal_errors_are_no_evidence():
     assert [holds for _, holds in fewer(found(a=1, b=1), "a", "b")] == [False, False]
     assert fewer(found(a=1), "a", "b") == []
+
+
+def test_figures_are_in_the_unit_that_is_given():
+    [(percent, _), _] = fewer(found(a=1, b=2), "a", "b")
+    [(pixels, _), _] = fewer(found(a=1, b=2), "a", "b", "{:.3f} px")
+    assert re.search(r": \d\.\d % and \d\.\d %, fewer", percent)
+    assert re.search(r": \d\.\d{3} px and \d\.\d{3} px, fewer", pixels)
 
 
 def test_locking_is_what_must_move():

@@ -28,7 +28,8 @@ def information_at_gamma(lights: Mapping[str, Found]) -> Cases:
 def light_before_differences(lights: Mapping[str, Found]) -> Cases:
     for light in ("exposure .6", "vignetting .6"):
         for name in ("ad_bilateral_paths", "ad_field_paths"):
-            yield from fewer(lights[light], name, "ad_paths")
+            for figures, holds in fewer(lights[light], name, "ad_paths"):
+                yield f"{light}: {figures}", holds
 
 
 def shiftable_best(found: Found) -> Cases:

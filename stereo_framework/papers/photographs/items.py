@@ -42,6 +42,15 @@ _NOTE = "Percent of bad pixels, off by more than 1 pixel, in the mean of the sce
 _DRAWN = ("truth", "equiangular", "parabola", "half_parabola", "planes")
 """What the histograms of fractions show; whole and half levels have one or two fractions."""
 
+_MEASURED = """
+import os, sys
+quiet = [(os.POSIX_SPAWN_OPEN, n, os.devnull, os.O_WRONLY, 0) for n in (1, 2)]
+_, status, used = os.wait4(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=quiet), 0)
+print(used.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+"""Runs a command and prints the memory that it took at most. A process counts what its parent had when it began, so that this parent is a small one."""
+
 _BINS = 16
 """Of a pixel, in which fractions of disparities are counted."""
 
@@ -200,10 +209,14 @@ def _outcome(
         errors = [Cell.number(mean_error(o) if o else None, ".1f", hint=setting(o) if o else "") for o in own]
         used = [Cell.number(mean(c.seconds for c in first[m].values()), ".2g")]
         used += [Cell.number(memory.get(m), ".0f")] if memory else []
-        rows.append([Cell(_starred(m)), *errors, *used, Cell(setting(first[m]))])
-    header = ["method", *groups, f"seconds, {groups[0]}", *(["memory (MiB)"] if memory else []), "chosen for most scenes"]
-    note = f"{_NOTE} Parameters: the best of a small grid on the other scenes of the group, never on the scene itself; the grid stands in configs/photographs/{name}.yaml."
-    table = PageTable(f"Errors: {title}", header, mark_best(rows, ["", *["lower"] * (len(header) - 2), ""]), note)
+        rows.append([Cell(_starred(m)), *errors, *used])
+    header = ["method", *groups, f"seconds, {groups[0]}", *(["memory (MiB)"] if memory else [])]
+    rows, note = mark_best(rows, ["", *["lower"] * (len(header) - 1)]), _NOTE
+    if any(setting(first[m]) for m in ways):
+        header.append("chosen for most scenes")
+        rows = [[*row, Cell(setting(first[m]) or "-")] for row, m in zip(rows, ways, strict=True)]
+        note += f" Parameters: the best of a small grid on the other scenes of the group, never on the scene itself; the grid stands in configs/photographs/{name}.yaml."
+    table = PageTable(f"Errors: {title}", header, rows, note)
     values = {g: {_starred(m): [c.error for c in found[g][m].values()] for m in ways if m in found[g]} for g in groups}
     chart = ranked_dots_figure(values, "bad pixels (%)", title.capitalize())
     picture, files = _picture(name, chart, title)
@@ -254,21 +267,10 @@ def _memory(context: Context, results: Sequence[Result]) -> dict[str, float]:
         for r in (r for r in results if r.scene == results[0].scene and r.error is None):
             script = Path(folder) / f"{r.method}.yaml"
             script.write_text(json.dumps(dict(r.script)), encoding="utf-8")
-            command = [
-                sys.executable,
-                "-m",
-                "stereo_framework",
-                "run",
-                str(script),
-                "--scene",
-                r.scene,
-                "--no-maps",
-                "--out",
-                folder,
-            ]
+            run = ["run", str(script), "--scene", r.scene, "--no-maps", "--out", folder]
             data = ["--data", str(context.data)] if context.data else []
-            process = subprocess.Popen([*command, *data], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            _, process.returncode, used = os.wait4(process.pid, 0)
+            command = [sys.executable, "-c", _MEASURED, sys.executable, "-m", "stereo_framework", *run, *data]
+            process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
             if process.returncode == 0:
-                found[r.method] = used.ru_maxrss * unit / 2**20
+                found[r.method] = int(process.stdout) * unit / 2**20
     return found

@@ -82,7 +82,13 @@ def mean_error(chosen: Mapping[str, Chosen]) -> float:
 def setting(chosen: Mapping[str, Chosen]) -> str:
     """The parameters that were chosen for most scenes, as text."""
     [(axes, _)] = Counter(c.axes for c in chosen.values()).most_common(1)
-    return ", ".join(f"{name.rpartition('.')[2]} {value}" for name, value in axes)
+    last = [name.rpartition(".")[2] for name, _ in axes]
+    # Of two parameters of one name the stage is told too.
+    names = [end if last.count(end) == 1 else ".".join(name.split(".")[-2:]) for end, (name, _) in zip(last, axes, strict=True)]
+    return ", ".join(
+        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+        for name, (_, value) in zip(names, axes, strict=True)
+    )
 
 
 def fewer(found: Found, method: str, other: str, form: str = "{:.1f} %") -> list[tuple[str, bool]]:
@@ -96,8 +102,7 @@ def fewer(found: Found, method: str, other: str, form: str = "{:.1f} %") -> list
         if own and theirs:
             signs = [own[scene].error < theirs[scene].error for scene in own if own[scene].error != theirs[scene].error]
             chance = binomtest(sum(signs), len(signs)).pvalue if signs else 1.0
-            figures = (
-                f"{mean_error(own):.1f} and {mean_error(theirs):.1f} %, fewer on {sum(signs)} of {len(own)}, p = {chance:.2g}"
-            )
+            means = " and ".join(form.format(mean_error(one)) for one in (own, theirs))
+            figures = f"{means}, fewer on {sum(signs)} of {len(own)}, p = {chance:.2g}"
             cases.append((f"{method} and {other}, {group}: {figures}", bool(2 * sum(signs) > len(signs) and chance < 0.05)))
     return cases
