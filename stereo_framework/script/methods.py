@@ -17,11 +17,10 @@ from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
 from stereo_framework.engine.pipeline import misfits
 from stereo_framework.script.addresses import alternatives_of, excluded, homes_around, split, under
 from stereo_framework.script.axes import Axis
-from stereo_framework.script.document import Document
-from stereo_framework.script.include import distinct, merge
+from stereo_framework.script.document import Document, distinct, merge
 from stereo_framework.script.overrides import Assignment
 from stereo_framework.script.places import Faults, Node, Place, join
-from stereo_framework.script.specs import Spec, Specs, no_parameter, parameter, takes_seed
+from stereo_framework.script.specs import Spec, Specs, no_parameter, parameter
 
 
 @dataclass
@@ -286,7 +285,7 @@ def _check_company(method: Method, home: str, faults: Faults) -> None:
 def _draws(method: Method) -> bool:
     """Whether any stage that may stand in a method draws random numbers; of stages with a fault nobody knows."""
     slots = [home + slot for home in method.homes for slot in SLOTS]
-    return any(specs is None or any(map(takes_seed, specs)) for slot in slots for specs in method.possible(slot))
+    return any(specs is None or any(spec.takes_seed for spec in specs) for slot in slots for specs in method.possible(slot))
 
 
 def _check_lengths(group: list[Axis], faults: Faults) -> None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from stereo_framework.core.errors import nearest
 from stereo_framework.core.stage import SLOTS
 from stereo_framework.script.addresses import is_slot, slot_of, split
-from stereo_framework.script.document import Document, parse
-from stereo_framework.script.include import merge
+from stereo_framework.script.document import Document, merge
 from stereo_framework.script.keys import KEYS, METHOD_KEYS
+from stereo_framework.script.parser import parse
 from stereo_framework.script.places import Faults, Node, Place
 from stereo_framework.script.yaml_loader import parse as parse_yaml
 

@@ -11,7 +11,7 @@ from stereo_framework.script.axes import Axis
 from stereo_framework.script.document import Document
 from stereo_framework.script.methods import Method, locate
 from stereo_framework.script.settings import Common, stage_mapping
-from stereo_framework.script.specs import Specs, parameter, takes_seed
+from stereo_framework.script.specs import Specs, parameter
 
 
 def resolved(name: str, scenes: tuple[str, ...], root: Document, found: list[Method], common: Common) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def _sweep(sweep: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _stages(slot: str, specs: Specs) -> Any:
-    found = [stage_mapping(spec.step(), seed=not takes_seed(spec)) for spec in specs or ()]
+    found = [stage_mapping(spec.step(), seed=not spec.takes_seed) for spec in specs or ()]
     if SLOTS[slot].many or (specs and specs[0].added):
         return found
     return found[0] if found else None

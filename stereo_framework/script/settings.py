@@ -14,7 +14,7 @@ from stereo_framework.engine.step import Step
 from stereo_framework.evaluation.protocols import Protocol, shortest
 from stereo_framework.script.addresses import alternatives_of, slot_of
 from stereo_framework.script.methods import Method, locate
-from stereo_framework.script.specs import Spec, parameter, takes_seed
+from stereo_framework.script.specs import Spec, parameter
 
 
 @dataclass(frozen=True)
@@ -240,8 +240,8 @@ class _Builder:
                 rest = axis.name.removeprefix(f"{slot}.")
                 i, name = set_by[axis.name] = _checked(locate(slot, tuple(specs), rest))
                 specs[i] = specs[i].having(name, parameter(specs[i], name, value)[0])
-        seeded = tuple(i for i, spec in enumerate(specs) if takes_seed(spec))
-        bounds = tuple(self._bound(spec.having("seed", seed) if i in seeded else spec) for i, spec in enumerate(specs))
+        seeded = tuple(i for i, spec in enumerate(specs) if spec.takes_seed)
+        bounds = tuple(self._bound(spec.seeded(seed)) for spec in specs)
         shown.update({name: bounds[i].parameters[key] for name, (i, key) in set_by.items()})
         return bounds, shown, seeded
 
