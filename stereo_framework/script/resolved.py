@@ -10,7 +10,7 @@ from stereo_framework.script.addresses import alternatives_of, is_slot, slot_of,
 from stereo_framework.script.axes import Axis
 from stereo_framework.script.document import Document
 from stereo_framework.script.methods import Method, locate
-from stereo_framework.script.settings import Common, stage_mapping
+from stereo_framework.script.settings import Common, written
 from stereo_framework.script.specs import Specs, parameter
 
 
@@ -69,10 +69,7 @@ def _sweep(sweep: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _stages(slot: str, specs: Specs) -> Any:
-    found = [stage_mapping(spec.step(), seed=not spec.takes_seed) for spec in specs or ()]
-    if SLOTS[slot].many or (specs and specs[0].added):
-        return found
-    return found[0] if found else None
+    return written(slot, [(spec.step(), spec.takes_seed) for spec in specs or ()])
 
 
 def _axis(axis: Axis, method: Method) -> Any:
