@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,14 +31,35 @@ class Document:
     slots: dict[str, Specs] = field(default_factory=dict)
     alternatives: dict[str, Place] = field(default_factory=dict)
     without: frozenset[str] = frozenset()
-    grid: dict[str, Axis] = field(default_factory=dict)
-    zip: dict[str, Axis] = field(default_factory=dict)
+    axes: dict[str, Axis] = field(default_factory=dict)
     methods: dict[str, Document] = field(default_factory=dict)
 
     def filled(self) -> dict[str, Place]:
         """The slots that stages stand in or that are swept, by address, with a place."""
-        axes = {name: axis.place for name, axis in (*self.grid.items(), *self.zip.items()) if is_slot(name)}
+        axes = {name: axis.place for name, axis in self.axes.items() if is_slot(name)}
         return axes | {name: specs[0].place for name, specs in self.slots.items() if specs}
+
+    @property
+    def homes(self) -> dict[str, Place]:
+        """Where slots stand: the method itself (an empty address) and its alternatives, as ``alternatives.robust.``."""
+        return {"": self.place, **self.alternatives}
+
+    def lacks(self, address: str) -> bool:
+        """Whether an address lies in an alternative that is not there, or in a slot that a matcher stands instead of, or the other way round."""
+        filled = self.filled().keys()
+        return split(address)[0] not in self.homes or under(address, excluded(filled) | (self.without - filled))
+
+    def drop_axes(self, gone: Collection[str]) -> None:
+        """Leave out some axes. Those that moved together with them then give each setting once."""
+        zipped = {name: axis for name, axis in self.axes.items() if axis.zipped}
+        left = {name: axis for name, axis in zipped.items() if name not in gone}
+        self.axes = {name: axis for name, axis in self.axes.items() if name not in gone}
+        if len(left) < len(zipped) and len({len(axis.values) for axis in left.values()}) == 1:
+            rows: dict[tuple[str, ...], tuple[Any, ...]] = {}
+            for row in zip(*(axis.values for axis in left.values()), strict=True):
+                rows.setdefault(tuple(map(same_run, row)), row)
+            for axis, values in zip(left.values(), zip(*rows.values(), strict=True), strict=True):
+                self.axes[axis.name] = replace(axis, values=values)
 
     def removes(self) -> set[str]:
         """Addresses of what cannot stay of that which the document builds on."""
@@ -52,9 +73,10 @@ def merge(base: Document, over: Document) -> Document:
     def kept(mapping: Mapping[str, Any]) -> dict[str, Any]:
         return {address: what for address, what in mapping.items() if not under(address, gone)}
 
-    zipped = kept(base.zip)
-    if len(zipped) < len(base.zip):
-        zipped = distinct(zipped)
+    below = replace(base)
+    below.drop_axes([name for name in base.axes if under(name, gone)])
+    # An axis that moves from grid to zip or back is still one axis.
+    axes = {k: v for k, v in below.axes.items() if k not in over.axes or over.axes[k].zipped == v.zipped}
     methods = {
         name: merge(base.methods[name], method) if name in base.methods else method for name, method in over.methods.items()
     }
@@ -69,22 +91,9 @@ def merge(base: Document, over: Document) -> Document:
         slots=_merge_slots(kept(base.slots), over.slots),
         alternatives=kept(base.alternatives) | over.alternatives,
         without=base.without | over.without,
-        # An axis that moves from grid to zip or back is still one axis.
-        grid={**{k: v for k, v in kept(base.grid).items() if k not in over.zip}, **over.grid},
-        zip={**{k: v for k, v in zipped.items() if k not in over.grid}, **over.zip},
+        axes=axes | over.axes,
         methods=base.methods | methods,
     )
-
-
-def distinct(axes: Mapping[str, Axis]) -> dict[str, Axis]:
-    """Axes that move together, each setting once, after those that told them apart are gone."""
-    if len({len(axis.values) for axis in axes.values()}) > 1:
-        return dict(axes)
-    rows: dict[tuple[str, ...], tuple[Any, ...]] = {}
-    for row in zip(*(axis.values for axis in axes.values()), strict=True):
-        rows.setdefault(tuple(map(same_run, row)), row)
-    columns = zip(*rows.values(), strict=True)
-    return {name: replace(axis, values=values) for (name, axis), values in zip(axes.items(), columns, strict=True)}
 
 
 def _merge_slots(base: dict[str, Specs], over: dict[str, Specs]) -> dict[str, Specs]:

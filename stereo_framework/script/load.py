@@ -189,7 +189,7 @@ def _checked(
     for assignment in waiting:
         meant = [method for method in found if assignment.method in (None, method.name)]
         # As with axes: what is set in a slot is nothing to a method that cannot have it, unless none can.
-        for method in [method for method in meant if not method.lacks(assignment.name)] or meant:
+        for method in [method for method in meant if not method.said.lacks(assignment.name)] or meant:
             assign(method, assignment, faults)
     if not tuning:
         count_runs(found, faults)
@@ -203,7 +203,7 @@ def _check_pipelines(settings: Sequence[Setting], found: Sequence[Method], fault
     """Report what only whole settings show: programs, models and maps from outside that are missing, of which nothing is run, and what
     cannot stand together. Of each stage of a method one message is enough.
     """
-    places = {method.name: method.place for method in found}
+    places = {method.name: method.said.place for method in found}
     told = set()
     # Settings share pipelines, and comparing those by value would take long.
     for method, pipeline in {(run.method, id(run.pipeline)): (run.method, run.pipeline) for run in settings}.values():

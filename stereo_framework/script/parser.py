@@ -82,7 +82,7 @@ class _Parser:
     def as_alternative(self, node: Node, home: str) -> Document:
         """An included script as the alternative at `home`: its stages. Its seed, where it has one, becomes theirs."""
         found, place = self.included(node), self.found.alternatives[home]
-        said = {"methods": found.methods, "search": found.search, "sweep": {**found.grid, **found.zip}}
+        said = {"methods": found.methods, "search": found.search, "sweep": found.axes}
         self.refuse(node, said, "an alternative", place)
         return Document(
             found.place,
@@ -212,15 +212,16 @@ class _Parser:
                 self.fault(
                     axes.place, f"{spelled(axes.data())} is not a mapping of axes: {{matching_cost.truncation: [5, 10, 20]}}"
                 )
+            alone = kind == "grid" or len(axes.entries) == 1
             for name, value in axes.entries.items():
-                axis = self.axis(name, value, axes.key(name), alone=kind == "grid" or len(axes.entries) == 1)
+                axis = self.axis(name, value, axes.key(name), alone=alone)
                 if kind == "zip" and axis.scale:
-                    self.fault(axes.key(name), "a continuous axis moves together with no other; it belongs in sweep.grid")
-                if (kind == "zip" and name in self.found.grid) or (kind == "grid" and name in self.found.zip):
-                    self.fault(axes.key(name), "this axis stands in sweep.grid and in sweep.zip; keep one")
-                getattr(self.found, kind)[name] = axis
-            if kind == "zip" and len(axes.entries) > 1:
-                self._rows_twice(axes, list(self.found.zip.values()))
+                    self.fault(axis.place, "a continuous axis moves together with no other; it belongs in sweep.grid")
+                if name in self.found.axes:
+                    self.fault(axis.place, "this axis stands in sweep.grid and in sweep.zip; keep one")
+                self.found.axes[name] = replace(axis, zipped=kind == "zip")
+            if not alone:
+                self._rows_twice(axes, [self.found.axes[name] for name in axes.entries])
 
     # Stages and axes --------------------------------------------------------------------------------------------------
 

@@ -149,14 +149,14 @@ class MethodSettings:
     def __init__(self, method: Method, common: Common):
         self.method, self.common, self.groups, self._method = method.name, common, method.groups, method
         # Where no axis changes it all runs share one.
-        self._search: dict[str, float] = {key: node.value for key, node in method.search.items()}  # type: ignore[misc]
+        self._search: dict[str, float] = {key: node.value for key, node in method.said.search.items()}  # type: ignore[misc]
         placed = [(g, axis) for g, group in enumerate(self.groups) for axis in group]
         self._names = [axis.name for _, axis in placed]
         self._plain = [(g, axis) for g, axis in placed if split(axis.name)[1] not in SLOTS]
         # Per slot: the axes that change it.
         self._axes = {
             slot: [(g, axis) for g, axis in placed if slot_of(axis.name) == slot]
-            for slot in (home + slot for home in method.homes for slot in SLOTS)
+            for slot in (home + slot for home in method.said.homes for slot in SLOTS)
         }
         # Where every group of axes changes some slot no pipeline comes twice, and none needs be kept for it.
         self._all_differ = {g for axes in self._axes.values() for g, _ in axes} == set(range(len(self.groups)))
@@ -172,7 +172,7 @@ class MethodSettings:
         """The run of one choice: for each group an index or, where its axis is continuous, the value."""
         values = {axis.name: axis.at(choice[g]).value for g, axis in self._plain}
         changed = {name.removeprefix("search."): value for name, value in values.items() if name != "seed"}
-        seed = values.get("seed", self._method.seed)
+        seed = values.get("seed", self._method.said.seed or 0)
         pipeline, seeded = self._pipeline(choice, seed, values)
         axes = {name: values[name] for name in self._names}
         return Setting(
@@ -183,7 +183,7 @@ class MethodSettings:
         self, choice: Sequence[float], seed: int, values: dict[str, Any], home: str = ""
     ) -> tuple[Pipeline, tuple[str, ...]]:
         """The pipeline of one choice of values, and the addresses that the seed was filled into; notes the axes' values in `values`."""
-        inner = alternatives_of(home, self._method.homes)
+        inner = alternatives_of(home, self._method.said.homes)
         others = {name: self._pipeline(choice, seed, values, within) for name, within in inner.items()}
         chosen: list[tuple[Step, bool]] = []
         for slot in SLOTS:
@@ -207,7 +207,7 @@ class MethodSettings:
         """Stages of a slot, each with whether the seed was filled in, and the values of the axes that chose them. Runs share equal steps."""
         axes = {axis.name: axis.at(choice[g]) for g, axis in self._axes[slot]}
         whole = axes.pop(slot, None)
-        specs: list[Spec] = list((self._method.slots.get(slot) or ()) if whole is None else whole)
+        specs: list[Spec] = list((self._method.said.slots.get(slot) or ()) if whole is None else whole)
         set_by: dict[str, tuple[int, str]] = {}
         for name, value in axes.items():
             found = locate(slot, tuple(specs), name.removeprefix(f"{slot}."))
