@@ -11,8 +11,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from stereo_framework.core.errors import few, harmless
 
 if TYPE_CHECKING:
@@ -54,7 +52,7 @@ def print_table(
     if not on_a_terminal():
         print("\n".join(tabbed(header, rows)))
         return
-    print("\n".join(laid_out(header, rows, _columns(), keys=keys, upright=upright, best=best, bold=_bold)) + "\n")
+    print(laid_out(header, rows, _columns(), keys=keys, upright=upright, best=best) + "\n")
 
 
 def say(*lines: str, indent: int = 0) -> None:
@@ -74,10 +72,6 @@ def on_a_terminal() -> bool:
 def _columns() -> int:
     """Characters of a line of the terminal."""
     return shutil.get_terminal_size().columns
-
-
-def _bold(text: str) -> str:
-    return typer.style(text, bold=True)
 
 
 def said_protocol(text: str) -> str:
