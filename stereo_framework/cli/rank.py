@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
 from stereo_framework.cli._boundary import rank_by_boundary
-from stereo_framework.cli._options import Data, Json
 from stereo_framework.core.errors import DataError, ParameterError, few
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def rank(
     density: float | None = None,
     weight: Annotated[list[str] | None, typer.Option(metavar="SCENE=W")] = None,
     out: Path | None = None,
-    data: Data = None,
-    json: Json = False,
+    data: opt.Data = None,
+    json: opt.Json = False,
 ) -> int:
     """Rank methods as the Middlebury benchmark does, by the average of their ranks; and group them by dominance (A* groups).
 
@@ -94,7 +94,7 @@ def rank(
         raise ParameterError(f"--lower and --higher: {min(both)!r} stands in both")
     better: dict[str, Literal["lower", "higher"]] = dict.fromkeys(lower or [], "lower")
     better |= dict.fromkeys(higher or [], "higher")
-    wanted = [name.strip() for name in columns.split(",")] if columns else ()
+    wanted = opt.names(columns)
     scores, notes = read_scores(tables, measures=wanted, better=better, protocol=protocol, split=split)
     for note in notes:
         print(f"warning: {note}", file=sys.stderr)

@@ -490,7 +490,8 @@ CASES = [
         "--set aggregation.box.size: 99999999999 pixels are more than any image has",
         {"s.yaml": f"{METHOD}aggregation: [box]\n"},
     ),
-    Case("a seed of 5000 digits", f"rank window.csv --seed {'9' * 5000}", "--seed", lines=4),
+    Case("a seed of 400 digits", f"tune window --scene synthetic/planes --seed {'9' * 400}", "--seed"),
+    Case("a seed of 5000 digits", f"tune window --seed {'9' * 5000}", "--seed", lines=4),
     Case("an option of 50,000 letters", f"rank window.csv --{'x' * 50_000}", "No such option.*characters", lines=4),
     # --- images -------------------------------------------------------------------------------------------------------
     Case(
