@@ -15,7 +15,7 @@ from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.scene import Search
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
 from stereo_framework.engine.pipeline import misfits
-from stereo_framework.script.addresses import alternatives_of, excluded, homes_around, split, under
+from stereo_framework.script.addresses import alternatives_of, homes_around, split
 from stereo_framework.script.axes import Axis
 from stereo_framework.script.document import Document, merge
 from stereo_framework.script.overrides import Assignment
