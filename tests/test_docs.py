@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib.metadata
+import itertools
 import json
 import re
 import shlex
@@ -106,7 +107,8 @@ def _follow(told, real):
             real_from = next((i for i, words in enumerate(commands) if REAL.search(" ".join(words[1:]))), len(commands))
             for i, words in enumerate(commands):
                 if words[:1] == ["stereo-framework"]:
-                    _command(words[1 : words.index("|") if "|" in words else None], run_it=real or i < real_from)
+                    ours = itertools.takewhile(lambda word: word not in ("|", ">"), words[1:])
+                    _command(list(ours), run_it=real or i < real_from)
                 elif words:
                     _other(words)
 
