@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from stereo_framework import run
 from stereo_framework.cli import main
-from stereo_framework.core.parameters import describe, spelled
+from stereo_framework.core.parameters import spelled
 from stereo_framework.core.stage import SLOTS, stages
 from stereo_framework.datasets import ready_made
 from stereo_framework.script import load
@@ -63,14 +63,6 @@ def test_links_lead_to_files_and_headings(page):
         if heading:
             headings = re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE)
             assert heading in [re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings], link
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_lists_its_stages_parameters(page):
-    [registered] = [s for s in _own() if s.name == STAGES.get(page, page)]
-    [table] = [t for t in _tables(METHODS / f"{page}.md") if t[0][:3] == ["parameter", "legal", "default"]]
-    listed = [(name.strip("`"), legal, yaml.safe_load(default)) for name, legal, default, *_ in table[1:]]
-    assert listed == [(p.name, describe(p.annotation), p.default) for p in registered.parameters.values()]
 
 
 @pytest.fixture
