@@ -62,6 +62,14 @@ def test_equal_errors_are_no_evidence():
     assert fewer(found(a=1), "a", "b") == []
 
 
+@pytest.mark.parametrize(("scenes", "asked"), [(5, 0), (6, 1)])
+def test_a_few_scenes_decide_nothing(scenes, asked):
+    groups = left_out(
+        [*_results({5: {str(i): 1.0 for i in range(scenes)}}), *_results({5: {str(i): 2.0 for i in range(scenes)}}, method="n")]
+    )
+    assert [holds for _, holds in fewer(groups, "m", "n")] == [True] * asked
+
+
 def test_figures_are_in_the_unit_that_is_given():
     [(percent, _), _] = fewer(found(a=1, b=2), "a", "b")
     [(pixels, _), _] = fewer(found(a=1, b=2), "a", "b", "{:.3f} px")
@@ -93,8 +101,8 @@ def test_the_name_of_a_light():
 
 
 def test_pages_of_made_results(monkeypatch, tmp_path):
-    """Every experiment with results of its own settings on a scene of each group, so that all tables, charts and files are there."""
-    scenes = ("middlebury-v3/trainingQ/Piano", "kitti2015/000017_10")
+    """Every experiment with results of its own settings on as many scenes as a sign test needs, so that all tables, charts and files are there."""
+    scenes = [f"{folder}/{i}" for folder in ("middlebury-v3/trainingQ", "kitti2015") for i in range(6)]
 
     def made(context, name, **_):
         from stereo_framework.script import load

@@ -23,6 +23,9 @@ GROUPS = {
 JUDGED = ("photographs", "roads")
 """The groups with scenes enough for a sign test."""
 
+LEAST = 6
+"""With fewer scenes a two-sided sign test cannot rule out chance at 5 %: all on one side have p = 2 / 2^n."""
+
 Axes = tuple[tuple[str, object], ...]
 
 
@@ -99,7 +102,7 @@ def fewer(found: Found, method: str, other: str, form: str = "{:.1f} %") -> list
     cases = []
     for group in JUDGED:
         own, theirs = (found.get(group, {}).get(name) for name in (method, other))
-        if own and theirs:
+        if own and theirs and len(own) >= LEAST:
             signs = [own[scene].error < theirs[scene].error for scene in own if own[scene].error != theirs[scene].error]
             chance = binomtest(sum(signs), len(signs)).pvalue if signs else 1.0
             means = " and ".join(form.format(mean_error(one)) for one in (own, theirs))
