@@ -47,11 +47,6 @@ def middlebury_v2(scenes: list[str]) -> list[Column]:
     return [("mean of 12", errors(scenes, *regions)), ("seconds", seconds(scenes))]
 
 
-def taxonomy2002(scenes: list[str]) -> list[Column]:
-    """Visible pixels."""
-    return [("mean", errors(scenes, "bad_pixels_nonocc")), ("seconds", seconds(scenes))]
-
-
 def kept(scenes: list[str]) -> list[Column]:
     """Errors above 1, 0.5 and 2 pixels, and those above 1 pixel without the scene that shows the same things as ArtL."""
     means = [(title, errors(scenes, f"bad{title.split()[-2]}_nonocc")) for title in ("mean, 1 px", "0.5 px", "2 px")]
@@ -59,17 +54,12 @@ def kept(scenes: list[str]) -> list[Column]:
     return [*means, ("seconds", seconds(scenes))]
 
 
-def kept_road(scenes: list[str]) -> list[Column]:
-    """All pixels with truth."""
-    return [("3 px", errors(scenes, "bad3_all")), ("2 px", errors(scenes, "bad2_all")), ("seconds", seconds(scenes))]
-
-
 def roads(scenes: list[str]) -> list[Column]:
     """All pixels with truth."""
     return [(f"{pixels} px", errors(scenes, f"bad{pixels}_all")) for pixels in ("3", "2", "1", "0.5")]
 
 
-TABLES = {function.__name__: function for function in (photographs, roads, middlebury_v2, taxonomy2002, kept, kept_road)}
+TABLES = {function.__name__: function for function in (photographs, roads, middlebury_v2, kept)}
 
 
 def table(results: list[Result], columns: Callable[[list[str]], list[Column]]) -> str:
