@@ -1,6 +1,7 @@
 """The pages of docs/methods: what they list is what there is and what they show runs; and what their stages give on real scenes."""
 
 import dataclasses
+import os
 import re
 import shlex
 from pathlib import Path
@@ -8,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from method_pictures import blocks, pages
 from typer.testing import CliRunner
 
 from stereo_framework import load_scene, run
@@ -22,7 +22,7 @@ from stereo_framework.tables.results import stored
 ROOT = Path(__file__).parents[1]
 METHODS = ROOT / "docs" / "methods"
 GOLDEN = ROOT / "tests" / "golden"
-PAGES = [page.stem for page in pages()]
+PAGES = sorted(path.stem for path in METHODS.glob("*.md") if path.stem != "README")
 STAGES = {"sgm": "semi_global", "cost_filter": "guided_filter"}
 """What pages are about that bear the name of a method."""
 
@@ -35,11 +35,11 @@ def _own(slot=None):
 def test_the_index_lists_every_stage_in_its_slot():
     text = (METHODS / "README.md").read_text()
     listed = {
-        slot: re.findall(r"^\| \[?`(\w+)`", part, re.MULTILINE)
+        slot: re.findall(r"^- \[?`(\w+)`", part, re.MULTILINE)
         for slot, part in re.findall(r"^## (\w+)$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     }
     assert {slot: sorted(listed.get(slot, [])) for slot in SLOTS} == {slot: [s.name for s in _own(slot)] for slot in SLOTS}
-    assert {stem for stem in PAGES if f"]({stem}.md) |" not in text} == set()
+    assert {stem for stem in PAGES if f"]({stem}.md): " not in text} == set()
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda p: p.stem)
@@ -63,25 +63,21 @@ def small_scenes(monkeypatch):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_pages_script_and_commands_run(page, small_scenes, tmp_path, monkeypatch, capsys):
-    [script] = blocks(METHODS / f"{page}.md", "yaml")
-    name = re.match(r"# (\w+\.yaml)\n", script)[1]
-    (tmp_path / name).write_text(script)
+def test_a_pages_script_and_commands_run(page, small_scenes, tmp_path, monkeypatch):
+    script = ROOT / "docs" / "images" / "methods" / f"{page}.yaml"
     monkeypatch.chdir(tmp_path)
-    assert STAGES.get(page, page) in {
-        bound.stage.name for r in load(tmp_path / name).settings for _, bound in r.pipeline.stages()
-    }
-    commands = [line for block in blocks(METHODS / f"{page}.md", "sh") for line in block.splitlines()]
-    assert any(name in command for command in commands)
-    for command in commands:
-        program, *arguments = shlex.split(command)
-        assert program == "stereo-framework"
-        result = CliRunner().invoke(main.app, arguments)
+    settings = load(script).settings
+    assert STAGES.get(page, page) in {bound.stage.name for r in settings for _, bound in r.pipeline.stages()}
+    text = (METHODS / f"{page}.md").read_text()
+    assert f"({os.path.relpath(script, METHODS)})" in text
+    commands = re.findall(r"^stereo-framework (.*)$", text, re.MULTILINE)
+    assert commands
+    for command in [f"run {script} --out maps --maps", *commands]:
+        result = CliRunner().invoke(main.app, shlex.split(command))
         assert result.exit_code == 0, f"{command}: {result.output}"
-    # What `--out` names is there, with a map for every setting.
-    [folder] = (arguments[arguments.index("--out") + 1] for arguments in map(shlex.split, commands[:1]))
-    found = stored(folder)
-    assert len(found) == len(load(tmp_path / name).settings)
+    # A map for every setting.
+    found = stored("maps")
+    assert len(found) == len(settings)
     assert all(r.disparity is not None and np.isfinite(r.disparity).any() for r in found)
 
 
