@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import key_value
 from stereo_framework.core.errors import ParameterError, nearest
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _weights(given: Sequence[str], scenes: list[str]) -> dict[str, float] | None
         return None
     weights = dict.fromkeys(scenes, 1.0)
     for text in given:
-        name, value = key_value(text, "--weight")
+        name, value = opt.key_value(text, "--weight")
         full = [s for s in scenes if s == name or s.endswith(f"/{name}")]
         if len(full) != 1:
             raise ParameterError(

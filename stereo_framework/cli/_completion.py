@@ -47,6 +47,7 @@ def _stages(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def _scenes(context: typer.Context, incomplete: str) -> list[str]:
+
     from stereo_framework.datasets.registry import scene_names
 
     full = scene_names(context.params.get("data"))

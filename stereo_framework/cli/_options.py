@@ -72,6 +72,11 @@ SingleFile = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array instead of a table.")]
 
 
+def names(text: str | None) -> list[str]:
+    """Names that are separated by commas."""
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
 def key_value(text: str, option: str) -> tuple[str, str]:
     """Split ``key=value``."""
     key, equals, value = text.partition("=")

@@ -11,8 +11,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from stereo_framework.core.errors import few, harmless
 
 if TYPE_CHECKING:
@@ -54,7 +52,7 @@ def print_table(
     if not on_a_terminal():
         print("\n".join(tabbed(header, rows)))
         return
-    print("\n".join(laid_out(header, rows, _columns(), keys=keys, upright=upright, best=best, bold=_bold)) + "\n")
+    print(laid_out(header, rows, _columns(), keys=keys, upright=upright, best=best) + "\n")
 
 
 def say(*lines: str, indent: int = 0) -> None:
@@ -76,10 +74,6 @@ def _columns() -> int:
     return shutil.get_terminal_size().columns
 
 
-def _bold(text: str) -> str:
-    return typer.style(text, bold=True)
-
-
 def said_protocol(text: str) -> str:
     """The first choices of a protocol in one line."""
     from stereo_framework.evaluation.protocols import PRESETS
@@ -96,14 +90,13 @@ def print_results(
     *,
     errors: bool = True,
     data: Path | None = None,
-    part: slice = slice(None),
+    most: int | None = None,
     averaged: bool = True,
 ) -> list[Result]:
     """Print results, one table for each protocol and what it is, in short, under it, then warnings and, if wanted, errors.
 
-    Where just a `part` of each protocol's rows is printed, the columns and what is best are those of all of its results, and protocols
-    without rows there are left out. A table over several scenes ends with all averages that the protocol prescribes, over all results.
-    The results that are printed are returned.
+    Where just the first rows of each protocol are printed, at `most` so many, the columns and what is best are those of all of its results. A table
+    over several scenes ends with all averages that the protocol prescribes, over all results. The results that are printed are returned.
     """
     from stereo_framework.tables.average_rows import average_rows
     from stereo_framework.tables.tables import listing
@@ -113,10 +106,9 @@ def print_results(
     printed: list[Result] = []
     for text in dict.fromkeys(r.protocol_text for r in results):
         same, own = ([r for r in these if r.protocol_text == text] for these in (results, means))
-        if not same[part]:
-            continue
-        table = listing([*same, *own], columns, [*range(len(same))[part], *range(len(same), len(same) + len(own))])
-        printed += same[part]
+        part = range(len(same))[: most or None]
+        table = listing([*same, *own], columns, [*part, *range(len(same), len(same) + len(own))])
+        printed += same[: len(part)]
         print_table(table.header, table.texts(), keys=table.keys, upright=True, best=table.best)
         say(said_protocol(text))
     warned: dict[tuple[str, str], list[str]] = {}

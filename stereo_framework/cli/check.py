@@ -7,15 +7,15 @@ from typing import Annotated
 
 import typer
 
+from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
 from stereo_framework.cli._examples import NO_SOURCE
-from stereo_framework.cli._options import Plugins, Settings
 
 
 def check(
     script: Annotated[list[str] | None, typer.Argument()] = None,
-    settings: Settings = None,
-    plugin: Plugins = None,
+    settings: opt.Settings = None,
+    plugin: opt.Plugins = None,
     no_plugins: bool = False,
     try_out: Annotated[bool, typer.Option("--try")] = False,
     schema: bool = False,

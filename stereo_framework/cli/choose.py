@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import Data, disparities
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.progress import Progress
 
@@ -27,7 +27,7 @@ def choose(
     time: Annotated[float, typer.Option(metavar="SECONDS", min=0)] = 60.0,
     stretch: bool = False,
     out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
-    data: Data = None,
+    data: opt.Data = None,
     json: bool = False,
 ) -> int:
     """Choose a method for your pair without truth: the default, unless the pair shows that another one is better.
@@ -68,7 +68,7 @@ def choose(
         )
     if scene is None:
         known = pair_scene(
-            str(left), str(right), None if disparity_range in (None, "auto") else Search(*disparities(str(disparity_range)))
+            str(left), str(right), None if disparity_range in (None, "auto") else Search(*opt.disparities(str(disparity_range)))
         )
     else:
         known = replace(load_scene(scene, data=data), truths={})
@@ -76,9 +76,7 @@ def choose(
     if doubt := intensity_doubt(known):
         print(f"warning: {doubt}", file=sys.stderr)
     with Progress(1, "choices") as progress:
-        chosen = choose_method(
-            known, [name.strip() for name in methods.split(",")] if methods else (), seconds=time, watch=progress.watch
-        )
+        chosen = choose_method(known, opt.names(methods), seconds=time, watch=progress.watch)
         progress.watch("writing files")
         _write(chosen, folder := out or Path("choice"))
     for name, error in chosen.failed.items():

@@ -8,19 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import (
-    Data,
-    Json,
-    ProtocolSpec,
-    Scale,
-    Truth,
-    TruthMask,
-    TruthScale,
-    Unknown,
-    protocol_spec,
-    truth_alone,
-)
 from stereo_framework.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -36,19 +25,19 @@ FILE = "results.sqlite"
 def compare(
     maps: list[Path],
     scene: str | None = None,
-    truth: Truth = None,
-    truth_scale: TruthScale = None,
-    mask: TruthMask = None,
-    protocol: ProtocolSpec = None,
+    truth: opt.Truth = None,
+    truth_scale: opt.TruthScale = None,
+    mask: opt.TruthMask = None,
+    protocol: opt.ProtocolSpec = None,
     threshold: float = 1.0,
     other_view: list[Path] | None = None,
-    scale: Scale = None,
-    unknown: Unknown = None,
+    scale: opt.Scale = None,
+    unknown: opt.Unknown = None,
     columns: str | None = None,
     without_truth: bool = False,
     out: Path | None = None,
-    data: Data = None,
-    json: Json = False,
+    data: opt.Data = None,
+    json: opt.Json = False,
 ) -> int:
     """Put two or more disparity maps side by side: their statistics, how they differ from the first, and pictures.
 
@@ -78,8 +67,8 @@ def compare(
     from stereo_framework.cli._without_truth import print_standings, record
     from stereo_framework.datasets import find_scenes, load_scene
 
-    spec = protocol_spec(protocol)
-    alone = truth_alone(truth, truth_scale, mask, spec)
+    spec = opt.protocol_spec(protocol)
+    alone = opt.truth_alone(truth, truth_scale, mask, spec)
     if (alone is None) == (scene is None):
         raise ParameterError("compare needs the scene that the maps belong to: --scene, or --truth")
     scenes = [alone[0]] if alone else [load_scene(name, data=data) for name in find_scenes(str(scene), data=data)]
@@ -108,7 +97,7 @@ def compare(
             [r.record() | ({"without_truth": record(r.scene, *judged[r.scene])} if r.scene in judged else {}) for r in results]
         )
     else:
-        _output.print_results(results, columns.split(",") if columns else (), data=data)
+        _output.print_results(results, opt.names(columns), data=data)
         for name, standings in judged.items():
             print_standings(name, *standings)
         if out is not None:

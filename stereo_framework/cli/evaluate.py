@@ -8,20 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import (
-    Data,
-    Json,
-    Measures,
-    ProtocolSpec,
-    Scale,
-    Truth,
-    TruthMask,
-    TruthScale,
-    Unknown,
-    protocol_spec,
-    truth_alone,
-)
 from stereo_framework.core.errors import DataError, ParameterError, harmless
 
 if TYPE_CHECKING:
@@ -32,21 +20,21 @@ if TYPE_CHECKING:
 def evaluate(
     maps: list[Path],
     scene: list[str] | None = None,
-    truth: Truth = None,
-    truth_scale: TruthScale = None,
-    mask: TruthMask = None,
-    protocol: ProtocolSpec = None,
-    measure: Measures = None,
+    truth: opt.Truth = None,
+    truth_scale: opt.TruthScale = None,
+    mask: opt.TruthMask = None,
+    protocol: opt.ProtocolSpec = None,
+    measure: opt.Measures = None,
     threshold: list[float] | None = None,
     border: int | None = None,
-    scale: Scale = None,
-    unknown: Unknown = None,
+    scale: opt.Scale = None,
+    unknown: opt.Unknown = None,
     columns: str | None = None,
     out: Path | None = None,
     name: str | None = None,
     format: Annotated[str | None, typer.Option("--format", metavar="FORMAT")] = None,
-    data: Data = None,
-    json: Json = False,
+    data: opt.Data = None,
+    json: opt.Json = False,
 ) -> int:
     """Measure disparity maps from anywhere against the truth: single ones, or whole submissions with the benchmark's average.
 
@@ -80,17 +68,17 @@ def evaluate(
     from stereo_framework.sweep.submission import find_maps, measure_map
     from stereo_framework.tables.average_rows import average_rows
 
-    kind = format_of(format, None, False, json)
+    kind = format_of(format, json)
     check_places(maps)
     if name is not None and len(maps) > 1:
         raise ParameterError(f"--name {name}: one name for {len(maps)} maps or folders; give one of them at a time")
     given = {"measures": measure, "thresholds": threshold, "border": border}
     changes = {field: value for field, value in given.items() if value is not None}
-    spec = protocol_spec(protocol)
+    spec = opt.protocol_spec(protocol)
     how: dict[str, Any] = {"protocol": spec, "changes": changes, "scale": scale, "unknown": unknown, "data": data}
     reading = {key: value for key, value in (("scale", scale), ("unknown", unknown)) if value is not None}
     files, folders = [p for p in maps if not p.is_dir()], [p for p in maps if p.is_dir()]
-    alone = truth_alone(truth, truth_scale, mask, spec)
+    alone = opt.truth_alone(truth, truth_scale, mask, spec)
     if alone is not None:
         if scene or folders or out is not None:
             raise ParameterError("--truth is that of single maps, which are not kept; leave out --scene, --out and folders")
@@ -130,7 +118,7 @@ def evaluate(
         method = name or folder.resolve().name
         measured = [measure_map(path, one, **how) for one, path in found.maps.items()]
         tell(folder, method, measured, [f"{method}_{one.scene.name.replace('/', '-')}" for one in measured])
-    shown = columns.split(",") if columns else _output.measured(results, measure or [])
+    shown = opt.names(columns) or _output.measured(results, measure or [])
     if kind in ("json", "csv"):
         results += average_rows(results, data)
     print_all(results, shown, kind, data=data)

@@ -9,19 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import (
-    Data,
-    Memory,
-    Plugins,
-    Settings,
-    Traceback,
-    Truth,
-    TruthScale,
-    disparities,
-    size,
-    truth_alone,
-)
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.core.progress import Progress
 
@@ -43,19 +32,19 @@ def match(
     left_mask: Path | None = None,
     right_mask: Path | None = None,
     pixel_ranges: Annotated[tuple[Path, Path] | None, typer.Option("--ranges", metavar="LOW HIGH")] = None,
-    truth: Truth = None,
-    truth_scale: TruthScale = None,
+    truth: opt.Truth = None,
+    truth_scale: opt.TruthScale = None,
     out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     method: str | None = None,
-    settings: Settings = None,
-    memory: Memory = None,
-    plugin: Plugins = None,
+    settings: opt.Settings = None,
+    memory: opt.Memory = None,
+    plugin: opt.Plugins = None,
     tiff: bool = False,
     scene: str | None = None,
     example: bool = False,
-    data: Data = None,
+    data: opt.Data = None,
     json: bool = False,
-    traceback: Traceback = False,
+    traceback: opt.Traceback = False,
 ) -> int:
     """Match two images: a disparity map, a picture and, with a calibration, depth and a point cloud.
 
@@ -133,18 +122,18 @@ def match(
         "plugins": plugin or [],
         "overrides": settings or [],
     }
-    own: dict[str, Any] = {"memory": None if memory is None else size(memory)}
+    own: dict[str, Any] = {"memory": None if memory is None else opt.size(memory)}
     options |= {"rectify": "auto" if list(map(str, rectify or [])) == ["auto"] else rectify or None, "stretch": stretch}
     found: Mapping[str, tuple[Path, Path] | None] = (
         {Path(known).name: None} if known is not None else pairs(str(left), str(right))
     )
-    ranges: list[Any] = ["auto" if text == "auto" else disparities(text) for text in disparity_range or []]
+    ranges: list[Any] = ["auto" if text == "auto" else opt.disparities(text) for text in disparity_range or []]
     if len(ranges) not in (0, 1, len(found)):
         raise ParameterError(f"--disparities: {len(ranges)} ranges for {len(found)} pairs; give one, or one for each")
     many = len(found) > 1
     if many and truth is not None:
         raise ParameterError(f"--truth is that of one pair, and there are {len(found)}")
-    alone = truth_alone(truth, truth_scale, None, None)
+    alone = opt.truth_alone(truth, truth_scale, None, None)
     records, failed = [], False
     for i, (stem, files) in enumerate(found.items()):
         folder = (out or Path("matches" if many else f"{stem}_match")) / (stem if many else "")

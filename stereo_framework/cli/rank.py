@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
 from stereo_framework.cli._boundary import rank_by_boundary
-from stereo_framework.cli._options import Data, Json
 from stereo_framework.core.errors import DataError, ParameterError, few
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    import pandas
 
-    from stereo_framework.tables.ranking import Bootstrap, LeftOut, Ranking, Scores
+    from stereo_framework.tables.ranking import LeftOut, Ranking
 
 _NAMED = 5
 """Names in one cell or line, before the rest is only counted."""
@@ -31,24 +30,21 @@ def rank(
     protocol: str | None = None,
     split: str = ":",
     groups: bool = False,
-    dominance: bool = False,
     leave_one_out: bool = False,
-    bootstrap: Annotated[int | None, typer.Option(metavar="N")] = None,
-    seed: int = 0,
     drop_incomplete: bool = False,
     boundary: bool = False,
     error_rate: float | None = None,
     density: float | None = None,
     weight: Annotated[list[str] | None, typer.Option(metavar="SCENE=W")] = None,
     out: Path | None = None,
-    data: Data = None,
-    json: Json = False,
+    data: opt.Data = None,
+    json: opt.Json = False,
 ) -> int:
     """Rank methods as the Middlebury benchmark does, by the average of their ranks; and group them by dominance (A* groups).
 
     Example: stereo-framework rank results/first --groups --leave-one-out
 
-    Example: stereo-framework rank table.csv --lower '*' --bootstrap 1000
+    Example: stereo-framework rank table.csv --lower '*'
 
     Example: stereo-framework rank results/roc --boundary --error-rate 0.02 --out results/boundary
 
@@ -68,14 +64,8 @@ def rank(
         What stands between scene and measure in names of columns.
     groups
         Show the A* groups: group 1 holds whom nobody beats in everything.
-    dominance
-        Show who is at least as good as whom in every column.
     leave_one_out
         Rank again without each scene, measure and column.
-    bootstrap
-        Draw the scenes N times with replacement; 95 % intervals of the ranks.
-    seed
-        Of the drawing of scenes.
     drop_incomplete
         Leave methods without a score in some column out instead of refusing.
     boundary
@@ -104,108 +94,77 @@ def rank(
         raise ParameterError(f"--lower and --higher: {min(both)!r} stands in both")
     better: dict[str, Literal["lower", "higher"]] = dict.fromkeys(lower or [], "lower")
     better |= dict.fromkeys(higher or [], "higher")
-    wanted = [name.strip() for name in columns.split(",")] if columns else ()
+    wanted = opt.names(columns)
     scores, notes = read_scores(tables, measures=wanted, better=better, protocol=protocol, split=split)
     for note in notes:
         print(f"warning: {note}", file=sys.stderr)
     found = ranking.rank_methods(_complete(scores, drop_incomplete))
-    beats = ranking.dominance(found.scores.lower_is_better()) if dominance else None
     left_out = ranking.leave_one_out(found.scores) if leave_one_out else []
-    drawn = ranking.bootstrap(found.scores, bootstrap, seed=seed) if bootstrap is not None else None
     order = [int(i) for i in found.ranks.argsort(kind="stable")]
     if json:
-        _output.print_json([_record(i, found, beats, left_out, drawn) for i in order])
+        _output.print_json([_record(i, found, left_out) for i in order])
         return 0
-    methods = found.scores.methods
-    _output.print_table(*_table(order, found, groups, drawn), keys=2, upright=True)
-    _output.say(
-        f"each column: score, rank; {len(methods)} methods, {len(found.scores.columns)} columns; equal scores share the better rank"
-    )
+    _output.print_table(*_table(order, found, groups), keys=2, upright=True)
+    count, places = found.scores.shape
+    _output.say(f"each column: score, rank; {count} methods, {places} columns; equal scores share the better rank")
     if groups:
         _output.say(ranking.astar_verdict(found.groups))
-    if drawn is not None:
-        scenes = len(found.scores.scenes)
-        _output.say(
-            f"rank 95 %, first, in A*: over {drawn.count} drawings of {scenes} scenes with replacement, seed {drawn.seed}"
-        )
-    if beats is not None:
-        rows = [[methods[i], _some(methods, beats[i]), _some(methods, beats[:, i])] for i in order]
-        _output.print_table(["method", "dominates", "dominated by"], rows)
     if left_out:
         _output.print_table(["without", "first", "A* set", "ranks that change most"], [_without(found, one) for one in left_out])
     return 0
 
 
-def _complete(scores: Scores, drop: bool) -> Scores:
-    import numpy as np
+def _complete(scores: pandas.DataFrame, drop: bool) -> pandas.DataFrame:
+    """The scores without the methods that lack one, which are told, or refused unless they are to be dropped."""
+    from stereo_framework.tables.ranking import column_name
 
-    whole, incomplete = scores.complete()
-    if not incomplete:
+    whole, holes = scores.dropna(), scores.isna()
+    if len(whole) == len(scores):
         return scores
-    holes = np.isnan(scores.values)
-    told = []
-    for name in incomplete:
-        absent = [scores.columns[k].name for k in np.flatnonzero(holes[scores.methods.index(name)])]
-        told.append(f"{name} ({_listed(absent)})")
-    listed = few(told, _NAMED)
+    lacking = {name: [column_name(*column) for column in scores.columns[row]] for name, row in holes.iterrows() if row.any()}
+    listed = few([f"{name} ({_listed(columns)})" for name, columns in lacking.items()], _NAMED)
     if not drop:
         raise DataError(
             f"methods without a score in some column: {listed}; --drop-incomplete leaves them out, --columns chooses others"
         )
-    if not whole.methods:
+    if whole.empty:
         raise DataError(f"every method lacks a score in some column: {listed}; choose other columns with --columns")
     print(f"warning: left out, without a score in some column: {listed}", file=sys.stderr)
     return whole
 
 
-def _table(order: list[int], found: Ranking, groups: bool, drawn: Bootstrap | None) -> tuple[list[str], list[list[str]]]:
+def _table(order: list[int], found: Ranking, groups: bool) -> tuple[list[str], list[list[str]]]:
+    from stereo_framework.tables.ranking import column_name
     from stereo_framework.tables.tables import show
     from stereo_framework.tables.words import short_names
 
-    header = ["rank", "method", "average rank"]
-    rows = [[str(found.ranks[i]), found.scores.methods[i], f"{found.average_ranks[i]:.2f}"] for i in order]
-    if groups:
-        header.append("A* group")
-        rows = [[*row, str(found.groups[i])] for i, row in zip(order, rows, strict=True)]
-    if drawn is not None:
-        header += ["rank 95 %", "first", "in A*"]
-        for i, row in zip(order, rows, strict=True):
-            shares = [f"{100 * share[i]:.0f} %" for share in (drawn.first, drawn.in_astar)]
-            row += [f"{drawn.rank_low[i]}..{drawn.rank_high[i]}", *shares]
-    shown = short_names(found.scores.scenes)
-    for k, column in enumerate(found.scores.columns):
-        header.append(f"{shown[column.scene]}:{column.measure}" if column.scene else column.measure)
-        cells = [(show(float(found.scores.values[i, k])), str(found.column_ranks[i, k])) for i in order]
+    header = ["rank", "method", "average rank", *["A* group"] * groups]
+    rows = [
+        [str(found.ranks[i]), found.scores.index[i], f"{found.average_ranks[i]:.2f}", *[str(found.groups[i])] * groups]
+        for i in order
+    ]
+    shown = short_names(filter(None, found.scores.columns.get_level_values("scene"))) | {"": ""}
+    for k, (scene, measure, _) in enumerate(found.scores.columns):
+        header.append(column_name(shown[scene], measure))
+        cells = [(show(float(found.scores.iat[i, k])), str(found.column_ranks[i, k])) for i in order]
         widths = [max(len(cell[part]) for cell in cells) for part in (0, 1)]
         for row, (score, place) in zip(rows, cells, strict=True):
             row.append(f"{score:>{widths[0]}} {place:>{widths[1]}}")
     return header, rows
 
 
-def _record(
-    i: int, found: Ranking, beats: NDArray[np.bool_] | None, left_out: list[LeftOut], drawn: Bootstrap | None
-) -> dict[str, Any]:
-    methods, names = found.scores.methods, [c.name for c in found.scores.columns]
+def _record(i: int, found: Ranking, left_out: list[LeftOut]) -> dict[str, Any]:
+    from stereo_framework.tables.ranking import column_name
+
+    names = [column_name(*column) for column in found.scores.columns]
     record: dict[str, Any] = {
-        "method": methods[i],
+        "method": found.scores.index[i],
         **_standing(found, i),
-        "scores": dict(zip(names, found.scores.values[i].tolist(), strict=True)),
+        "scores": dict(zip(names, found.scores.iloc[i].tolist(), strict=True)),
         "ranks": dict(zip(names, found.column_ranks[i].tolist(), strict=True)),
     }
-    if beats is not None:
-        for name, row in (("dominates", beats[i]), ("dominated_by", beats[:, i])):
-            record[name] = [methods[j] for j in row.nonzero()[0]]
     if left_out:
         record["leave_one_out"] = [{"kind": one.kind, "without": one.name, **_standing(one.ranking, i)} for one in left_out]
-    if drawn is not None:
-        record["bootstrap"] = {
-            "count": drawn.count,
-            "seed": drawn.seed,
-            "rank": [int(drawn.rank_low[i]), int(drawn.rank_high[i])],
-            "average_rank": [float(drawn.average_rank_low[i]), float(drawn.average_rank_high[i])],
-            "first": float(drawn.first[i]),
-            "in_astar": float(drawn.in_astar[i]),
-        }
     return record
 
 
@@ -214,14 +173,11 @@ def _standing(found: Ranking, i: int) -> dict[str, Any]:
 
 
 def _without(found: Ranking, one: LeftOut) -> list[str]:
-    methods, before, after = found.scores.methods, found.ranks, one.ranking.ranks
+    methods, before, after = list(found.scores.index), found.ranks, one.ranking.ranks
     moved = sorted((before != after).nonzero()[0], key=lambda j: -abs(int(after[j]) - int(before[j])))
     changes = [f"{methods[j]} {before[j]} to {after[j]}" for j in moved]
-    return [f"{one.kind} {one.name}", _some(methods, after == 1), _some(methods, one.ranking.groups == 1), _listed(changes)]
-
-
-def _some(methods: tuple[str, ...], chosen: NDArray[np.bool_]) -> str:
-    return _listed([methods[j] for j in chosen.nonzero()[0]])
+    first, best = ([name for name, is_one in zip(methods, of == 1, strict=True) if is_one] for of in (after, one.ranking.groups))
+    return [f"{one.kind} {one.name}", _listed(first), _listed(best), _listed(changes)]
 
 
 def _listed(names: list[str]) -> str:

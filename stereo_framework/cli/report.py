@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from stereo_framework.cli._options import Data, SingleFile
+from stereo_framework.cli import _options as opt
 
 
 def report(
@@ -15,8 +15,8 @@ def report(
     out: Path | None = None,
     limit: Annotated[int, typer.Option(min=0)] = 1000,
     page: Annotated[int, typer.Option(min=1)] = 1,
-    single_file: SingleFile = False,
-    data: Data = None,
+    single_file: opt.SingleFile = False,
+    data: opt.Data = None,
 ) -> int:
     """Write an HTML page about a run: methods by scenes, maps side by side, plots, times, parameters. It opens offline.
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import Data, Json, SingleFile
 from stereo_framework.core.progress import Progress
 
 
@@ -17,9 +17,9 @@ def reproduce(
     out: Path | None = None,
     quick: bool = False,
     workers: int = 2,
-    single_file: SingleFile = False,
-    data: Data = None,
-    json: Json = False,
+    single_file: opt.SingleFile = False,
+    data: opt.Data = None,
+    json: opt.Json = False,
 ) -> int:
     """Run a paper's experiments again: its numbers beside ours, its sentences with a verdict each, and checks of our own, which are in no total.
 

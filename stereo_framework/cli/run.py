@@ -8,22 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
 from stereo_framework.cli._interrupts import interruptible, status, word
-from stereo_framework.cli._options import (
-    Dask,
-    Data,
-    ExecutorName,
-    Json,
-    Measures,
-    Memory,
-    Plugins,
-    ProtocolSpec,
-    Settings,
-    Traceback,
-    disparities,
-    size,
-)
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
 from stereo_framework.core.progress import Progress
 
@@ -48,21 +35,21 @@ def run(
     script: list[str],
     scene: list[str] | None = None,
     disparity_range: Annotated[str | None, typer.Option("--disparities", metavar="MIN:MAX")] = None,
-    settings: Settings = None,
-    plugin: Plugins = None,
-    measure: Measures = None,
+    settings: opt.Settings = None,
+    plugin: opt.Plugins = None,
+    measure: opt.Measures = None,
     out: Path | None = None,
     workers: int | None = None,
-    executor: ExecutorName = "thread",
-    dask: Dask = None,
-    memory: Memory = None,
+    executor: opt.ExecutorName = "thread",
+    dask: opt.Dask = None,
+    memory: opt.Memory = None,
     maps: Annotated[bool | None, typer.Option("--maps/--no-maps")] = None,
     columns: str | None = None,
-    protocol: ProtocolSpec = None,
+    protocol: opt.ProtocolSpec = None,
     report: Annotated[bool, typer.Option("--report")] = False,
-    data: Data = None,
-    json: Json = False,
-    traceback: Traceback = False,
+    data: opt.Data = None,
+    json: opt.Json = False,
+    traceback: opt.Traceback = False,
 ) -> int:
     """Run parameter scripts and print the error statistics. A folder with your own pair becomes a scene by ``scenes --new``.
 
@@ -93,12 +80,12 @@ def run(
     if protocol is not None:
         overrides.append(f"evaluation.protocol={protocol}")
     if disparity_range is not None:
-        minimum, maximum = disparities(disparity_range)
+        minimum, maximum = opt.disparities(disparity_range)
         overrides += [f"search.minimum={minimum:g}", f"search.maximum={maximum:g}"]
     scripts, tasks = _planned(script, overrides, plugin or [], scene, measure or [], data)
     if disparity_range is not None:
         _check_ranges(tasks)
-    options = {"workers": workers, "executor": executor, "dask": dask, "memory": None if memory is None else size(memory)}
+    options = {"workers": workers, "executor": executor, "dask": dask, "memory": None if memory is None else opt.size(memory)}
     found: dict[int, Result | None] = {}
     hopeless = _computed(found, scripts, tasks, out=out, maps=maps if out else False, data=data, **options)
     if isinstance(hopeless, int):
@@ -111,16 +98,14 @@ def run(
     if json:
         _output.print_json([r.record() for r in results])
     else:
-        wanted = columns.split(",") if columns else _output.measured(results, measure or [])
-        part, whole = slice(None if out is None else _MOST_ROWS), len(results) == len(found)
-        printed = _output.print_results(results, wanted, errors=not hopeless, data=data, part=part, averaged=whole)
+        wanted = opt.names(columns) or _output.measured(results, measure or [])
+        most, whole = None if out is None else _MOST_ROWS, len(results) == len(found)
+        printed = _output.print_results(results, wanted, errors=not hopeless, data=data, most=most, averaged=whole)
         if out is not None:
             if not whole:
                 print(f"averages over scenes are left out; stereo-framework results {out} tells them")
             if len(printed) < len(found):
-                print(
-                    f"the first {len(printed)} of {len(found)} rows; stereo-framework results {out} --page 2 shows more, --limit 0 all"
-                )
+                print(f"the first {len(printed)} of {len(found)} rows; stereo-framework results {out} --limit 0 shows all")
             kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]
             print(f"{', '.join(kinds)} in {out}")
     if report and out is not None:

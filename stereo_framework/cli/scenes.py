@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import Data, Json
 from stereo_framework.core.progress import EVERY_SECONDS, bar
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ def scenes(
     words: Annotated[list[str] | None, typer.Argument(metavar="SCENE")] = None,
     new: Annotated[Path | None, typer.Option("--new", metavar="FOLDER")] = None,
     fetch: Annotated[bool, typer.Option("--fetch")] = False,
-    data: Data = None,
-    json: Json = False,
+    data: opt.Data = None,
+    json: opt.Json = False,
 ) -> int:
     """List the scenes that are found, describe one, make one of your own images, or fetch public data sets.
 

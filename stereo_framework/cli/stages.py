@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
 from stereo_framework.cli._examples import new_stage
-from stereo_framework.cli._options import Json, protocol_spec
 
 if TYPE_CHECKING:
     from stereo_framework.core.stage import Stage
@@ -24,7 +24,7 @@ def stages(
     slot: str | None = None,
     new: Annotated[str | None, typer.Option(metavar="NAME")] = None,
     out: Path | None = None,
-    json: Json = False,
+    json: opt.Json = False,
 ) -> int:
     """List the stages and what those of each slot get and return; document one; list what is measured; write an example of your own.
 
@@ -93,7 +93,7 @@ def _protocol(name: str, json: bool) -> None:
     """All choices of a protocol."""
     from stereo_framework.evaluation import resolve
 
-    chosen = resolve(protocol_spec(name) or {})
+    chosen = resolve(opt.protocol_spec(name) or {})
     fields = chosen.as_dict()
     if json:
         _output.print_json([fields])

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
 from stereo_framework.cli._interrupts import interruptible, status, word
-from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, Plugins, ProtocolSpec, Settings, Traceback, size
 from stereo_framework.core.progress import Progress
 
 if TYPE_CHECKING:
@@ -28,17 +28,17 @@ def tune(
     out: Path | None = None,
     workers: int = 1,
     seed: int = 0,
-    executor: ExecutorName = "thread",
-    dask: Dask = None,
-    memory: Memory = None,
+    executor: opt.ExecutorName = "thread",
+    dask: opt.Dask = None,
+    memory: opt.Memory = None,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS")] = None,
-    settings: Settings = None,
-    plugin: Plugins = None,
-    protocol: ProtocolSpec = None,
+    settings: opt.Settings = None,
+    plugin: opt.Plugins = None,
+    protocol: opt.ProtocolSpec = None,
     without_truth: bool = False,
-    data: Data = None,
+    data: opt.Data = None,
     json: bool = False,
-    traceback: Traceback = False,
+    traceback: opt.Traceback = False,
 ) -> int:
     """Search a script's sweep for its best setting, trying few of many; hopeless ones are given up after the first scenes.
 
@@ -91,7 +91,7 @@ def tune(
         timeout=timeout,
         executor=executor,  # type: ignore[arg-type]
         dask=dask,
-        memory=None if memory is None else size(memory),
+        memory=None if memory is None else opt.size(memory),
         data=data,
         watch=lambda doing: progress.watch(doing),
     ) as tuner:

@@ -47,9 +47,6 @@ FAULTS = 200
 SETTINGS = 200_000
 """Values of all axes of a script, and its runs; more are a slip of the pen."""
 
-DRAWINGS = 100_000
-"""Drawings of a bootstrap."""
-
 WINDOW = 65_536
 """Pixels of a window, or of a distance in whole pixels: more than images are wide."""
 

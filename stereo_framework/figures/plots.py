@@ -27,7 +27,7 @@ _MOST_ACROSS = 3
 """Largest number of panels side by side if one key makes the panels."""
 
 
-def plot_figure(plot: Plot, results: Sequence[Result]) -> Figure:
+def plot_figure(plot: Plot, results: Sequence[Result], telling: Sequence[str] | None = None) -> Figure:
     """Draw a plot. Results are averaged over everything that is neither axis, series nor panel of the plot, and the footnote says so.
 
     Parameters
@@ -35,6 +35,8 @@ def plot_figure(plot: Plot, results: Sequence[Result]) -> Figure:
     plot : Plot
     results : sequence of Result
         Results of one protocol. Those that have nothing to show are left out.
+    telling : sequence of str, optional
+        The `telling_keys` of the results, if the caller knows them already and all results have the axis.
 
     Returns
     -------
@@ -56,7 +58,7 @@ def plot_figure(plot: Plot, results: Sequence[Result]) -> Figure:
     for x in plot.x:
         own = [r for r in results if _x_key(plot, r) == x]
         names = list(dict.fromkeys((x, *keys, STATISTIC)))
-        found = means(own, names, plot.y)
+        found = means(own, names, plot.y, telling)
         remarks += [found.averaged, *found.notes]
         for key, mean in found.cells.items():
             named = {k: short[v] if k == "scene" else v for k, v in zip(names, key, strict=True)}

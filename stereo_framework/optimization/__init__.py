@@ -6,6 +6,7 @@ from stereo_framework.optimization.graph_cut import graph_cut
 from stereo_framework.optimization.graph_cut_occlusion import graph_cut_occlusion
 from stereo_framework.optimization.icm import icm
 from stereo_framework.optimization.maximum_likelihood_matching import maximum_likelihood_matching
+from stereo_framework.optimization.more_global_matching import more_global_matching
 from stereo_framework.optimization.plane_paths import plane_paths
 from stereo_framework.optimization.scanline_optimization import scanline_optimization
 from stereo_framework.optimization.semi_global import semi_global
@@ -22,6 +23,7 @@ __all__ = [
     "graph_cut_occlusion",
     "icm",
     "maximum_likelihood_matching",
+    "more_global_matching",
     "plane_paths",
     "scanline_optimization",
     "semi_global",

@@ -25,6 +25,7 @@ from stereo_framework.sweep.kept_scenes import scene_of
 from stereo_framework.sweep.runs import read_scripts
 from stereo_framework.tables.average_rows import average_rows
 from stereo_framework.tables.environment import environment_text
+from stereo_framework.tables.means import telling_keys
 from stereo_framework.tables.standings import Standings, standings
 from stereo_framework.tables.tables import best_cells, density, listing, show, shown_statistics
 from stereo_framework.tables.values import better, is_number, value
@@ -78,8 +79,9 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     protocols = [[r for r in results if r.protocol_text == text] for text in dict.fromkeys(r.protocol_text for r in results)]
     order: list[str] = []
     summary: list[Block] = []
-    for same in protocols:
-        found, best_first = _summary(same, names if len(protocols) == 1 else setting_names(same), data)
+    means = [average_rows(same, data) for same in protocols]
+    for same, averages in zip(protocols, means, strict=True):
+        found, best_first = _summary(same, names if len(protocols) == 1 else setting_names(same), averages)
         summary += found
         order = order or best_first
     if failed := [f"{r.scene} {r.method} {dict(r.axes) or ''}: {r.error}" for r in results if r.error]:
@@ -98,7 +100,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     if plots := sorted((folder / "plots").glob("*.svg")):
         sections.append(Section("Plots", [Picture(_drawing(p), f"plot {p.stem}", p.stem) for p in plots]))
     sections += [
-        Section("All results", [_listing(same, average_rows(same, data), results[part]) for same in protocols]),
+        Section("All results", [_listing(*both, results[part]) for both in zip(protocols, means, strict=True)]),
         Section("Times", [_times(results[part], names[part])]),
         Section("Behind the numbers", _details(folder, results[part])),
     ]
@@ -132,8 +134,8 @@ def _drawing(path: Path) -> str:
     return data.decode(errors="replace")
 
 
-def _summary(results: Sequence[Result], names: Sequence[str], data: PathLike | None) -> tuple[list[Block], list[str]]:
-    """Tables of methods by scenes for each measure, and the methods' names, the best first."""
+def _summary(results: Sequence[Result], names: Sequence[str], means: Sequence[Result]) -> tuple[list[Block], list[str]]:
+    """Tables of methods by scenes for each measure, and the methods' names, the best first; `means` are the protocol's averages."""
     protocol = results[0].protocol
     measures = [
         name
@@ -149,7 +151,7 @@ def _summary(results: Sequence[Result], names: Sequence[str], data: PathLike | N
         beside = {"density %": dense, "seconds": seconds} if dense else {"seconds": seconds}
         # One mean for pages and tables: that of the protocol, with its weights; where it knows none, the plain one.
         named = {setting_name(r): name for r, name in zip(results, names, strict=True)}
-        averages = {named[setting_name(r)]: r for r in average_rows(results, data)}
+        averages = {named[setting_name(r)]: r for r in means}
         tables = [_by_scene(found, k, beside, averages) for k in range(len(measures))]
     except ParameterError as error:
         return [Text(f"{protocol}: no summary: {error}")], []
@@ -210,10 +212,13 @@ def _by_scene(
 
 
 def _listing(results: Sequence[Result], means: Sequence[Result], shown: Sequence[Result]) -> Block:
-    """The table of those results of a protocol that are `shown`, the best of all marked, and of all means."""
+    """The table of those results of a protocol that are `shown`, the best of all marked, and of the means of their settings."""
     there = set(map(id, shown))
     own = [i for i, r in enumerate(results) if id(r) in there]
-    table = listing([*results, *means], kept=[*own, *range(len(results), len(results) + len(means))])
+    settings = {setting_name(results[i]) for i in own}
+    table = listing(
+        [*results, *means], kept=[*own, *(i for i, r in enumerate(means, len(results)) if setting_name(r) in settings)]
+    )
     cells = [
         [
             Cell(text, float(item) if is_number(item) else None, "best" if (i, j) in table.best else "")
@@ -241,13 +246,15 @@ def _sweeps(results: Sequence[Result]) -> list[Block]:
     blocks: list[Block] = []
     if measure is None:
         return blocks
+    telling = telling_keys(results)
     for axis in dict.fromkeys(name for r in results for name in r.axes):
         own = [r for r in results if axis in r.axes]
         if len({r.axes[axis] for r in own if is_number(r.axes[axis])}) < _CURVE:
             continue
         methods = len({r.method for r in own}) > 1
         try:
-            figure = plot_figure(Plot("", (axis,), (measure,), ("method", "scene") if methods else ("scene",)), own)
+            plot = Plot("", (axis,), (measure,), ("method", "scene") if methods else ("scene",))
+            figure = plot_figure(plot, own, telling if len(own) == len(results) else None)
         except ParameterError as error:
             blocks.append(Text(f"{axis}: no curve: {error}"))
             continue

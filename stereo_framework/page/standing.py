@@ -36,8 +36,8 @@ def rank_blocks(folder: Path, results: Sequence[Result], names: Sequence[str]) -
         known = {setting_name(r): name for name, r in same.items()}
         try:
             scores, _ = read_scores([folder], protocol=protocol)
-            whole, incomplete = scores.complete()
-            if len(whole.methods) < 2:
+            whole = scores.dropna()
+            if len(whole) < 2:
                 continue
             found = rank_methods(whole)
         except StereoFrameworkError:
@@ -47,13 +47,11 @@ def rank_blocks(folder: Path, results: Sequence[Result], names: Sequence[str]) -
         for i in found.ranks.argsort(kind="stable").tolist():
             rank, group = (Cell.number(float(places[i]), ".0f") for places in (found.ranks, found.groups))
             average = Cell.number(float(found.average_ranks[i]), mark="best" if found.ranks[i] == 1 else "")
-            rows.append([rank, Cell(known.get(whole.methods[i], whole.methods[i])), average, group])
-        measures = ", ".join(dict.fromkeys(column.measure for column in whole.columns))
+            rows.append([rank, Cell(known.get(whole.index[i], whole.index[i])), average, group])
+        measures = ", ".join(dict.fromkeys(whole.columns.get_level_values("measure")))
         notes = [f"Average of the ranks in {len(whole.columns)} columns: {measures}.", f"{astar_verdict(found.groups)}."]
-        if incomplete:
-            notes.append(
-                f"Without a score in some column and therefore left out: {', '.join(known.get(name, name) for name in incomplete)}."
-            )
+        if incomplete := [known.get(name, name) for name in scores.index if name not in whole.index]:
+            notes.append(f"Without a score in some column and therefore left out: {', '.join(incomplete)}.")
         header = ["rank", "method", "average rank", "A* group"]
         blocks.append(PageTable(f"Ranks, protocol {protocol}", header, rows, " ".join(notes)))
     return blocks

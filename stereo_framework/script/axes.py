@@ -30,12 +30,15 @@ class Axis:
         Per value the stages of a slot, else a `Node`; None if that value has a fault. Empty if the axis itself has one.
     scale : {"", "linear", "log"}
         Of a continuous axis, whose two values are its ends; empty for an axis that has just its values.
+    zipped : bool
+        It moves together with the others that do.
     """
 
     name: str
     place: Place
     values: tuple[Any, ...]
     scale: Literal["", "linear", "log"] = ""
+    zipped: bool = False
 
     def at(self, choice: float) -> Any:
         """The value of index `choice`; on a continuous axis `choice` itself."""

@@ -1,24 +1,16 @@
-"""One script file, checked for itself: known keys, stages, parameters, axes. Merging and sweeping come later."""
+"""What a script says, and how two scripts are merged: later wins."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from stereo_framework.core import stage as _stage
-from stereo_framework.core.errors import ParameterError, nearest
-from stereo_framework.core.parameters import spelled
-from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
-from stereo_framework.evaluation import protocols
-from stereo_framework.io import name_fault
-from stereo_framework.script.addresses import NAME, excluded, is_slot, split
-from stereo_framework.script.axes import Axis, ends, values
-from stereo_framework.script.keys import ALTERNATIVE_KEYS, KEYS, METHOD_KEYS, SEARCH, SearchKeys, SeedKey
-from stereo_framework.script.places import Faults, Node, Place
-from stereo_framework.script.reading import expect_mapping, is_right, read, text, texts
-from stereo_framework.script.report import parse_report
-from stereo_framework.script.specs import Spec, Specs, no_parameter, parameter, same_run
+from stereo_framework.core.stage import SLOTS
+from stereo_framework.script.addresses import excluded, is_slot, split, under
+from stereo_framework.script.axes import Axis
+from stereo_framework.script.places import Node, Place
+from stereo_framework.script.specs import Specs, same_run
 
 
 @dataclass
@@ -39,265 +31,79 @@ class Document:
     slots: dict[str, Specs] = field(default_factory=dict)
     alternatives: dict[str, Place] = field(default_factory=dict)
     without: frozenset[str] = frozenset()
-    grid: dict[str, Axis] = field(default_factory=dict)
-    zip: dict[str, Axis] = field(default_factory=dict)
+    axes: dict[str, Axis] = field(default_factory=dict)
     methods: dict[str, Document] = field(default_factory=dict)
 
     def filled(self) -> dict[str, Place]:
         """The slots that stages stand in or that are swept, by address, with a place."""
-        axes = {name: axis.place for name, axis in (*self.grid.items(), *self.zip.items()) if is_slot(name)}
+        axes = {name: axis.place for name, axis in self.axes.items() if is_slot(name)}
         return axes | {name: specs[0].place for name, specs in self.slots.items() if specs}
+
+    @property
+    def homes(self) -> dict[str, Place]:
+        """Where slots stand: the method itself (an empty address) and its alternatives, as ``alternatives.robust.``."""
+        return {"": self.place, **self.alternatives}
+
+    def lacks(self, address: str) -> bool:
+        """Whether an address lies in an alternative that is not there, or in a slot that a matcher stands instead of, or the other way round."""
+        filled = self.filled().keys()
+        return split(address)[0] not in self.homes or under(address, excluded(filled) | (self.without - filled))
+
+    def drop_axes(self, gone: Collection[str]) -> None:
+        """Leave out some axes. Those that moved together with them then give each setting once."""
+        zipped = {name: axis for name, axis in self.axes.items() if axis.zipped}
+        left = {name: axis for name, axis in zipped.items() if name not in gone}
+        self.axes = {name: axis for name, axis in self.axes.items() if name not in gone}
+        if len(left) < len(zipped) and len({len(axis.values) for axis in left.values()}) == 1:
+            rows: dict[tuple[str, ...], tuple[Any, ...]] = {}
+            for row in zip(*(axis.values for axis in left.values()), strict=True):
+                rows.setdefault(tuple(map(same_run, row)), row)
+            for axis, values in zip(left.values(), zip(*rows.values(), strict=True), strict=True):
+                self.axes[axis.name] = replace(axis, values=values)
 
     def removes(self) -> set[str]:
         """Addresses of what cannot stay of that which the document builds on."""
         return excluded(self.filled()) | self.without
 
 
-def parse(node: Node, faults: Faults, *, method: bool = False) -> Document:
-    """Check one script, or one entry of ``methods``, as it stands.
+def merge(base: Document, over: Document) -> Document:
+    """Two documents as one: what `over` says counts, what it leaves out stays as in `base`, unless it cannot stand beside what `over` says."""
+    gone = over.removes()
 
-    Parameters
-    ----------
-    node : Node
-        A mapping; ``include`` and ``plugins`` have been dealt with.
-    faults : Faults
-        Gets all that is wrong; the faulty parts are left out of the result.
-    """
-    return _Parser(faults).document(node, METHOD_KEYS if method else KEYS)
+    def kept(mapping: Mapping[str, Any]) -> dict[str, Any]:
+        return {address: what for address, what in mapping.items() if not under(address, gone)}
 
-
-class _Parser:
-    def __init__(self, faults: Faults):
-        self.faults, self.fault = faults, faults.add
-
-    def document(self, node: Node, legal: tuple[str, ...]) -> Document:
-        what = "" if legal is KEYS else " of a method"
-        found = Document(node.place)
-        for key, value in expect_mapping(node, legal, self.faults, what=what).items():
-            if key in ALTERNATIVE_KEYS:
-                self.own(key, value, found, "")
-            elif value.value is not None and key != "plugins":
-                getattr(self, key)(value, found)
-        self.one_or_the_other(found)
-        maps = node.entries.get("maps")
-        others = [key for key in (*SLOTS, "alternatives") if key in node.entries and node.entries[key].value is not None]
-        if maps is not None and maps.value is not None and others:
-            said = ", ".join(f"{key}{node.key(key).told()}" for key in others)
-            self.fault(node.key("maps"), f"maps stand instead of {said}; keep one or the other")
-        return found
-
-    def own(self, key: str, node: Node, found: Document, home: str) -> None:
-        """A key that a method and an alternative of it, at `home`, have in common; includes are dealt with elsewhere."""
-        if key == "alternatives":
-            self.alternatives(node, found, home)
-        elif key in SLOTS:
-            found.slots[home + key] = self.slot(key, node)
-
-    def alternatives(self, node: Node, found: Document, home: str) -> None:
-        if node.value is None:
-            found.without |= {f"{home}alternatives"}
-        elif not isinstance(node.value, dict) or not node.value:
-            self.fault(node.place, "no alternatives; write NAME: {slots or include} for each, or null for none")
-        for name, entry in node.entries.items():
-            if not re.fullmatch(NAME, name):
-                said = f"{name!r} cannot be the name of an alternative; legal: letters, digits, _ and -"
-                self.fault(node.keys[name], said)
-            entries = expect_mapping(entry, ALTERNATIVE_KEYS, self.faults, what=" of an alternative")
-            if not re.fullmatch(NAME, name) or not isinstance(entry.value, dict | None):
-                continue
-            inner = f"{home}alternatives.{name}."
-            found.alternatives[inner] = node.key(name)
-            for key, value in entries.items():
-                self.own(key, value, found, inner)
-
-    def one_or_the_other(self, found: Document) -> None:
-        """Report a matcher beside what it stands instead of; nothing further is then checked against either."""
-        filled = found.filled()
-        for name, place in filled.items():
-            home, slot, _ = split(name)
-            if slot != "matcher":
-                continue
-            others = [home + other for other in VOLUME_SLOTS if home + other in filled]
-            if others:
-                said = ", ".join(f"{split(other)[1]}{filled[other].told()}" for other in others)
-                self.fault(place, f"a matcher stands instead of {said}; keep one or the other")
-                found.slots.update(dict.fromkeys([name, *others]))
-
-    # One method for each key -----------------------------------------------------------------------------------------
-
-    def name(self, node: Node, found: Document) -> None:
-        found.name = text(node)
-        if found.name is None:
-            self.fault(node.place, f"{spelled(node.data())} is not a text")
-        elif wrong := name_fault(found.name):
-            self.fault(node.place, wrong)
-
-    def scenes(self, node: Node, found: Document) -> None:
-        names = [str(text(item)) for item in texts(node, self.faults, "the name of a scene")]
-        found.scenes = tuple(dict.fromkeys(names))
-        if node.value == []:
-            self.fault(node.place, "an empty list; name at least one scene, or leave the key out")
-
-    def search(self, node: Node, found: Document) -> None:
-        found.search = {key: node.entries[key] for key in read(SearchKeys, node, self.faults)}
-
-    def seed(self, node: Node, found: Document) -> None:
-        found.seed = node.value if is_right(SeedKey, "seed", node, self.faults) else None  # type: ignore[assignment]
-
-    def report(self, node: Node, found: Document) -> None:
-        # Its keys may be parameters of stages that nobody knows.
-        if not self.faults.without_plugins:
-            parse_report(node, self.faults)
-        if isinstance(node.value, dict):
-            found.report = node.data()
-
-    def evaluation(self, node: Node, found: Document) -> None:
-        given = expect_mapping(node, ("protocol",), self.faults).get("protocol")
-        if given is None:
-            return
-        found.protocols = given
-        names: dict[str, Node] = {}
-        if given.value == []:
-            self.fault(given.place, "an empty list; name at least one protocol, or leave the key out")
-        for item in given.items:
-            wrong = protocols.faults(item.data())
-            for path, message in wrong.items():
-                self.fault(item.entries.get(path, item).place, message)
-            name = "" if wrong else protocols.resolve(item.data()).name
-            if name and names.setdefault(name, item) is not item:
-                self.fault(item.place, f"a second protocol named {name!r}; results are told apart by this name")
-
-    def methods(self, node: Node, found: Document) -> None:
-        if not isinstance(node.value, dict) or not node.value:
-            self.fault(node.place, "no methods; write NAME: {slots, include, sweep, seed} for each, or leave the key out")
-        for name, entry in node.entries.items():
-            if wrong := name_fault(name) if name.strip() else "a method without a name":
-                self.fault(node.keys[name], wrong)
-            found.methods[name] = self.document(entry, METHOD_KEYS)
-            found.methods[name].place = node.key(name)
-
-    def maps(self, node: Node, found: Document) -> None:
-        """Maps of others: a matcher that leaves nothing of all other slots."""
-        own = Node({"place": node}, node.place, {"place": node.place}) if isinstance(node.value, str) else node
-        if not isinstance(own.value, dict) or "use" in own.value:
-            said = f"{spelled(node.data())} is no place; write a folder, PATH/{{scene}}.pfm, or {{place: PATH, scale: 4}}"
-            self.fault(node.place, said)
-            found.slots["matcher"] = None
-            return
-        use = {"use": Node("maps", node.place)}
-        found.slots["matcher"] = self.slot("matcher", Node({**use, **own.value}, node.place, {**own.keys, "use": node.place}))
-        found.without |= {*(slot for slot in SLOTS if slot != "matcher"), "alternatives"}
-
-    def sweep(self, node: Node, found: Document) -> None:
-        for kind, axes in expect_mapping(node, ("grid", "zip"), self.faults).items():
-            if not isinstance(axes.value, dict | None):
-                self.fault(
-                    axes.place, f"{spelled(axes.data())} is not a mapping of axes: {{matching_cost.truncation: [5, 10, 20]}}"
-                )
-            for name, value in axes.entries.items():
-                axis = self.axis(name, value, axes.key(name), alone=kind == "grid" or len(axes.entries) == 1)
-                if kind == "zip" and axis.scale:
-                    self.fault(axes.key(name), "a continuous axis moves together with no other; it belongs in sweep.grid")
-                if (kind == "zip" and name in found.grid) or (kind == "grid" and name in found.zip):
-                    self.fault(axes.key(name), "this axis stands in sweep.grid and in sweep.zip; keep one")
-                getattr(found, kind)[name] = axis
-            if kind == "zip" and len(axes.entries) > 1:
-                self._rows_twice(axes, list(found.zip.values()))
-
-    # Stages and axes --------------------------------------------------------------------------------------------------
-
-    def slot(self, slot: str, node: Node) -> Specs:
-        """The stages of a slot: one or a list, a name or a mapping each."""
-        if node.value is None and SLOTS[slot].optional:
-            return ()
-        added = SLOTS[slot].added and isinstance(node.value, list)
-        if isinstance(node.value, list) and not SLOTS[slot].many and not added:
-            self.fault(node.place, f"a list; {slot} is one stage: a name or {{use: NAME, parameter: value}}")
-            return None
-        if added and not node.value:
-            self.fault(node.place, f"an empty list; name at least one stage of {slot}")
-            return None
-        found = [self.stage(slot, item, added=added) for item in node.items]
-        return None if None in found else tuple(spec for spec in found if spec is not None)
-
-    def stage(self, slot: str, node: Node, *, added: bool = False) -> Spec | None:
-        use = node.entries.get("use") if isinstance(node.value, dict) else node
-        names = [s.name for s in _stage.stages(slot)]
-        if use is None:
-            self.fault(node.place, f"a stage without 'use'; write use: NAME; {nearest('', names, kind='stages')}")
-            return None
-        if not isinstance(use.value, str):
-            said = f"{spelled(use.data())} is not the name of a stage; write NAME or {{use: NAME, parameter: value}}"
-            self.fault(use.place, f"{said}; {nearest('', names, kind='stages')}")
-            return None
-        try:
-            stage = _stage.find(slot, use.value)
-        except ParameterError as error:
-            at = replace(use.place, path=node.place.path.removesuffix(f".{use.value}"))
-            if self.faults.without_plugins:
-                self.faults.unknown.append(f"{slot} {use.value}")
-            else:
-                self.fault(at, str(error).removeprefix(f"{slot}: "))
-            return None
-        found = Spec(stage, {}, node.place, added)
-        for name, value in node.entries.items():
-            if name == "use":
-                continue
-            if name not in found.legal:
-                self.fault(node.keys[name], no_parameter(found, name))
-                continue
-            given, message = parameter(found, name, value)
-            if message:
-                self.fault(value.place, message)
-            else:
-                found = found.having(name, given)
-        return found
-
-    def axis(self, name: str, node: Node, place: Place, *, alone: bool = True) -> Axis:
-        """An axis of a sweep; without values where it has a fault. One that moves `alone` has no value twice."""
-        _, head, rest = split(name)
-        if hint := _what_axes_address(name):
-            self.fault(place, f"this axis addresses nothing; {hint}")
-            return Axis(name, place, ())
-        if "between" in node.entries:
-            if head not in SLOTS or not rest:
-                self.fault(place, "only a parameter of a stage can be searched continuously; list the values of this axis")
-                return Axis(name, place, ())
-            limits, scale = ends(node, self.faults)
-            return Axis(name, place, tuple(limits), scale)
-        nodes = values(node, self.faults)
-        found: list[Any] = list(nodes)
-        if is_slot(name):
-            found = [self.slot(head, item) for item in nodes]
-        elif head not in SLOTS:
-            keys, key = (SeedKey, head) if head == "seed" else (SearchKeys, rest)
-            found = [item if is_right(keys, key, item, self.faults) else None for item in nodes]
-        if alone:
-            self._twice(nodes, found)
-        return Axis(name, place, tuple(found))
-
-    def _rows_twice(self, axes: Node, found: list[Axis]) -> None:
-        """Report what axes that move together give twice; axes of different length are reported elsewhere."""
-        seen: set[tuple[str, ...]] = set()
-        for i, row in enumerate(zip(*(axis.values for axis in found), strict=False)):
-            identity = tuple("" if value is None else same_run(value) for value in row)
-            if None not in row and identity in seen:
-                self.fault(axes.place, f"these axes give the same setting twice, the second time at [{i}]")
-            seen.add(identity)
-
-    def _twice(self, nodes: list[Node], found: list[Any]) -> None:
-        seen: dict[str, Node] = {}
-        for node, value in zip(nodes, found, strict=True):
-            if value is not None and seen.setdefault(same_run(value), node) is not node:
-                self.fault(node.place, f"{spelled(node.data())} stands twice in this axis")
+    below = replace(base)
+    below.drop_axes([name for name in base.axes if under(name, gone)])
+    # An axis that moves from grid to zip or back is still one axis.
+    axes = {k: v for k, v in below.axes.items() if k not in over.axes or over.axes[k].zipped == v.zipped}
+    methods = {
+        name: merge(base.methods[name], method) if name in base.methods else method for name, method in over.methods.items()
+    }
+    return Document(
+        place=over.place,
+        name=over.name if over.name is not None else base.name,
+        scenes=over.scenes if over.scenes is not None else base.scenes,
+        search={**base.search, **over.search},
+        seed=over.seed if over.seed is not None else base.seed,
+        protocols=over.protocols or base.protocols,
+        report={**base.report, **over.report},
+        slots=_merge_slots(kept(base.slots), over.slots),
+        alternatives=kept(base.alternatives) | over.alternatives,
+        without=base.without | over.without,
+        axes=axes | over.axes,
+        methods=base.methods | methods,
+    )
 
 
-def _what_axes_address(name: str) -> str:
-    """What an axis could address instead of `name`, which is nothing that one can vary; empty where it is."""
-    home, head, rest = split(name)
-    heads = SLOTS if home else (*SLOTS, "alternatives", "search", "seed")
-    if head == "alternatives" and not home:
-        return "write alternatives.NAME.SLOT or alternatives.NAME.SLOT.PARAMETER"
-    if head not in heads or (rest and head == "seed"):
-        return nearest(head, heads, kind=f"words after {home}" if home else "first words of an axis")
-    return nearest(rest, SEARCH, kind="keys of search") if head == "search" and rest not in SEARCH else ""
+def _merge_slots(base: dict[str, Specs], over: dict[str, Specs]) -> dict[str, Specs]:
+    """Slots of two documents: the same stage merges parameters, another one replaces, a list is replaced whole."""
+    merged = dict(base)
+    for slot, specs in over.items():
+        merged[slot] = specs
+        below = base.get(slot)
+        if SLOTS[split(slot)[1]].many or not specs or not below or specs[0].added or below[0].added:
+            continue
+        if specs[0].stage is below[0].stage:
+            merged[slot] = (replace(specs[0], parameters={**below[0].parameters, **specs[0].parameters}),)
+    return merged

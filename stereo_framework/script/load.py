@@ -13,10 +13,11 @@ from stereo_framework.core.stage import NO_SMOOTHNESS
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.evaluation import protocols
 from stereo_framework.script.document import Document
-from stereo_framework.script.include import Reader, Source, build
+from stereo_framework.script.include import Reader
 from stereo_framework.script.library import RESOLVED, find_script
 from stereo_framework.script.methods import Method, assign, check, count_runs, methods
 from stereo_framework.script.overrides import apply
+from stereo_framework.script.parser import parse
 from stereo_framework.script.places import Faults, Node, Place, join
 from stereo_framework.script.reading import text
 from stereo_framework.script.resolved import resolved
@@ -167,14 +168,14 @@ def check_without_plugins(source: str | Path, overrides: Sequence[str] = ()) -> 
 
 
 def _checked(
-    read: Source | None, path: Path | None, reader: Reader, overrides: Sequence[str], tuning: bool
+    read: Node | None, path: Path | None, reader: Reader, overrides: Sequence[str], tuning: bool
 ) -> tuple[str, Document, list[Method]]:
     """Name, merged script and methods of a script that was read; raises all of its faults."""
     faults = reader.faults
     if read is None:
         faults.raise_if_any()
         raise TypeError("a script that cannot be read has a fault")
-    root = build(read, faults)
+    root = parse(read, faults)
     waiting = apply(root, overrides, faults)
     name = root.name or (
         (path.name.removesuffix(RESOLVED) if path.name.endswith(RESOLVED) else path.stem) if path is not None else "script"
@@ -188,7 +189,7 @@ def _checked(
     for assignment in waiting:
         meant = [method for method in found if assignment.method in (None, method.name)]
         # As with axes: what is set in a slot is nothing to a method that cannot have it, unless none can.
-        for method in [method for method in meant if not method.lacks(assignment.name)] or meant:
+        for method in [method for method in meant if not method.said.lacks(assignment.name)] or meant:
             assign(method, assignment, faults)
     if not tuning:
         count_runs(found, faults)
@@ -202,7 +203,7 @@ def _check_pipelines(settings: Sequence[Setting], found: Sequence[Method], fault
     """Report what only whole settings show: programs, models and maps from outside that are missing, of which nothing is run, and what
     cannot stand together. Of each stage of a method one message is enough.
     """
-    places = {method.name: method.place for method in found}
+    places = {method.name: method.said.place for method in found}
     told = set()
     # Settings share pipelines, and comparing those by value would take long.
     for method, pipeline in {(run.method, id(run.pipeline)): (run.method, run.pipeline) for run in settings}.values():

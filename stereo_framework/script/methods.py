@@ -15,13 +15,12 @@ from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.scene import Search
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
 from stereo_framework.engine.pipeline import misfits
-from stereo_framework.script.addresses import alternatives_of, excluded, homes_around, split, under
+from stereo_framework.script.addresses import alternatives_of, homes_around, split
 from stereo_framework.script.axes import Axis
-from stereo_framework.script.document import Document
-from stereo_framework.script.include import distinct, merge
+from stereo_framework.script.document import Document, merge
 from stereo_framework.script.overrides import Assignment
 from stereo_framework.script.places import Faults, Node, Place, join
-from stereo_framework.script.specs import Spec, Specs, no_parameter, parameter, takes_seed
+from stereo_framework.script.specs import Spec, Specs, no_parameter, parameter
 
 
 @dataclass
@@ -31,52 +30,40 @@ class Method:
     Parameters
     ----------
     name : str
-    homes : dict of str to Place
-        Where slots stand: the method itself (an empty address) and its alternatives, as ``alternatives.robust.``.
-    slots : dict of str to Specs
-        By address.
-    seed : int
-    search : dict of str to Node
-        That of the script, with what the method says itself.
-    top, own : list of list of Axis
-        Axes of the script's top and of the method itself: each axis of a grid is a group of its own, those of a zip are one
-        group. The groups vary independently, the last one fastest.
-    without : frozenset of str
-        Addresses of what the method expressly leaves out.
+    said : Document
+        What the script says about it, at its top and in the method itself.
+    own : sequence of str
+        Names of the axes that are the method's own; the others are those of the whole script, which vary slower.
     """
 
     name: str
-    homes: dict[str, Place]
-    slots: dict[str, Specs]
-    seed: int
-    search: Mapping[str, Node]
-    top: list[list[Axis]]
-    own: list[list[Axis]]
-    without: frozenset[str] = frozenset()
+    said: Document
+    own: Sequence[str]
 
     @property
-    def place(self) -> Place:
-        """Where the method is written."""
-        return self.homes[""]
+    def top_groups(self) -> list[list[Axis]]:
+        """The axes of the script's top: each of a grid is a group of its own, those of a zip are one group. The last group varies fastest."""
+        return _groups([axis for name, axis in self.said.axes.items() if name not in self.own])
+
+    @property
+    def own_groups(self) -> list[list[Axis]]:
+        """The method's own axes."""
+        return _groups([self.said.axes[name] for name in self.own])
 
     @property
     def groups(self) -> list[list[Axis]]:
-        """All groups of axes; those of the whole script vary slower than the method's own."""
-        return self.top + self.own
-
-    def axis(self, name: str) -> Axis | None:
-        """The axis of that name."""
-        return next((axis for group in self.groups for axis in group if axis.name == name), None)
+        """All groups of axes."""
+        return self.top_groups + self.own_groups
 
     def possible(self, slot: str) -> Sequence[Specs]:
         """The stages that may stand in a slot: those of its axis or the slot's own."""
-        axis = self.axis(slot)
-        return axis.values if axis else (self.slots.get(slot, ()),)
+        axis = self.said.axes.get(slot)
+        return axis.values if axis else (self.said.slots.get(slot, ()),)
 
-    def lacks(self, address: str) -> bool:
-        """Whether an address lies in an alternative that is not there, or in a slot that a matcher stands instead of, or the other way round."""
-        filled = [home + slot for home in self.homes for slot in SLOTS if any(self.possible(home + slot))]
-        return split(address)[0] not in self.homes or under(address, excluded(filled) | (self.without - set(filled)))
+
+def _groups(axes: Sequence[Axis]) -> list[list[Axis]]:
+    zipped = [axis for axis in axes if axis.zipped]
+    return [[axis] for axis in axes if not axis.zipped] + ([zipped] if zipped else [])
 
 
 def methods(root: Document, name: str, faults: Faults) -> list[Method]:
@@ -85,35 +72,20 @@ def methods(root: Document, name: str, faults: Faults) -> list[Method]:
     Axes of the top that address what a method cannot have, as one over windows for a method with a matcher, are none of this method's.
     """
     if not root.methods:
-        homes = {"": root.place, **root.alternatives}
-        return [
-            Method(name, homes, dict(root.slots), root.seed or 0, root.search, [], _groups(root.grid, root.zip), root.without)
-        ]
-    found = []
-    lacked_by_all: set[str] = {*root.grid, *root.zip}
+        return [Method(name, root, tuple(root.axes))]
+    found, lacked_by_all = [], set(root.axes)
     for key, own in root.methods.items():
         whole = merge(replace(root, methods={}), own)
-        homes = {"": own.place, **whole.alternatives}
-        filled = whole.filled()
-        gone = excluded(filled) | (whole.without - filled.keys())
-        lacking = {k for k in (*root.grid, *root.zip) if under(k, gone) or split(k)[0] not in homes}
+        lacking = {name for name in root.axes if whole.lacks(name)}
         lacked_by_all &= lacking
-        taken = own.grid.keys() | own.zip.keys() | lacking
-        grid = {k: v for k, v in root.grid.items() if k not in taken}
-        zipped = {k: v for k, v in root.zip.items() if k not in taken}
-        if lacking & root.zip.keys():
-            zipped = distinct(zipped)
-        axes = _groups(grid, zipped), _groups(own.grid, own.zip)
-        found.append(Method(key, homes, whole.slots, whole.seed or 0, whole.search, *axes, whole.without))
-    for axis in (*root.grid.values(), *root.zip.values()):
-        if axis.name not in lacked_by_all:
-            continue
-        faults.add(axis.place, _no_home(found[0], split(axis.name)[0]) or "addresses nothing: none of the methods has this slot")
+        whole.drop_axes(lacking - own.axes.keys())
+        found.append(Method(key, whole, tuple(own.axes)))
+    for axis in root.axes.values():
+        if axis.name in lacked_by_all:
+            faults.add(
+                axis.place, _no_home(found[0], split(axis.name)[0]) or "addresses nothing: none of the methods has this slot"
+            )
     return found
-
-
-def _groups(grid: Mapping[str, Axis], zipped: Mapping[str, Axis]) -> list[list[Axis]]:
-    return [[axis] for axis in grid.values()] + ([list(zipped.values())] if zipped else [])
 
 
 def assign(method: Method, assignment: Assignment, faults: Faults) -> None:
@@ -138,10 +110,10 @@ def assign(method: Method, assignment: Assignment, faults: Faults) -> None:
             return specs
         return (*specs[:i], specs[i].having(name, value), *specs[i + 1 :])
 
-    if method.axis(slot) is None:
-        method.slots[slot] = changed(method.slots.get(slot, ()))
-    for group in method.groups:
-        group[:] = [replace(a, values=tuple(map(changed, a.values))) if a.name == slot else a for a in group]
+    if slot in method.said.axes:
+        method.said.axes[slot] = replace(method.said.axes[slot], values=tuple(map(changed, method.said.axes[slot].values)))
+    else:
+        method.said.slots[slot] = changed(method.said.slots.get(slot, ()))
 
 
 def locate(slot: str, specs: Specs, rest: str) -> tuple[int, str] | str:
@@ -206,7 +178,7 @@ def check(method: Method, faults: Faults, *, complete: bool = True, tuning: bool
     tuning : bool
         Allow continuous axes and any number of settings: not all of them will be run.
     """
-    for home, place in method.homes.items():
+    for home, place in method.said.homes.items():
         if complete:
             _check_complete(method, home, place, faults)
         _check_company(method, home, faults)
@@ -238,16 +210,16 @@ def count_runs(found: Sequence[Method], faults: Faults) -> None:
     if sum(counts) > limits.SETTINGS:
         most = found[max(range(len(found)), key=counts.__getitem__)]
         whose = f"of method {most.name!r}" if len(found) == 1 else f"of {len(found)} methods"
-        faults.add(most.place, f"{sum(counts)} runs {whose}; at most {limits.SETTINGS} are possible")
+        faults.add(most.said.place, f"{sum(counts)} runs {whose}; at most {limits.SETTINGS} are possible")
         faults.raise_if_any()
 
 
 def _no_home(method: Method, home: str) -> str | None:
     """What is wrong with an address in an alternative that a method does not have."""
     for inner in reversed(homes_around(home)):
-        if inner not in method.homes:
+        if inner not in method.said.homes:
             outer, name = inner.removesuffix(".").rsplit("alternatives.", 1)
-            legal = alternatives_of(outer, method.homes)
+            legal = alternatives_of(outer, method.said.homes)
             return f"addresses nothing: no alternative {name!r}; {nearest(name, legal, kind='alternatives')} (method {method.name!r})"
     return None
 
@@ -272,7 +244,7 @@ def _check_company(method: Method, home: str, faults: Faults) -> None:
         for wrong in misfits(spec.stage, **company):
             faults.add(spec.place, f"{wrong} (method {method.name!r})")
 
-    named = bool(alternatives_of(home, method.homes))
+    named = bool(alternatives_of(home, method.said.homes))
     # A matcher stands in the method itself; schemes may also stand in the methods that it is an alternative of.
     around = [f"{home}matcher", *(f"{outer}scheme" for outer in homes_around(home))]
     for slot in (home + slot for slot in SLOTS):
@@ -285,8 +257,8 @@ def _check_company(method: Method, home: str, faults: Faults) -> None:
 
 def _draws(method: Method) -> bool:
     """Whether any stage that may stand in a method draws random numbers; of stages with a fault nobody knows."""
-    slots = [home + slot for home in method.homes for slot in SLOTS]
-    return any(specs is None or any(map(takes_seed, specs)) for slot in slots for specs in method.possible(slot))
+    slots = [home + slot for home in method.said.homes for slot in SLOTS]
+    return any(specs is None or any(spec.takes_seed for spec in specs) for slot in slots for specs in method.possible(slot))
 
 
 def _check_lengths(group: list[Axis], faults: Faults) -> None:
@@ -322,7 +294,7 @@ def _check_parameter_axis(method: Method, axis: Axis, faults: Faults) -> None:
 
 def _meetings(method: Method, one: str, two: str) -> Iterable[tuple[Any, Any]]:
     """The pairs of values at two addresses that occur in some run, without the other axes' product."""
-    first, second = method.axis(one), method.axis(two)
+    first, second = method.said.axes.get(one), method.said.axes.get(two)
     if first and second and any(first in group and second in group for group in method.groups):
         return zip(first.values, second.values, strict=False)
     return itertools.product(method.possible(one), method.possible(two))
@@ -332,10 +304,10 @@ def _check_search(method: Method, faults: Faults) -> None:
     swept = [[axis for axis in group if axis.name.startswith("search.")] for group in method.groups]
     choices = [range(len(group[0].values)) for group in swept if group]
     if (count := math.prod(map(len, choices))) > limits.SETTINGS:
-        faults.add(method.place, f"{count} search ranges of method {method.name!r}; at most {limits.SETTINGS} are possible")
+        faults.add(method.said.place, f"{count} search ranges of method {method.name!r}; at most {limits.SETTINGS} are possible")
         return
     for combination in itertools.product(*choices):
-        given = dict(method.search)
+        given = dict(method.said.search)
         for i, group in zip(combination, filter(None, swept), strict=True):
             given.update({axis.name.removeprefix("search."): axis.values[i] for axis in group if i < len(axis.values)})
         if None not in given.values():

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from stereo_framework.core.errors import nearest
 from stereo_framework.core.stage import SLOTS
 from stereo_framework.script.addresses import is_slot, slot_of, split
-from stereo_framework.script.document import Document, parse
-from stereo_framework.script.include import merge
+from stereo_framework.script.document import Document, merge
 from stereo_framework.script.keys import KEYS, METHOD_KEYS
+from stereo_framework.script.parser import parse
 from stereo_framework.script.places import Faults, Node, Place
 from stereo_framework.script.yaml_loader import parse as parse_yaml
 
@@ -89,12 +89,7 @@ def _in_full(root: Document, method: str | None, key: str, place: Place, faults:
     documents = [root.methods[method]] if method else [root, *root.methods.values()]
     places: dict[str, None] = {}
     for document in documents:
-        swept = [
-            (axis.name, specs)
-            for axis in (*document.grid.values(), *document.zip.values())
-            if is_slot(axis.name)
-            for specs in axis.values
-        ]
+        swept = [(axis.name, specs) for axis in document.axes.values() if is_slot(axis.name) for specs in axis.values]
         for slot, specs in (*document.slots.items(), *swept):
             for spec in specs or ():
                 if key in spec.legal and not split(slot)[0]:
@@ -123,7 +118,7 @@ def _merge(root: Document, method: str | None, key: str, node: Node, faults: Fau
         above = Place("--set", path=(prefix + ".".join(parts[:i])).rstrip("."))
         node = Node({parts[i]: node}, above, {parts[i]: above})
     said = parse(node, faults, method=method is not None)
-    _drop(root, method, [key, *said.slots, *said.grid, *said.zip])
+    _drop(root, method, [key, *said.slots, *said.axes])
     if method is not None:
         root.methods[method] = merge(root.methods[method], said)
         return
@@ -143,13 +138,11 @@ def _include(node: Node) -> Place | None:
 
 def _axis_of_all(root: Document, key: str) -> str | None:
     """The axis at the script's top that varies `key`, or the slot that it belongs to."""
-    names = [*root.grid, *root.zip]
-    return next((name for name in (key, slot_of(key)) if name in names), None)
+    return next((name for name in (key, slot_of(key)) if name in root.axes), None)
 
 
 def _drop(root: Document, method: str | None, names: Sequence[str]) -> None:
     """Drop axes from the whole script or from one method."""
     for document in [root.methods[method]] if method else [root, *root.methods.values()]:
-        for axes in (document.grid, document.zip):
-            for name in names:
-                axes.pop(name, None)
+        for name in names:
+            document.axes.pop(name, None)

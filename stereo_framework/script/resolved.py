@@ -10,8 +10,8 @@ from stereo_framework.script.addresses import alternatives_of, is_slot, slot_of,
 from stereo_framework.script.axes import Axis
 from stereo_framework.script.document import Document
 from stereo_framework.script.methods import Method, locate
-from stereo_framework.script.settings import Common, stage_mapping
-from stereo_framework.script.specs import Specs, parameter, takes_seed
+from stereo_framework.script.settings import Common, written
+from stereo_framework.script.specs import Specs, parameter
 
 
 def resolved(name: str, scenes: tuple[str, ...], root: Document, found: list[Method], common: Common) -> dict[str, Any]:
@@ -34,29 +34,28 @@ def resolved(name: str, scenes: tuple[str, ...], root: Document, found: list[Met
         return {**script, **_method(found[0], common.search)}
     # Axes at the top stay there, so that they stay outside the methods' own. A method may have replaced some by axes of its own.
     sweep: dict[str, dict[str, Any]] = {"grid": {}, "zip": {}}
-    for kind, axes in (("grid", root.grid), ("zip", root.zip)):
-        for axis in axes:
-            used = [(a, method) for method in found for group in method.top for a in group if a.name == axis]
-            if used:
-                # A method that has not all of some axes that move together may have left out settings.
-                sweep[kind][axis] = _axis(*max(used, key=lambda one: len(one[0].values)))
+    for name, axis in root.axes.items():
+        used = [(method.said.axes[name], method) for method in found if name in method.said.axes and name not in method.own]
+        if used:
+            # A method that has not all of some axes that move together may have left out settings.
+            sweep["zip" if axis.zipped else "grid"][name] = _axis(*max(used, key=lambda one: len(one[0].values)))
     return {**script, **_sweep(sweep), "methods": {method.name: _method(method, common.search) for method in found}}
 
 
 def _method(method: Method, search: Mapping[str, float]) -> dict[str, Any]:
     # A zip of one axis is the same as the last axis of the grid.
-    grid = {axis.name: _axis(axis, method) for group in method.own if len(group) == 1 for axis in group}
-    zipped = {axis.name: _axis(axis, method) for group in method.own if len(group) > 1 for axis in group}
+    grid = {axis.name: _axis(axis, method) for group in method.own_groups if len(group) == 1 for axis in group}
+    zipped = {axis.name: _axis(axis, method) for group in method.own_groups if len(group) > 1 for axis in group}
     # What is the whole script's stands at its top.
-    own = {key: node.value for key, node in method.search.items() if search.get(key) != node.value}
-    found = {"seed": method.seed, **_slots(method, ""), **_sweep({"grid": grid, "zip": zipped})}
+    own = {key: node.value for key, node in method.said.search.items() if search.get(key) != node.value}
+    found = {"seed": method.said.seed or 0, **_slots(method, ""), **_sweep({"grid": grid, "zip": zipped})}
     return {**found, "search": own} if own else found
 
 
 def _slots(method: Method, home: str) -> dict[str, Any]:
     """What stands at a home of a method, its alternatives included."""
-    found = {slot: _stages(slot, specs) for slot in SLOTS if (specs := method.slots.get(home + slot))}
-    others = {name: _slots(method, inner) for name, inner in alternatives_of(home, method.homes).items()}
+    found = {slot: _stages(slot, specs) for slot in SLOTS if (specs := method.said.slots.get(home + slot))}
+    others = {name: _slots(method, inner) for name, inner in alternatives_of(home, method.said.homes).items()}
     if found.keys() == {"matcher"} and found["matcher"]["use"] == "maps" and not home:
         # Axes of the top that are none of its own stay so.
         return {"maps": {name: value for name, value in found["matcher"].items() if name != "use"}}
@@ -69,10 +68,7 @@ def _sweep(sweep: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _stages(slot: str, specs: Specs) -> Any:
-    found = [stage_mapping(spec.step(), seed=not takes_seed(spec)) for spec in specs or ()]
-    if SLOTS[slot].many or (specs and specs[0].added):
-        return found
-    return found[0] if found else None
+    return written(slot, [(spec.step(), spec.takes_seed) for spec in specs or ()])
 
 
 def _axis(axis: Axis, method: Method) -> Any:

@@ -12,9 +12,12 @@ from stereo_framework.core.stage import SLOTS
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step
 from stereo_framework.evaluation.protocols import Protocol, shortest
-from stereo_framework.script.addresses import alternatives_of, slot_of
+from stereo_framework.script.addresses import alternatives_of, slot_of, split
 from stereo_framework.script.methods import Method, locate
-from stereo_framework.script.specs import Spec, parameter, takes_seed
+from stereo_framework.script.specs import Spec, parameter
+
+_Steps = tuple[tuple[Step, bool], ...]
+"""The steps of a slot, each with whether the script's seed was filled in."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,6 @@ class Setting:
     pipeline : Pipeline
     search : dict of str to float
         ``minimum``, ``maximum``, ``step`` in pixels, as far as they differ from the scene's own; ``truth_margin`` as a share.
-    protocols : tuple of Protocol
-        Empty: the protocol of the scene.
     seed : int
         Of the script; fills the ``seed`` of stages that were not given one.
     axes : dict of str to object
@@ -73,11 +74,15 @@ class Setting:
     method: str
     pipeline: Pipeline
     search: dict[str, float]
-    protocols: tuple[Protocol, ...]
     seed: int
     axes: dict[str, Any]
     common: Common
     seeded: tuple[str, ...]
+
+    @property
+    def protocols(self) -> tuple[Protocol, ...]:
+        """How it is measured; empty: by the protocol of the scene."""
+        return self.common.protocols
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -116,21 +121,20 @@ def _uses(method: Pipeline, home: str = "") -> dict[str, str]:
 
 def _slots(method: Pipeline, seeded: Sequence[str], home: str = "") -> dict[str, Any]:
     """The slots of a method, and its alternatives, as a script writes them."""
-    found: dict[str, Any] = {}
-    for address, bound in method.own_stages():
-        slot = bound.stage.slot
-        written = stage_mapping(bound, seed=home + address not in seeded)
-        if SLOTS[slot].many or bound.added:
-            found.setdefault(slot, []).append(written)
-        else:
-            found[slot] = written
+    found: dict[str, list[tuple[Step, bool]]] = {}
+    for address, one in method.own_stages(home):
+        found.setdefault(one.stage.slot, []).append((one, address in seeded))
     others = {name: _slots(other, seeded, f"{home}alternatives.{name}.") for name, other in method.alternatives}
-    return {**found, "alternatives": others} if others else found
+    return {slot: written(slot, own) for slot, own in found.items()} | ({"alternatives": others} if others else {})
 
 
-def stage_mapping(bound: Step, *, seed: bool) -> dict[str, Any]:
-    """A stage as a script writes it, with all its parameters; its seed only on demand."""
-    return {"use": bound.stage.name, **{k: v for k, v in bound.parameters.items() if seed or k != "seed"}}
+def written(slot: str, steps: Sequence[tuple[Step, bool]]) -> Any:
+    """Stages of a slot as a script writes them, with all their parameters but the seeds that were filled in, as is told of each."""
+    found = [
+        {"use": one.stage.name, **{k: v for k, v in one.parameters.items() if not (filled and k == "seed")}}
+        for one, filled in steps
+    ]
+    return found if SLOTS[slot].many or (steps and steps[0][0].added) else found[0] if found else None
 
 
 class MethodSettings:
@@ -143,14 +147,22 @@ class MethodSettings:
     """
 
     def __init__(self, method: Method, common: Common):
-        self.method, self.groups = method.name, method.groups
-        self._seed, self.common, self._builder = method.seed, common, _Builder(method)
+        self.method, self.common, self.groups, self._method = method.name, common, method.groups, method
         # Where no axis changes it all runs share one.
-        self._search: dict[str, float] = {key: node.value for key, node in method.search.items()}  # type: ignore[misc]
+        self._search: dict[str, float] = {key: node.value for key, node in method.said.search.items()}  # type: ignore[misc]
         placed = [(g, axis) for g, group in enumerate(self.groups) for axis in group]
         self._names = [axis.name for _, axis in placed]
-        self._searches = [(g, axis) for g, axis in placed if axis.name.startswith("search.")]
-        self._seeds = [(g, axis) for g, axis in placed if axis.name == "seed"]
+        self._plain = [(g, axis) for g, axis in placed if split(axis.name)[1] not in SLOTS]
+        # Per slot: the axes that change it.
+        self._axes = {
+            slot: [(g, axis) for g, axis in placed if slot_of(axis.name) == slot]
+            for slot in (home + slot for home in method.said.homes for slot in SLOTS)
+        }
+        # Where every group of axes changes some slot no pipeline comes twice, and none needs be kept for it.
+        self._all_differ = {g for axes in self._axes.values() for g, _ in axes} == set(range(len(self.groups)))
+        self._steps: dict[Step, Step] = {}
+        self._slots: dict[tuple[Any, ...], tuple[_Steps, dict[str, Any]]] = {}
+        self._pipelines: dict[tuple[Any, ...], tuple[Pipeline, tuple[str, ...]]] = {}
 
     def __iter__(self) -> Iterator[Setting]:
         """The runs in the order of the axes: the last axis varies fastest. There must be no continuous one."""
@@ -158,102 +170,54 @@ class MethodSettings:
 
     def run(self, choice: Sequence[float]) -> Setting:
         """The run of one choice: for each group an index or, where its axis is continuous, the value."""
-        seed = next((axis.at(choice[g]).value for g, axis in self._seeds), self._seed)
-        values: dict[str, Any] = {"seed": seed}
-        search = dict(self._search) if self._searches else self._search
-        for g, axis in self._searches:
-            values[axis.name] = search[axis.name.removeprefix("search.")] = axis.at(choice[g]).value
-        pipeline, seeded = self._builder.pipeline(tuple(choice), seed, values)
+        values = {axis.name: axis.at(choice[g]).value for g, axis in self._plain}
+        changed = {name.removeprefix("search."): value for name, value in values.items() if name != "seed"}
+        seed = values.get("seed", self._method.said.seed or 0)
+        pipeline, seeded = self._pipeline(choice, seed, values)
         axes = {name: values[name] for name in self._names}
-        return Setting(self.method, pipeline, search, self.common.protocols, seed, axes, self.common, seeded)
+        return Setting(
+            self.method, pipeline, self._search | changed if changed else self._search, seed, axes, self.common, seeded
+        )
 
-
-class _Builder:
-    """Makes pipelines of a method; slots that several runs share are bound once."""
-
-    def __init__(self, method: Method):
-        self.method = method
-        self.bounds: dict[str, Step] = {}
-        self.slots: dict[tuple[Any, ...], tuple[tuple[Step, ...], dict[str, Any], tuple[int, ...]]] = {}
-        self.numbers: dict[tuple[Any, ...], int] = {}
-        self.pipelines: dict[tuple[Any, ...], tuple[Pipeline, tuple[str, ...]]] = {}
-        # Per slot: the groups of axes that change it.
-        self.relevant = {
-            slot: [g for g, group in enumerate(method.groups) if any(slot_of(axis.name) == slot for axis in group)]
-            for slot in (home + slot for home in method.homes for slot in SLOTS)
-        }
-        # Where every axis changes some slot no pipeline comes twice, and none needs be kept for it.
-        self.all_differ = set().union(*self.relevant.values()) == set(range(len(method.groups)))
-
-    def pipeline(
-        self, choice: tuple[float, ...], seed: int, values: dict[str, Any], home: str = ""
+    def _pipeline(
+        self, choice: Sequence[float], seed: int, values: dict[str, Any], home: str = ""
     ) -> tuple[Pipeline, tuple[str, ...]]:
         """The pipeline of one choice of values, and the addresses that the seed was filled into; notes the axes' values in `values`."""
-        inner = alternatives_of(home, self.method.homes)
-        others = {name: self.pipeline(choice, seed, values, within) for name, within in inner.items()}
-        chosen: dict[str, tuple[Step, ...]] = {}
-        seeded: dict[str, tuple[int, ...]] = {}
+        inner = alternatives_of(home, self._method.said.homes)
+        others = {name: self._pipeline(choice, seed, values, within) for name, within in inner.items()}
+        chosen: list[tuple[Step, bool]] = []
         for slot in SLOTS:
-            key = (home + slot, seed, *(choice[g] for g in self.relevant[home + slot]))
-            if key not in self.slots:
-                self.slots[key] = self._slot(home + slot, choice, seed)
-            chosen[slot], shown, seeded[slot] = self.slots[key]
+            key = (home + slot, seed, *(choice[g] for g, _ in self._axes[home + slot]))
+            if key not in self._slots:
+                self._slots[key] = self._slot(home + slot, choice, seed)
+            steps, shown = self._slots[key]
+            chosen += steps
             values.update(shown)
-        if not home and self.all_differ:
-            return self._made(home, chosen, seeded, others)
-        # There are as many keys as pipelines, and few different slots.
-        stands = ((*map(id, bounds), seeded[slot]) for slot, bounds in chosen.items())
-        key = (
-            home,
-            *(id(other) for other, _ in others.values()),
-            *(self.numbers.setdefault(s, len(self.numbers)) for s in stands),
-        )
-        if key not in self.pipelines:
-            self.pipelines[key] = self._made(home, chosen, seeded, others)
-        return self.pipelines[key]
+        which = (home, *(id(other) for other, _ in others.values()), *chosen)
+        if which in self._pipelines:
+            return self._pipelines[which]
+        pipeline = Pipeline([one for one, _ in chosen], {name: other for name, (other, _) in others.items()})
+        own = [address for (address, _), (_, filled) in zip(pipeline.own_stages(home), chosen, strict=True) if filled]
+        made = pipeline, (*itertools.chain.from_iterable(addresses for _, addresses in others.values()), *own)
+        if home or not self._all_differ:
+            self._pipelines[which] = made
+        return made
 
-    def _made(
-        self,
-        home: str,
-        chosen: Mapping[str, tuple[Step, ...]],
-        seeded: Mapping[str, tuple[int, ...]],
-        others: Mapping[str, tuple[Pipeline, tuple[str, ...]]],
-    ) -> tuple[Pipeline, tuple[str, ...]]:
-        pipeline = Pipeline(chosen.values(), {name: other for name, (other, _) in others.items()})
-        by_seed = [i in seeded[slot] for slot, bounds in chosen.items() for i in range(len(bounds))]
-        own = [home + address for (address, _), its in zip(pipeline.own_stages(), by_seed, strict=True) if its]
-        below = [address for _, addresses in others.values() for address in addresses]
-        return pipeline, (*below, *own)
-
-    def _slot(self, slot: str, choice: tuple[float, ...], seed: int) -> tuple[tuple[Step, ...], dict[str, Any], tuple[int, ...]]:
-        """Stages of a slot, the values of the axes that chose them, and the indices of those that the seed was filled into."""
-        axes = [(axis, axis.at(choice[g])) for g in self.relevant[slot] for axis in self.method.groups[g]]
-        specs: list[Spec] = list(self.method.slots.get(slot) or ())
-        shown: dict[str, Any] = {}
-        for axis, value in axes:
-            if axis.name == slot:
-                specs = list(value)
-                shown[slot] = show(value)
+    def _slot(self, slot: str, choice: Sequence[float], seed: int) -> tuple[_Steps, dict[str, Any]]:
+        """Stages of a slot, each with whether the seed was filled in, and the values of the axes that chose them. Runs share equal steps."""
+        axes = {axis.name: axis.at(choice[g]) for g, axis in self._axes[slot]}
+        whole = axes.pop(slot, None)
+        specs: list[Spec] = list((self._method.said.slots.get(slot) or ()) if whole is None else whole)
         set_by: dict[str, tuple[int, str]] = {}
-        for axis, value in axes:
-            if slot_of(axis.name) == slot and axis.name != slot:
-                rest = axis.name.removeprefix(f"{slot}.")
-                i, name = set_by[axis.name] = _checked(locate(slot, tuple(specs), rest))
-                specs[i] = specs[i].having(name, parameter(specs[i], name, value)[0])
-        seeded = tuple(i for i, spec in enumerate(specs) if takes_seed(spec))
-        bounds = tuple(self._bound(spec.having("seed", seed) if i in seeded else spec) for i, spec in enumerate(specs))
-        shown.update({name: bounds[i].parameters[key] for name, (i, key) in set_by.items()})
-        return bounds, shown, seeded
-
-    def _bound(self, spec: Spec) -> Step:
-        bound = spec.step()
-        return self.bounds.setdefault(f"{bound.stage.slot}.{bound!r}", bound)
-
-
-def _checked(found: tuple[int, str] | str) -> tuple[int, str]:
-    if isinstance(found, str):
-        raise TypeError(found)  # an axis that was not checked: a bug here
-    return found
+        for name, value in axes.items():
+            found = locate(slot, tuple(specs), name.removeprefix(f"{slot}."))
+            assert not isinstance(found, str), "axes were checked"
+            i, key = set_by[name] = found
+            specs[i] = specs[i].having(key, parameter(specs[i], key, value)[0])
+        made = [(spec.seeded(seed).step(), spec.takes_seed) for spec in specs]
+        steps = tuple((self._steps.setdefault(one, one), filled) for one, filled in made)
+        shown = {} if whole is None else {slot: show(whole)}
+        return steps, shown | {name: steps[i][0].parameters[key] for name, (i, key) in set_by.items()}
 
 
 def show(specs: tuple[Spec, ...]) -> str:

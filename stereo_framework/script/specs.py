@@ -42,6 +42,15 @@ class Spec:
         """The stage with one more parameter, or another value of one."""
         return replace(self, parameters={**self.parameters, name: value})
 
+    @property
+    def takes_seed(self) -> bool:
+        """Whether the script's seed fills a parameter of the stage: it draws random numbers and was given no seed of its own."""
+        return "seed" in self.stage.parameters and "seed" not in self.parameters
+
+    def seeded(self, seed: int | None) -> Spec:
+        """The stage with the script's seed, if it takes that."""
+        return self.having("seed", seed) if self.takes_seed and seed is not None else self
+
     def step(self) -> Step:
         """The stage as a pipeline takes it."""
         return step(self.stage.function, **{**({"weight": 1.0} if self.added else {}), **self.parameters})
@@ -49,11 +58,6 @@ class Spec:
 
 Specs = tuple[Spec, ...] | None
 """The stages of a slot; None where a fault was reported, so that nothing further is checked against them."""
-
-
-def takes_seed(spec: Spec) -> bool:
-    """Whether the script's seed fills a parameter of a stage: it draws random numbers and was given no seed of its own."""
-    return "seed" in spec.stage.parameters and "seed" not in spec.parameters
 
 
 def parameter(spec: Spec, name: str, node: Node) -> tuple[Any, str | None]:

@@ -25,7 +25,7 @@ from stereo_framework.script.places import Faults
 from stereo_framework.script.yaml_loader import parse
 from stereo_framework.sweep import Store
 from stereo_framework.tables.average_rows import is_average
-from stereo_framework.tables.ranking import Column
+from stereo_framework.tables.ranking import column_name
 from stereo_framework.tables.words import name_of, setting_name
 
 _HOLES = ("", "-", "nan", "null", "n/a")
@@ -60,7 +60,7 @@ class Entries:
                 key = (measure.partition(split)[0], measure.partition(split)[2])
             if row.setdefault(key, score) != score and not (math.isnan(row[key]) and math.isnan(score)):
                 raise DataError(
-                    f"{where}: method {method!r} has two scores in {Column(*key[::-1]).name}, {row[key]:g} and {score:g}; "
+                    f"{where}: method {method!r} has two scores in {column_name(*key)}, {row[key]:g} and {score:g}; "
                     "give every row a method name of its own"
                 )
 

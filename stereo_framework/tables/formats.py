@@ -1,20 +1,13 @@
-"""Tables as CSV, Markdown, LaTeX, DataFrames and parquet."""
+"""Tables as CSV, Markdown and LaTeX."""
 
 from __future__ import annotations
 
-import importlib.util
-import io
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from stereo_framework.core.errors import MissingExtraError, brings, harmless
-from stereo_framework.io import write_bytes
+from stereo_framework.core.errors import harmless
 from stereo_framework.tables.tables import Table, csv_text
 from stereo_framework.tables.values import is_number
-
-if TYPE_CHECKING:
-    import pandas
 
 
 def to_text(table: Table, format: str) -> str:
@@ -88,20 +81,3 @@ _WRITERS: Mapping[str, Callable[[Table], str]] = {
     "markdown": _markdown,
     "latex": _latex,
 }
-
-
-def write_parquet(path: Path, table: pandas.DataFrame) -> None:
-    """Write a table as a parquet file.
-
-    Raises
-    ------
-    MissingExtraError
-        pyarrow is not installed.
-    DataError
-        The file cannot be written.
-    """
-    if importlib.util.find_spec("pyarrow") is None:
-        raise MissingExtraError(f"pyarrow is not installed: {brings('tables')}")
-    buffer = io.BytesIO()
-    table.to_parquet(buffer, index=False, engine="pyarrow")
-    write_bytes(path, buffer.getvalue())

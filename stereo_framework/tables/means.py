@@ -75,15 +75,15 @@ class Means:
 def telling_keys(results: Sequence[Result]) -> list[str]:
     """The keys that distinguish results of one protocol: scene, method, the axes, and any other parameters that vary."""
     axes = list(dict.fromkeys(name for r in results for name in r.axes))
-    by_method: dict[str, dict[str, set[Any]]] = {}
+    first: dict[tuple[str, str], Any] = {}
+    varying: dict[str, None] = {}
     for r in results:
-        names = by_method.setdefault(r.method, {})
         for name, given in r.parameters.items():
-            if name not in names:
-                names[name] = set()
-            # 1, 1.0 and true are equal in Python but not as parameters.
-            names[name].add((given.__class__, _hashable(given)))
-    varying = dict.fromkeys(name for names in by_method.values() for name, values in names.items() if len(values) > 1)
+            if name not in varying:
+                one = first.setdefault((r.method, name), given)
+                # 1, 1.0 and true are equal in Python but not as parameters.
+                if one.__class__ is not given.__class__ or one != given:
+                    varying[name] = None
     # The axis of a whole slot stands for its parameters too, and the seed of a script for those of its stages.
     told = [name for name in varying if any(name == axis or name.startswith(f"{axis}.") for axis in axes)]
     told += [name for name in varying if is_seed(name) and "seed" in axes]
@@ -127,37 +127,39 @@ def means(
     for name in (*plain, *statistics):
         check_name(name, results)
     left = [key for key in (telling_keys(results) if telling is None else telling) if key not in plain]
-    rows: dict[tuple[Any, ...], list[Result]] = {}
-    for r in results:
-        rows.setdefault(tuple(_hashable(setting(r, key)) for key in plain), []).append(r)
+    columns = {key: [_hashable(setting(r, key)) for r in results] for key in dict.fromkeys((*plain, *left, "scene"))}
+    rows: dict[tuple[Any, ...], list[int]] = {}
+    for i, row in enumerate(zip(*map(columns.__getitem__, plain), strict=True) if plain else [()] * len(results)):
+        rows.setdefault(row, []).append(i)
+    at = columns["scene"]
     cells: dict[tuple[Any, ...], Mean] = {}
     partial: list[str] = []
     # The means that have no value, by the reason.
     lacking: dict[str, list[str]] = {"where a run failed or is missing on some scene": [], "which has none": []}
     incomplete, without = lacking.values()
     for statistic in statistics:
-        numbers = {id(r): number for r in results if is_number(number := value(r, statistic))}
-        scenes = {r.scene for r in results if id(r) in numbers}
+        numbers = {i: number for i, r in enumerate(results) if is_number(number := value(r, statistic))}
+        scenes = {at[i] for i in numbers}
         if not scenes:
             partial.append(f"not given: {statistic}, which no result has")
-        elif len(scenes) < len({r.scene for r in results}) and "scene" in left:
-            others = short_names({r.scene for r in results} - scenes).values()
+        elif len(scenes) < len(set(at)) and "scene" in left:
+            others = short_names({*at} - scenes).values()
             partial.append(f"{statistic}: without {', '.join(others)}, where it has no value")
         for row, members in rows.items():
-            wanted = [r for r in members if r.scene in scenes]
-            there = tuple(numbers[id(r)] for r in wanted if id(r) in numbers)
+            wanted = [i for i in members if at[i] in scenes]
+            there = tuple(numbers[i] for i in wanted if i in numbers)
             if not wanted:
                 continue
-            covered = {r.scene for r in wanted} == scenes or "scene" not in left
-            cell = Mean(there, len(there) == len(wanted) and covered and _balanced(wanted, left))
+            covered = {at[i] for i in wanted} == scenes or "scene" not in left
+            cell = Mean(there, len(there) == len(wanted) and covered and _balanced(wanted, left, columns))
             place = iter(row)
             cells[tuple(statistic if key == STATISTIC else next(place) for key in keys) if len(plain) < len(keys) else row] = cell
             if not cell.complete:
                 what = ", ".join(filter(None, map(part, plain, row)))
                 # Some statistics do not exist at all for a method, such as the energy of a matcher.
-                none = not there and not any(r.error for r in wanted)
+                none = not there and not any(results[i].error for i in wanted)
                 (without if none else incomplete).append(f"{statistic} of {what or 'all'}")
-    averaged = _averaged(rows.values(), left)
+    averaged = _averaged(rows.values(), left, columns)
     partial += [f"not given: {few(names, 1)}, {why}" for why, names in lacking.items() if names]
     return Means(cells, averaged, tuple(partial))
 
@@ -182,22 +184,23 @@ def _refuse_twins(results: Sequence[Result]) -> None:
         seen.add(identity)
 
 
-def _balanced(members: Sequence[Result], left: Sequence[str]) -> bool:
-    """Whether there are results of the same settings on every scene."""
+def _balanced(members: Sequence[int], left: Sequence[str], columns: Mapping[str, Sequence[Any]]) -> bool:
+    """Whether there are results of the same settings on every scene; `members` are places in the columns."""
     if len(members) == 1:
         return True
     settings: dict[str, set[Any]] = {}
-    for r in members:
-        settings.setdefault(r.scene, set()).add(tuple(_hashable(setting(r, key)) for key in left if key != "scene"))
-    first, *others = settings.values()
-    return all(other == first for other in others)
+    others = [columns[key] for key in left if key != "scene"]
+    for i in members:
+        settings.setdefault(columns["scene"][i], set()).add(tuple([column[i] for column in others]))
+    first, *more = settings.values()
+    return all(other == first for other in more)
 
 
-def _averaged(rows: Collection[Sequence[Result]], left: Sequence[str]) -> str:
+def _averaged(rows: Collection[Sequence[int]], left: Sequence[str], columns: Mapping[str, Sequence[Any]]) -> str:
     """What is averaged, in words: ``mean over 3 scenes (sawtooth, tsukuba, venus), up to 7 values of seed``."""
     said = []
     for key in left:
-        values = [dict.fromkeys(_hashable(setting(r, key)) for r in row) for row in rows]
+        values = [dict.fromkeys([columns[key][i] for i in row]) for row in rows]
         most, least = max(map(len, values), default=1), min(map(len, values), default=1)
         if most == 1:
             continue

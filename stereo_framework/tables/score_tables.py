@@ -6,16 +6,17 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Literal
 
 from stereo_framework.core.errors import DataError, ParameterError, few, nearest
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import metric_of, spelled_out
 from stereo_framework.tables._score_files import Entries, read_entries
-from stereo_framework.tables.ranking import Column, Scores
+from stereo_framework.tables.ranking import LEVELS, column_name
 from stereo_framework.tables.tables import BAD_PIXELS, COVERAGE, density
+
+if TYPE_CHECKING:
+    import pandas
 
 _NAMED = 6
 """Methods in one line, before the rest is only counted."""
@@ -28,7 +29,7 @@ def read_scores(
     better: Mapping[str, Literal["lower", "higher"]] | None = None,
     protocol: str | None = None,
     split: str = ":",
-) -> tuple[Scores, tuple[str, ...]]:
+) -> tuple[pandas.DataFrame, tuple[str, ...]]:
     """Read scores from results folders and from CSV, JSON and YAML files. Several files together make one table.
 
     Parameters
@@ -46,8 +47,8 @@ def read_scores(
 
     Returns
     -------
-    scores : Scores
-        NaN where a method has no score.
+    scores : DataFrame
+        As `rank_methods` takes it, NaN where a method has no score.
     notes : tuple of str
         What was left out, one line each.
 
@@ -67,12 +68,12 @@ def read_scores(
         )
     _check_protocols(entries)
     chosen = _choose(entries, measures)
-    columns = tuple(Column(measure, scene, _direction(measure, scene, better or {})) for scene, measure in chosen)
-    values = np.array([[row.get(key, math.nan) for key in chosen] for row in entries.methods.values()]).reshape(-1, len(chosen))
-    return Scores(tuple(entries.methods), columns, values), (
-        *entries.notes,
-        *_unlike(entries, [measure for _, measure in chosen]),
-    )
+    import pandas
+
+    columns = pandas.MultiIndex.from_tuples([(*key, _direction(*key, better or {})) for key in chosen], names=LEVELS)
+    values = [[row.get(key, math.nan) for key in chosen] for row in entries.methods.values()]
+    scores = pandas.DataFrame(values, list(entries.methods), columns, dtype=float)
+    return scores, (*entries.notes, *_unlike(entries, [measure for _, measure in chosen]))
 
 
 def _unlike(entries: Entries, measures: Collection[str]) -> list[str]:
@@ -129,7 +130,7 @@ def _choose(entries: Entries, wanted: Sequence[str]) -> list[tuple[str, str]]:
     order.sort(key=lambda key: scenes.index(key[0]))
     for key in order:
         if key not in scored:
-            entries.notes.append(f"column {Column(key[1], key[0]).name}: no method has a score; left out")
+            entries.notes.append(f"column {column_name(*key)}: no method has a score; left out")
     left = [key for key in order if key in scored]
     if not left:
         raise DataError(
@@ -139,10 +140,10 @@ def _choose(entries: Entries, wanted: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _fits(pattern: str, scene: str, measure: str) -> bool:
-    return fnmatchcase(measure, pattern) or fnmatchcase(Column(measure, scene).name, pattern)
+    return fnmatchcase(measure, pattern) or fnmatchcase(column_name(scene, measure), pattern)
 
 
-def _direction(measure: str, scene: str, better: Mapping[str, Literal["lower", "higher"]]) -> Literal["lower", "higher"]:
+def _direction(scene: str, measure: str, better: Mapping[str, Literal["lower", "higher"]]) -> Literal["lower", "higher"]:
     given = [pattern for pattern in better if _fits(pattern, scene, measure)]
     if given:
         # A name takes precedence over patterns, and a longer pattern over shorter ones: ("*" lower, "density_*" higher) means what it says.
@@ -152,6 +153,6 @@ def _direction(measure: str, scene: str, better: Mapping[str, Literal["lower", "
     if not known:
         what = "nothing to be ranked by" if metric is not None else "not a known measure"
         raise ParameterError(
-            f"column {Column(measure, scene).name!r}: {what}; say --lower or --higher {measure!r}, whichever scores are better (patterns such as '*' cover several)"
+            f"column {column_name(scene, measure)!r}: {what}; say --lower or --higher {measure!r}, whichever scores are better (patterns such as '*' cover several)"
         )
     return known

@@ -435,8 +435,6 @@ CASES = [
     Case("a field of 200,000 letters", "rank s.csv", "s.csv", {"s.csv": f"method,s:m\n{'a' * 200_000},1\nb,2\n"}),
     Case("400 digits in scores", "rank s.yaml", "s.yaml", {"s.yaml": f"columns: [p]\nrows: {{a: [{'9' * 400}], b: [1]}}\n"}),
     Case("400 digits in a CSV", "rank s.csv --lower '*'", "", {"s.csv": f"method,s:m\na,{'9' * 400}\nb,2\n"}, status=0, lines=0),
-    Case("a bootstrap of a billion", "rank window.csv --lower '*' --bootstrap 1000000000", "bootstrap: .*at most"),
-    Case("a bootstrap of none", "rank window.csv --lower '*' --bootstrap 0", "bootstrap"),
     Case("NUL in a CSV", "rank s.csv", "s:m", {"s.csv": b"method,s:m\na\0,1\nb,2\n"}),
     Case("an open quote in a CSV", "rank s.csv", "s.csv|s:m", {"s.csv": b'method,s:m\n"a,1\nb,2\n'}),
     # --- one line: numbers of options ---------------------------------------------------------------------------------
@@ -456,7 +454,6 @@ CASES = [
     Case("match --focal nan", "match left.png right.png --focal nan --baseline 1", "--focal"),
     Case("match --truth-scale nan", f"match {PAIR} --method window --truth grey.pfm --truth-scale nan", "--truth-scale"),
     Case("evaluate --scale nan", "evaluate grey.pfm --scene ./scene.yaml --scale nan", "--scale", {"scene.yaml": SCENE}),
-    Case("a seed of 400 digits", f"rank window.csv --lower '*' --bootstrap 5 --seed {'9' * 400}", "--seed"),
     Case("--workers of 400 digits", f"run window --scene synthetic/planes --workers {'9' * 400}", "--workers"),
     Case("--memory of 400 digits", f"match {PAIR} --method window --memory {'9' * 400}", "--memory"),
     Case("--disparities nan:5", "match left.png right.png --method window --disparities nan:5", "disparities|search"),
@@ -493,7 +490,8 @@ CASES = [
         "--set aggregation.box.size: 99999999999 pixels are more than any image has",
         {"s.yaml": f"{METHOD}aggregation: [box]\n"},
     ),
-    Case("a seed of 5000 digits", f"rank window.csv --seed {'9' * 5000}", "--seed", lines=4),
+    Case("a seed of 400 digits", f"tune window --scene synthetic/planes --seed {'9' * 400}", "--seed"),
+    Case("a seed of 5000 digits", f"tune window --seed {'9' * 5000}", "--seed", lines=4),
     Case("an option of 50,000 letters", f"rank window.csv --{'x' * 50_000}", "No such option.*characters", lines=4),
     # --- images -------------------------------------------------------------------------------------------------------
     Case(

@@ -189,7 +189,7 @@ def test_reading_needs_no_writing(tmp_path):
     path = filled(tmp_path / "out")
     if not can_mount(path.parent):
         pytest.skip("the system does not let us mount a folder read-only")
-    found = on_a_read_only_disk(path.parent, *VERB, "results", path.parent, "--csv")
+    found = on_a_read_only_disk(path.parent, *VERB, "results", path.parent, "--format", "csv")
     assert (found.returncode, len(found.stdout.splitlines())) == (0, COUNT + 1), found.stderr
     # A run that was killed leaves part of its results in a second file.
     store = Store(path.parent, create=True)
@@ -197,7 +197,7 @@ def test_reading_needs_no_writing(tmp_path):
     shutil.copytree(path.parent, tmp_path / "killed")
     store.close()
     assert (tmp_path / "killed" / "results.sqlite-wal").stat().st_size > 0
-    found = on_a_read_only_disk(tmp_path / "killed", *VERB, "results", tmp_path / "killed", "--csv")
+    found = on_a_read_only_disk(tmp_path / "killed", *VERB, "results", tmp_path / "killed", "--format", "csv")
     assert (found.returncode, len(found.stdout.splitlines())) == (0, COUNT + 2), found.stderr
 
 

@@ -59,7 +59,7 @@ def test_where_and_sort(folder, frame):
 
 
 def test_group(folder, frame):
-    result = _call("results", folder, "--group", TRUNCATION, "--columns", BAD, "--sort", f"-{BAD}", "--csv")
+    result = _call("results", folder, "--group", TRUNCATION, "--columns", BAD, "--sort", f"-{BAD}", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
     expected = frame.fillna({TRUNCATION: 0}).groupby(TRUNCATION)[BAD].mean().sort_values(ascending=False)
     assert [float(row[TRUNCATION] or 0) for row in rows] == expected.index.tolist()
@@ -95,7 +95,7 @@ def test_best(folder, frame):
     means = frame.fillna({TRUNCATION: 0}).groupby([TRUNCATION, BOX])[BAD].mean()
     assert (overall["scene"], overall[BAD]) == ("mean of 2 scenes", pytest.approx(means.min()))
     assert (overall[TRUNCATION] or 0, overall[BOX]) == means.idxmin()
-    assert _call("results", folder, "--best", BAD, "--top", 3, "--csv").stdout.count("synthetic/planes") == 3
+    assert _call("results", folder, "--best", BAD, "--top", 3, "--format", "csv").stdout.count("synthetic/planes") == 3
 
 
 def test_best_values_are_bold_on_a_terminal(folder, monkeypatch):
@@ -108,25 +108,13 @@ def test_best_values_are_bold_on_a_terminal(folder, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("ending", "start"), [("csv", "id,scene,"), ("json", "[\n"), ("md", "| scene |"), ("tex", "% taxonomy2002"), ("txt", "")]
+    ("kind", "start"), [("csv", "id,scene,"), ("json", "[\n"), ("md", "| scene |"), ("tex", "% taxonomy2002"), ("table", "")]
 )
-def test_files(folder, tmp_path, ending, start):
-    file = tmp_path / f"a.{ending}"
-    assert _call("results", folder, "--output", file).stdout == f"8 results in {file}\n"
-    assert file.read_text().startswith(start)
-    assert "synthetic/occlusions" in file.read_text()
-    assert _call("results", folder, "--group", "scene", "--output", file).exit_code == 0
-    assert "synthetic/occlusions" in file.read_text()
-
-
-def test_parquet(folder, frame, tmp_path):
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
-    file = tmp_path / "a.pq"
-    assert _call("results", folder, "--format", "parquet", "--output", file).exit_code == 0
-    pandas.testing.assert_frame_equal(pandas.read_parquet(file), frame, check_dtype=False)
-    assert _call("results", folder, "--group", TRUNCATION, "--output", tmp_path / "b.parquet").exit_code == 0
-    assert pandas.read_parquet(tmp_path / "b.parquet")["results"].tolist() == [4, 4]
+def test_formats(folder, kind, start):
+    text = _call("results", folder, "--format", kind).stdout
+    assert text.startswith(start)
+    assert "synthetic/occlusions" in text
+    assert "synthetic/occlusions" in _call("results", folder, "--group", "scene", "--format", kind).stdout
 
 
 def test_plots(folder):
@@ -139,7 +127,7 @@ def test_plots(folder):
     assert (folder / "plots/sizes.svg").read_bytes() != before
 
 
-def test_mistakes(folder, tmp_path):
+def test_mistakes(folder):
     _one_line(_call("results", folder, "--rows", BOX, "--value", BAD), "a pivot is --rows KEY --columns KEY --value STATISTIC")
     _one_line(
         _call("results", folder, "--rows", BOX, "--columns", "scene", "--value", BAD, "--group", "scene"), "without --group"
@@ -148,11 +136,9 @@ def test_mistakes(folder, tmp_path):
     _one_line(_call("results", folder, "--top", 3), "--best STATISTIC")
     _one_line(_call("results", folder, "--group", "scen"), "'scen': no result has it", "did you mean 'scene'?")
     _one_line(_call("results", folder, "--group", "scene", "--sort", BOX), "the table has no column", "legal: ")
-    _one_line(_call("results", folder, "--csv", "--json"), "one format at a time, not csv and json")
+    _one_line(_call("results", folder, "--format", "csv", "--json"), "one format at a time, not csv and json")
     _one_line(_call("results", folder, "--format", "xls"), "no format 'xls'; legal formats: csv, json, latex")
-    _one_line(_call("results", folder, "--format", "parquet"), "needs --output FILE")
-    _one_line(_call("results", folder, "--output", tmp_path / "a.xls"), "what format?", ".csv, .json")
-    _one_line(_call("results", folder, "--output", tmp_path / "a.csv", "--plots"), "--plots goes with --where and --all only")
+    _one_line(_call("results", folder, "--format", "csv", "--plots"), "--plots goes with --where and --all only")
     _one_line(_call("results", folder, "--where", "scene=plains"), "no result has 'plains'", "did you mean 'planes'?")
 
 
@@ -206,39 +192,18 @@ def test_figure_8_of_the_paper(data, tmp_path):
             assert all(b < a for a, b in zip(point[:2], interval[:2], strict=True))
 
 
-def test_long_tables_are_cut_unless_asked_for(folder, tmp_path):
+def test_long_tables_are_cut_unless_asked_for(folder):
     def rows(*options):
         lines = _call("results", folder, *options).stdout.splitlines()
         return sum("synthetic/" in line for line in lines), lines[-1]
 
-    assert rows("--limit", 3) == (3, "the first 3 of 8 rows; --page 2 shows the next, --limit 0 all")
+    assert rows("--limit", 3) == (3, "the first 3 of 8 rows; --limit 0 shows all")
     assert rows("--limit", 0) == rows() == rows("--limit", 8) == (8, "8 results")
     by_size = ("--group", f"scene,{BOX}")
-    assert rows("--limit", 3, *by_size) == (3, "the first 3 of 4 rows; --page 2 shows the next, --limit 0 all")
-    assert rows("--limit", 3, *by_size, "--page", 2) == (1, "rows 4 to 4 of 4; --limit 0 shows all")
+    assert rows("--limit", 3, *by_size) == (3, "the first 3 of 4 rows; --limit 0 shows all")
     # What machines read is whole.
     assert len(json.loads(_call("results", folder, "--limit", 3, "--json").stdout)) == 8
-    assert len(_call("results", folder, "--limit", 3, "--csv").stdout.splitlines()) == 9
-    _call("results", folder, "--limit", 3, "--output", tmp_path / "all.txt")
-    assert (tmp_path / "all.txt").read_text().count("synthetic/") == 8
-
-
-def test_the_pages_of_a_long_table_are_all_of_it(folder):
-    def table(*options):
-        return [line for line in _call("results", folder, *options).stdout.splitlines() if line.startswith("synthetic/")]
-
-    pages = [table("--limit", 3, "--page", page, "--sort", f"-{BOX}") for page in (1, 2, 3)]
-    assert [len(page) for page in pages] == [3, 3, 2]
-    assert [line for page in pages for line in page] == table("--sort", f"-{BOX}")
-    for options, said in (
-        (("--limit", 3, "--page", 4), "--page 4: there are 3 pages of up to 3 rows"),
-        (("--page", 2), "--page 2: there is 1 page of up to 200 rows"),
-        (("--page", 2, "--json"), "--page: goes with printed tables and a --limit"),
-        (("--page", 2, "--limit", 0), "--page: goes with printed tables and a --limit"),
-    ):
-        refused = _call("results", folder, *options)
-        assert refused.exit_code == 2
-        assert said in refused.stderr
+    assert len(_call("results", folder, "--limit", 3, "--format", "csv").stdout.splitlines()) == 9
 
 
 def _stored(folder, *found):
@@ -248,47 +213,37 @@ def _stored(folder, *found):
             store.add(str(i), one)
 
 
-def test_a_page_has_the_columns_and_the_best_of_all(tmp_path, monkeypatch):
+def test_a_cut_table_has_the_columns_and_the_best_of_all(tmp_path, monkeypatch):
     """Also where all of its own results failed."""
     sizes = range(1, 6)
     good = [result(SCENES[0], {BOX: n}, {BAD: 10.0 - n}) for n in sizes]
-    _stored(tmp_path, *good, *(result(SCENES[1], {BOX: n}, {}, error="broken") for n in sizes))
+    _stored(tmp_path, *(result(SCENES[1], {BOX: n}, {}, error="broken") for n in sizes), *good)
     for options in ((), ("--columns", BAD)):
-        shown = _call("results", tmp_path, "--limit", 5, "--page", 2, *options)
+        shown = _call("results", tmp_path, "--limit", 5, *options)
         assert shown.exit_code == 0, shown.stderr
         header, *rows = (line.split("\t") for line in shown.stdout.splitlines() if "\t" in line)
         assert header[:4] == ["scene", "method", BOX, BAD]
         assert [row[2:4] for row in rows if row[0] == SCENES[1]] == [[str(n), "failed"] for n in sizes]
-    # The fifth one is the best of its scene, the third one only of the first page.
+    # The fifth one is the best of its scene, the third one only of those that are printed.
     bests = []
     monkeypatch.setattr(_output, "print_table", lambda header, rows, *, best, **_: bests.append(best))
-    for page in (1, 2):
-        _call("results", tmp_path, "--where", f"scene={SCENES[0]}", "--limit", 3, "--page", page)
-    assert bests == [frozenset(), {(1, 3)}]
+    for limit in (3, 5):
+        _call("results", tmp_path, "--where", f"scene={SCENES[0]}", "--limit", limit)
+    assert bests == [frozenset(), {(4, 3)}]
 
 
-def test_pages_of_protocols_of_unequal_length(tmp_path):
+def test_each_protocol_has_its_first_rows(tmp_path):
     p, q = (
-        sweep(
-            {BOX: [*range(1, count + 1)]},
-            lambda s, n: {BAD: float(n)},
-            scenes=SCENES[:1],
-            protocol=name,
-            protocol_text=f"{name}: x",
-        )
+        sweep({BOX: [*range(1, count + 1)]}, lambda s, n: {BAD: float(n)}, SCENES[:1], protocol=name, protocol_text=f"{name}: x")
         for name, count in (("p", 8), ("q", 4))
     )
     _stored(tmp_path, *p, *q)
-    for page, tables, said in (
-        (1, 2, "the first 3 of 8 rows of p, the first 3 of 4 rows of q; --page 2 shows the next, --limit 0 all"),
-        (2, 2, "rows 4 to 6 of 8 of p, rows 4 to 4 of 4 of q; --page 3 shows the next, --limit 0 all"),
-        (3, 1, "rows 7 to 8 of 8 of p; --limit 0 shows all"),
-    ):
-        lines = _call("results", tmp_path, "--limit", 3, "--page", page).stdout.splitlines()
-        assert (sum(line.startswith("scene\t") for line in lines), lines[-1]) == (tables, said)
+    lines = _call("results", tmp_path, "--limit", 3).stdout.splitlines()
+    assert sum(line.startswith("scene\t") for line in lines) == 2
+    assert lines[-1] == "the first 3 of 8 rows of p, the first 3 of 4 rows of q; --limit 0 shows all"
 
 
-def test_all_averages_stand_below_each_page(tmp_path):
+def test_all_averages_stand_below_a_cut_table(tmp_path):
     """Those of two settings, over both scenes: 1.5 and 3, half of their sums."""
     _stored(
         tmp_path,
@@ -299,8 +254,8 @@ def test_all_averages_stand_below_each_page(tmp_path):
             protocol_text=str(resolve("taxonomy2002")),
         ),
     )
-    for page in (1, 2, 3, 4):
-        lines = _call("results", tmp_path, "--limit", 1, "--page", page).stdout.splitlines()
+    for limit in (1, 4):
+        lines = _call("results", tmp_path, "--limit", limit).stdout.splitlines()
         assert [line.split("\t")[2:4] for line in lines if line.startswith("average of 2")] == [["1", "1.50"], ["2", "3.00"]]
 
 
@@ -311,10 +266,7 @@ def test_a_run_prints_the_first_of_many_results(tmp_path, monkeypatch):
         said = _call("run", tmp_path / "sizes.yaml", "--out", tmp_path / "out")
         assert said.exit_code == 0, said.output
         assert said.stdout.count("synthetic/planes") == 3
-        assert (
-            f"the first 3 of 8 rows; stereo-framework results {tmp_path / 'out'} --page 2 shows more, --limit 0 all"
-            in said.stdout
-        )
+        assert f"the first 3 of 8 rows; stereo-framework results {tmp_path / 'out'} --limit 0 shows all" in said.stdout
     whole = json.loads(_call("run", tmp_path / "sizes.yaml", "--out", tmp_path / "out", "--json").stdout)
     assert whole == json.loads(_call("results", tmp_path / "out", "--json").stdout)
     # Failures are counted wherever they stand, and without a folder all is printed.

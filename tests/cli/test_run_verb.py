@@ -60,7 +60,7 @@ def test_run_out_and_results(cli, script, tmp_path):
     assert [r["axes"]["aggregation.box.size"] for r in by_size] == [1, 5, 9]
     [kept] = json.loads(cli("results", out, "--json", "--where", "aggregation.box.size=5").stdout)
     assert kept["id"] == listed[2]["id"]
-    lines = cli("results", out, "--csv").stdout.splitlines()
+    lines = cli("results", out, "--format", "csv").stdout.splitlines()
     assert len(lines) == 4
     assert lines[0].startswith("id,scene,method,protocol,")
     one_line(cli("results", out, "--sort", "bad_pixel_all"), "did you mean 'bad_pixels_all'?")

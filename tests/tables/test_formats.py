@@ -5,9 +5,7 @@ import io
 
 import pytest
 
-from stereo_framework.core.errors import DataError, MissingExtraError
-from stereo_framework.sweep.result import as_frame
-from stereo_framework.tables.formats import to_text, write_parquet
+from stereo_framework.tables.formats import to_text
 from stereo_framework.tables.tables import Table, sort_table
 
 TABLE = Table(
@@ -62,22 +60,6 @@ def test_latex():
 @pytest.mark.parametrize("kind", ["csv", "markdown", "latex"])
 def test_an_empty_table(kind):
     assert "name" in to_text(Table(("name",), (), 1), kind)
-
-
-def test_parquet(tmp_path):
-    pandas = pytest.importorskip("pandas")
-    write_parquet(tmp_path / "t.parquet", as_frame(TABLE.header, TABLE.rows))
-    frame = pandas.read_parquet(tmp_path / "t.parquet")
-    assert list(frame.columns) == list(TABLE.header)
-    assert frame["50% & more"].tolist()[:2] == [1 / 3, 12.0]
-    with pytest.raises(DataError, match="cannot be written"):
-        write_parquet(tmp_path, as_frame(TABLE.header, TABLE.rows))
-
-
-def test_without_pyarrow(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"pyarrow is not installed: pip install '\.\[tables\]' in the folder"):
-        write_parquet(tmp_path / "t.parquet", as_frame(TABLE.header, TABLE.rows))
 
 
 def test_marks_move_with_the_rows():

@@ -14,7 +14,7 @@ def competition_ranks(values: ArrayLike) -> NDArray[np.int64]:
     Parameters
     ----------
     values : array_like, (methods,) or (methods, columns)
-        Lower is better (`Scores.lower_is_better`).
+        Lower is better.
 
     Returns
     -------

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.threads import over_rows
 from stereo_framework.tables.ranking.average_ranks import checked_table
 
 
@@ -21,7 +20,7 @@ def astar_groups(values: ArrayLike) -> NDArray[np.int64]:
     Parameters
     ----------
     values : array_like, (methods, columns)
-        Lower is better (`Scores.lower_is_better`).
+        Lower is better.
 
     Returns
     -------
@@ -47,35 +46,6 @@ def astar_groups(values: ArrayLike) -> NDArray[np.int64]:
     return groups
 
 
-def dominance(values: ArrayLike) -> NDArray[np.bool_]:
-    """Which method dominates which.
-
-    Parameters
-    ----------
-    values : array_like, (methods, columns)
-        Lower is better.
-
-    Returns
-    -------
-    ndarray, bool, (methods, methods)
-        Whether the method of the row is nowhere worse than the method of the column, and somewhere better.
-
-    Raises
-    ------
-    DataError
-        A value is NaN.
-
-    Examples
-    --------
-    >>> dominance([[1, 5], [2, 5]]).tolist()
-    [[False, True], [False, False]]
-    """
-    scores = np.ascontiguousarray(checked_table(values))
-    found = np.empty((len(scores), len(scores)), np.bool_)
-    over_rows(lambda a, b: _dominance_kernel(scores, a, found[a:b]), len(scores), found.size)
-    return found
-
-
 def astar_verdict(groups: NDArray[np.int64]) -> str:
     """What the size of the A* set says (Cabezas et al. 2012, equation 8).
 
@@ -98,13 +68,6 @@ def _dominates(p, q):  # type: ignore[no-untyped-def]
             return False
         better |= p[k] < q[k]
     return better
-
-
-@kernel
-def _dominance_kernel(scores, start, found):  # type: ignore[no-untyped-def]
-    for i in range(found.shape[0]):
-        for j in range(found.shape[1]):
-            found[i, j] = _dominates(scores[start + i], scores[j])
 
 
 @kernel

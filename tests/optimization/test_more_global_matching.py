@@ -1,0 +1,87 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kernel_inputs import filled
+
+from stereo_framework import CostVolume, Search
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.optimization import more_global_matching, semi_global, winner_take_all
+
+AXES = [(1, 0), (0, 1), (-1, 0), (0, -1)]
+DIAGONALS = [(1, 1), (-1, 1), (-1, -1), (1, -1)]
+
+
+def volume(costs):
+    return CostVolume(np.asarray(costs, np.float32), Search(0, np.shape(costs)[2] - 1), 255.0)
+
+
+def naive(costs, directions, p1, p2):
+    """The sums by the formula, pixel by pixel: a direction (x, y) and the one a quarter turn on."""
+    rows, columns, levels = costs.shape
+    sums = np.zeros(costs.shape)
+    penalty = np.array([[0 if a == b else p1 if abs(a - b) == 1 else p2 for a in range(levels)] for b in range(levels)], float)
+    for dx, dy in [*AXES, *DIAGONALS][:directions]:
+        found = {}
+        both = [(dx, dy), (-dy, dx)]
+        # Each pixel after those that it hears from: both steps go on along their sum.
+        ahead = [sum(step[k] for step in both) for k in (0, 1)]
+        for y, x in sorted(itertools.product(range(rows), range(columns)), key=lambda p: ahead[0] * p[1] + ahead[1] * p[0]):
+            behind = [found[y - sy, x - sx] for sx, sy in both if (y - sy, x - sx) in found]
+            heard = [(own + penalty).min(axis=1) - own.min() for own in behind]
+            found[y, x] = costs[y, x] + (np.mean(heard, axis=0) if heard else 0)
+            sums[y, x] += found[y, x]
+    return sums
+
+
+@given(
+    costs=st.sampled_from([(4, 5, 3), (3, 3, 4), (1, 6, 2), (5, 1, 3), (2, 2, 2), (5, 4, 2)]).flatmap(
+        lambda shape: filled(shape, np.arange(60))
+    ),
+    directions=st.sampled_from([4, 8]),
+    p1=st.sampled_from([0, 2, 7]),
+    more=st.sampled_from([0, 5, 30]),
+)
+def test_agrees_with_the_formula(costs, directions, p1, more):
+    found = more_global_matching(volume(costs), directions=directions, p1=p1, p2=p1 + more)
+    expected = naive(np.asarray(costs, float), directions, p1, p1 + more)
+    # Halves of whole numbers are exact in float32 for as long as they are few; beyond that they round.
+    np.testing.assert_allclose(found.volume.costs, expected, rtol=1e-5)
+    np.testing.assert_array_equal(found.labels, winner_take_all(found.volume).labels)
+    np.testing.assert_array_equal(
+        found.costs, np.take_along_axis(np.asarray(costs), found.labels[..., None].astype(int), 2)[..., 0]
+    )
+
+
+@pytest.mark.parametrize("shape", [(1, 9, 4), (9, 1, 4)])
+def test_on_a_line_it_is_semi_global_matching(shape):
+    """There no pixel has a neighbour at the side: both are sums of the two paths along it, and of the costs alone otherwise."""
+    costs = np.random.default_rng(3).integers(0, 40, shape).astype(np.float32)
+    image = np.zeros(shape[:2], np.uint8)
+    own = more_global_matching(volume(costs), directions=4, p1=3, p2=9).volume.costs
+    theirs = semi_global(volume(costs), image, image, paths=4, p1=3, p2=9).volume.costs
+    # Here the paths across hear from the pixel at the side too, so that all four directions run along the line.
+    np.testing.assert_array_equal(own, 2 * (theirs - 2 * costs))
+
+
+def test_an_image_turned_gives_the_turned_sums():
+    costs = np.random.default_rng(5).integers(0, 40, (7, 10, 5)).astype(np.float32)
+    found = more_global_matching(volume(costs)).volume.costs
+    turned = more_global_matching(volume(np.ascontiguousarray(np.rot90(costs)))).volume.costs
+    np.testing.assert_allclose(np.rot90(found), turned, rtol=1e-5)  # the order of eight sums differs
+
+
+def test_closed_cells_stay_closed():
+    costs = np.random.default_rng(7).integers(0, 40, (6, 8, 5)).astype(np.float32)
+    costs[:, :3, 2] = np.nan
+    costs[4, 5] = np.nan
+    found = more_global_matching(volume(costs))
+    assert (found.volume.costs[np.isnan(costs)] >= 1e6).all()
+    assert (found.volume.costs[~np.isnan(costs)] < 1e5).all()
+
+
+def test_refuses_a_smaller_second_penalty():
+    with pytest.raises(ParameterError, match="p2 is 1, below p1, 2"):
+        more_global_matching(volume(np.zeros((2, 2, 2))), p1=2, p2=1)
