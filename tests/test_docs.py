@@ -103,7 +103,8 @@ def _follow(told, real):
             real_from = next((i for i, words in enumerate(commands) if REAL.search(" ".join(words[1:]))), len(commands))
             for i, words in enumerate(commands):
                 if words[:1] == ["stereo-framework"]:
-                    _command(words[1 : words.index("|") if "|" in words else None], run_it=real or i < real_from)
+                    to_shell = next((k for k, word in enumerate(words) if word in {"|", ">"}), None)
+                    _command(words[1:to_shell], run_it=real or i < real_from)
                 elif words:
                     _other(words)
 
