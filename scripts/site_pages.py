@@ -60,6 +60,8 @@ def pages(docs: Path) -> dict[str, str]:
 
 def appended(uri: str, docs: Path) -> str:
     """The generated part at the end of a written page."""
+    if uri == "methods/README.md":
+        return "\n## All stages\n\n" + "\n".join(map(stage_list, SLOTS))
     name = re.fullmatch(r"methods/(\w+)\.md", uri)
     return "\n" + method_details(name[1], docs) if name and name[1] in methods() else ""
 
@@ -154,6 +156,13 @@ def slot_page(slot: str, docs: Path) -> str:
     parts = [f"# {slot}\n", f"Stages of this slot get {_code(first)}.{besides} They return: {returned}.\n"]
     own = [s for s in stages(slot) if s.function.__module__.startswith("stereo_framework.")]
     return "\n".join([*parts, *(_stage(s, docs) for s in own)])
+
+
+def stage_list(slot: str) -> str:
+    """A line for each stage of a slot, with a link to all that is known of it."""
+    own = [s for s in stages(slot) if s.function.__module__.startswith("stereo_framework.")]
+    lines = [f"- [`{s.name}`](../reference/stages/{slot}.md#{s.name}): {s.summary}" for s in own]
+    return "\n".join([f"### {slot}\n", *lines, ""])
 
 
 def _code(names: str) -> str:
