@@ -1,6 +1,7 @@
 """What README, CONTRIBUTING and docs show does what they say."""
 
 import importlib.metadata
+import itertools
 import json
 import re
 import shlex
@@ -103,8 +104,8 @@ def _follow(told, real):
             real_from = next((i for i, words in enumerate(commands) if REAL.search(" ".join(words[1:]))), len(commands))
             for i, words in enumerate(commands):
                 if words[:1] == ["stereo-framework"]:
-                    to_shell = next((k for k, word in enumerate(words) if word in {"|", ">"}), None)
-                    _command(words[1:to_shell], run_it=real or i < real_from)
+                    ours = itertools.takewhile(lambda word: word not in ("|", ">"), words[1:])
+                    _command(list(ours), run_it=real or i < real_from)
                 elif words:
                     _other(words)
 
