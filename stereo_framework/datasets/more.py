@@ -1,4 +1,4 @@
-"""Data sets that are pairs of files in a publisher's folders: SceneFlow, DrivingStereo, InStereo2K, Booster and US3D.
+"""Data sets that are pairs of files in a publisher's folders: SceneFlow, Spring, DrivingStereo, InStereo2K, Booster and US3D.
 
 Each is added by `dataset`, as anybody's own is. The folders below a data root are those of the publishers' archives.
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from stereo_framework.core.errors import DataError, MissingExtraError, brings
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.datasets.dataset import dataset
 from stereo_framework.datasets.scene_file import pair_scene
@@ -32,6 +33,31 @@ def sceneflow(folder: Path, name: str) -> Scene:
     truth = folder / "disparity" / f"{name.partition('/')[2]}.pfm"
     right = name.replace("/left/", "/right/")
     return pair_scene(folder / f"{name}.png", folder / f"{right}.png", (0, 191), truth=truth)
+
+
+@dataset("spring", names=_named_after("train/*/frame_left/*.png"))
+def spring(folder: Path, name: str) -> Scene:
+    """Spring (Mehl et al. 2023): an animated film in full HD, ``train/0001/frame_left/frame_left_0001.png``, frame_right, and ``disp1_left/disp1_left_0001.dsp5``.
+
+    No range is published: it is to be given, or estimated by `match`.
+    """
+    truth = folder / f"{name.replace('frame_left', 'disp1_left')}.dsp5"
+    scene = pair_scene(folder / f"{name}.png", folder / f"{name.replace('frame_left', 'frame_right')}.png")
+    return replace(scene, truths={(0, 1): partial(_spring_truth, truth)} if truth.is_file() else {})
+
+
+def _spring_truth(path: Path) -> Disparity:
+    """Of the four values of a pixel, for there are as many of each as in 4K, the upper left one. They are in pixels of full HD."""
+    try:
+        import h5py
+    except ImportError:
+        raise MissingExtraError(f"truth of Spring needs h5py: {brings('data')}") from None
+    try:
+        with h5py.File(path) as file:
+            disparity: Disparity = np.asarray(file["disparity"][::2, ::2], np.float32)
+    except (OSError, KeyError, ValueError) as error:
+        raise DataError(f"{path}: is no truth of Spring: {' '.join(str(error).split())[:200]}") from None
+    return disparity
 
 
 @dataset("drivingstereo", names=_named_after("**/left-image-half-size/**/*.jpg"), protocol="kitti2015")

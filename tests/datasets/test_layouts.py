@@ -1,6 +1,7 @@
 """Readers of data sets on tiny files in the layouts of the publishers' downloads."""
 
 import cv2
+import h5py
 import naive_files
 import numpy as np
 import pytest
@@ -319,6 +320,14 @@ def test_single_pairs(root):
             (0, 191),
         ),
         (
+            "spring/train/0001/frame_left/frame_left_0002",
+            "train/0001/frame_left/frame_left_0002.png",
+            "train/0001/frame_right/frame_right_0002.png",
+            "train/0001/disp1_left/disp1_left_0002.dsp5",
+            "taxonomy2002",
+            None,
+        ),
+        (
             "drivingstereo/left-image-half-size/2018/a",
             "left-image-half-size/2018/a.jpg",
             "right-image-half-size/2018/a.jpg",
@@ -363,6 +372,11 @@ def test_pairs_in_publishers_folders(tmp_path, name, left, right, truth, protoco
     scale = {"drivingstereo": 256, "instereo2k": 100}.get(folder.name)
     if scale:
         cv2.imwrite(str(folder / truth), np.nan_to_num(disparity * scale).astype(np.uint16))
+    elif truth.endswith(".dsp5"):
+        four = np.full((8, 1200), 99, np.float32)
+        four[::2, ::2] = disparity
+        with h5py.File(folder / truth, "w") as file:
+            file["disparity"] = four
     elif truth.endswith(".tif"):
         tifffile.imwrite(folder / truth, np.nan_to_num(disparity, nan=-999))
     else:
@@ -374,3 +388,17 @@ def test_pairs_in_publishers_folders(tmp_path, name, left, right, truth, protoco
     np.testing.assert_array_equal(scene.truth, disparity)
     assert [int(np.median(scene.image(i))) for i in (0, 1)] == [100, 110]
     assert find_scenes(folder.name, data=tmp_path) == (name,)
+
+
+def test_damaged_truth_of_spring_is_told_in_a_line(tmp_path):
+    folder = tmp_path / "spring/train/0001"
+    for side in ("left", "right"):
+        (folder / f"frame_{side}").mkdir(parents=True)
+        cv2.imwrite(str(folder / f"frame_{side}/frame_{side}_0001.png"), np.full((4, 600, 3), 9, np.uint8))
+    scene = load_scene("spring/train/0001/frame_left/frame_left_0001", data=tmp_path)
+    assert scene.truth is None
+    (folder / "disp1_left").mkdir()
+    (folder / "disp1_left/disp1_left_0001.dsp5").write_text("nothing")
+    scene = load_scene("spring/train/0001/frame_left/frame_left_0001", data=tmp_path)
+    with pytest.raises(DataError, match=r"disp1_left_0001\.dsp5: is no truth of Spring: "):
+        scene.truth  # noqa: B018
