@@ -12,6 +12,7 @@ from stereo_framework.core.scene import Scene, Search
 from stereo_framework.datasets import scene_file
 from stereo_framework.io import write_bytes
 from stereo_framework.io.images import ENDINGS
+from stereo_framework.io.readers import own_suffixes
 
 _NO_IMAGE = re.compile(r"(disp|depth|truth|gt|mask|nonocc|confidence)", re.IGNORECASE)
 """Names of pictures that are not images of the pair."""
@@ -100,7 +101,11 @@ def new_scene(folder: Path, estimate: Callable[[Scene], Search]) -> Path:
 
 def _pair(folder: Path) -> tuple[Path, Path]:
     """The two images: those whose names tell left and right, otherwise the first two."""
-    images = [p for p in sorted(folder.iterdir()) if p.suffix.lower() in ENDINGS and p.is_file() and not _NO_IMAGE.search(p.stem)]
+    images = [
+        p
+        for p in sorted(folder.iterdir())
+        if p.suffix.lower() in (*ENDINGS, *own_suffixes("image")) and p.is_file() and not _NO_IMAGE.search(p.stem)
+    ]
     for ours, theirs in _SIDES:
         lefts, rights = ([p for p in images if re.search(side, p.stem, re.IGNORECASE)] for side in (ours, theirs))
         if lefts and rights:

@@ -12,6 +12,7 @@ from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.io._files import PathLike
 from stereo_framework.io.disparity import grey_disparity, read_disparity, where_valid
 from stereo_framework.io.images import read_grey
+from stereo_framework.io.readers import own_suffixes
 from stereo_framework.io.tiff import holds_floats, is_tiff
 
 SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff")
@@ -20,7 +21,8 @@ SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff")
 
 def map_files(folder: Path) -> list[Path]:
     """The files in a folder and its subfolders that may be disparity maps, sorted."""
-    return sorted(p for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
+    legal = {*SUFFIXES, *own_suffixes("disparity")}
+    return sorted(p for p in folder.rglob("*") if p.suffix.lower() in legal and p.is_file())
 
 
 def best_scenes(path: Path, names: Sequence[str]) -> dict[str, int]:
@@ -94,7 +96,7 @@ def read_map(
     Parameters
     ----------
     path : path-like
-        PFM, npy and TIFF of floats hold pixels.
+        PFM, npy, TIFF of floats and what a reader of somebody's reads hold pixels.
     scene : Scene
     scale : float, optional
         Grey levels per pixel of disparity. Default: that of the scene for 8 bits, 256 for 16 bits.
@@ -115,7 +117,8 @@ def read_map(
         The file is missing or damaged, or the scale is missing.
     """
     suffix = Path(path).suffix.lower()
-    if suffix in (".pfm", ".npy", ".npz") or (suffix.startswith(".tif") and is_tiff(path) and holds_floats(path)):
+    pixels = (".pfm", ".npy", ".npz", *own_suffixes("disparity"))
+    if suffix in pixels or (suffix.startswith(".tif") and is_tiff(path) and holds_floats(path)):
         disparity = read_disparity(path, scale=scale)
         return disparity if unknown is None else np.where(disparity == unknown, np.float32(np.nan), disparity)
     samples = read_grey(path)

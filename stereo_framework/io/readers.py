@@ -50,6 +50,11 @@ def reader(suffix: str, *, kind: Literal["disparity", "image"]) -> Callable[[F],
     return register
 
 
+def own_suffixes(kind: str) -> tuple[str, ...]:
+    """The suffixes of files that somebody's readers read."""
+    return tuple(_READERS[kind])
+
+
 def own_read(path: PathLike, kind: str) -> NDArray | None:
     """What somebody's reader makes of a file; None where there is none for its suffix.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.io.images import ENDINGS
+from stereo_framework.io.readers import own_suffixes
 
 
 def pairs(left: str, right: str) -> dict[str, tuple[Path, Path]]:
@@ -78,7 +79,7 @@ def _files(text: str) -> list[Path] | None:
     if not folder and (Path(text).is_file() or not glob.has_magic(text)):
         return None
     found = sorted(Path(text).iterdir()) if folder else sorted(map(Path, glob.glob(text)))
-    images = [path for path in found if path.suffix.lower() in ENDINGS and path.is_file()]
+    images = [path for path in found if path.suffix.lower() in (*ENDINGS, *own_suffixes("image")) and path.is_file()]
     if not images:
         raise DataError(f"{text}: no images there; legal endings: {', '.join(ENDINGS)}")
     return images

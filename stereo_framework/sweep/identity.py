@@ -29,7 +29,7 @@ _NOT_COMPUTING = {
     "cli",
     "configs",
     "own_pair",
-    "stage_examples",
+    "examples",
     "papers",
     "page",
     "figures",

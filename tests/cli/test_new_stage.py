@@ -12,8 +12,10 @@ from typer.testing import CliRunner
 from stereo_framework import Pipeline, load_scene, step
 from stereo_framework.aggregation import box
 from stereo_framework.cli import main
-from stereo_framework.cli._examples import example
+from stereo_framework.cli._examples import KINDS, example
 from stereo_framework.core.stage import SLOTS, find, load_plugin, stages
+from stereo_framework.io import write_image
+from stereo_framework.io.map_files import map_files
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import graph_cut, winner_take_all
 from stereo_framework.refinement import median
@@ -143,3 +145,37 @@ def test_check_warns_until_the_source_is_said(tmp_path, monkeypatch, registry):
     assert result.stderr.splitlines() == [warning]
     assert result.stdout == "my.yaml: no fault; 1 run on scenes named later\n"
     assert CliRunner().invoke(main.app, ["check", "sgm"]).stderr == ""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_examples_of_all_else_work(kind, tmp_path, monkeypatch, registry):
+    monkeypatch.chdir(tmp_path)
+    result = call(kind, "own_one")
+    assert (result.exit_code, "mine" in Path("own_one.py").read_text()) == (0, False), result.output
+    folder = tmp_path / "data/own_one/first"
+    folder.mkdir(parents=True)
+    scene = load_scene("synthetic/planes")
+    for side, image in (("left", scene.reference), ("right", scene.match)):
+        write_image(folder / f"{side}.png", image)
+    script = tmp_path / "s.yaml"
+    script.write_text("include: window\nplugins: [own_one.py]\n")
+    measures = "evaluation={protocol: {base: taxonomy2002, measures: [own_one]}}"
+    more = {
+        "measure": ["--scene", "synthetic/planes", "--set", measures],
+        "protocol": ["--scene", "synthetic/planes", "--protocol", "own_one"],
+        "data_set": ["--scene", "own_one", "--data", "data"],
+    }.get(kind, ["--scene", "synthetic/planes"])
+    ran = CliRunner().invoke(main.app, ["run", "s.yaml", "--out", "runs", *more])
+    assert ran.exit_code == 0, ran.output
+    shown = {"measure": "own_one_all", "protocol": "own_one", "data_set": "own_one/first"}.get(kind, "planes")
+    assert shown in ran.output
+    if kind == "chart":
+        page = CliRunner().invoke(main.app, ["report", "runs", "--plugin", "own_one.py"])
+        assert (page.exit_code, "own_one" in Path("runs/report.html").read_text()) == (0, True), page.output
+    if kind == "reader":
+        np.savetxt("map.own_one", np.full(scene.reference.shape[:2], 9, np.float32))
+        measured = CliRunner().invoke(
+            main.app, ["evaluate", "map.own_one", "--scene", "synthetic/planes", "--plugin", "own_one.py"]
+        )
+        assert (measured.exit_code, "bad_pixels" in measured.output) == (0, True), measured.output
+        assert tmp_path / "map.own_one" in map_files(tmp_path)
