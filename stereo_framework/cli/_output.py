@@ -98,7 +98,7 @@ def print_results(
     Where just the first rows of each protocol are printed, at `most` so many, the columns and what is best are those of all of its results. A table
     over several scenes ends with all averages that the protocol prescribes, over all results. The results that are printed are returned.
     """
-    from stereo_framework.tables.average_rows import average_rows
+    from stereo_framework.tables.means import average_rows
     from stereo_framework.tables.tables import listing
     from stereo_framework.tables.words import setting_name
 

@@ -66,7 +66,7 @@ def evaluate(
     from stereo_framework.cli.results import format_of, print_all
     from stereo_framework.sweep.beside import add_maps
     from stereo_framework.sweep.submission import find_maps, measure_map
-    from stereo_framework.tables.average_rows import average_rows
+    from stereo_framework.tables.means import average_rows
 
     kind = format_of(format, json)
     check_places(maps)

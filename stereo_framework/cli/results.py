@@ -167,8 +167,8 @@ def print_all(
     found: Sequence[Result], columns: Sequence[str], kind: str, *, data: Path | None = None, most: int | None = None
 ) -> None:
     """Results: all they hold for machines; for people a table a protocol, of its first rows, with its average over the scenes."""
-    from stereo_framework.tables.average_rows import average_rows
     from stereo_framework.tables.formats import to_text
+    from stereo_framework.tables.means import average_rows
     from stereo_framework.tables.tables import listing, to_csv
 
     if kind == "csv":

@@ -23,9 +23,8 @@ from stereo_framework.script.report import Plot
 from stereo_framework.sweep import Result, Store
 from stereo_framework.sweep.kept_scenes import scene_of
 from stereo_framework.sweep.runs import read_scripts
-from stereo_framework.tables.average_rows import average_rows
 from stereo_framework.tables.environment import environment_text
-from stereo_framework.tables.means import telling_keys
+from stereo_framework.tables.means import average_rows, telling_keys
 from stereo_framework.tables.standings import Standings, standings
 from stereo_framework.tables.tables import best_cells, density, listing, show, shown_statistics
 from stereo_framework.tables.values import better, is_number, value

@@ -87,6 +87,11 @@ def value(result: Result, name: str) -> Any:
     return None if found == NOT_APPLICABLE else found
 
 
+def column(results: Sequence[Result], name: str) -> list[Any]:
+    """The values of all results under a name, as `value` gives them; of a statistic without asking each for its parameters too."""
+    return [found if (found := r.statistics.get(name)) is not None else value(r, name) for r in results]
+
+
 def setting(result: Result, name: str) -> Any:
     """As `value`, but null and nothing are distinguished: None stands for null, `NOT_APPLICABLE` for a parameter that the method does not have."""
     # Statistics come first, since they are asked of thousands of results.
