@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _Row = TypeVar("_Row")
 
+_NUMBERS = (int, float)
+
 NOT_APPLICABLE = ""
 """The cell of a parameter that a method does not have at all, such as a smoothness weight where nothing is smoothed.
 
@@ -111,7 +113,7 @@ def setting(result: Result, name: str) -> Any:
 
 def is_number(item: object) -> bool:
     """Whether a value is a number, which true, false and NaN are not."""
-    return isinstance(item, int | float) and not isinstance(item, bool) and not math.isnan(item)
+    return isinstance(item, _NUMBERS) and not isinstance(item, bool) and not math.isnan(item)
 
 
 def better(name: str) -> str:
