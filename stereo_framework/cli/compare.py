@@ -144,7 +144,6 @@ def _compared(
 ) -> tuple[list[Result], Sequence[Standing]]:
     """What is measured of maps of one scene, how they are judged without its truth, and their pictures."""
     from stereo_framework.cli._without_truth import compared as without_truth
-    from stereo_framework.cli.evaluate import map_result
     from stereo_framework.figures.picture_files import write_comparison, write_disagreement, write_pictures
     from stereo_framework.io import output_folder
     from stereo_framework.sweep.submission import measure_map
@@ -164,7 +163,7 @@ def _compared(
             write_comparison(out / "comparison.png", compared, scene)
             if scene.truth is None:
                 write_disagreement(out / "disagreement.png", measured[0].disparity, measured[1].disparity, scene.reference)
-    return [map_result(m, name) for name, m in zip(maps, measured, strict=True)], judged
+    return [m.result(name) for name, m in zip(maps, measured, strict=True)], judged
 
 
 def _with_consistency(measured: Measured, other: Any, threshold: float) -> Measured:

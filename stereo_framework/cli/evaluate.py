@@ -99,7 +99,7 @@ def evaluate(
                     write_pictures(out / "pictures" / stem, one.disparity, one.scene, one.protocol)
             results.extend(add_maps(out, method, measured, place, reading))
         else:
-            results.extend(map_result(one, method) for one in measured)
+            results.extend(one.result(method) for one in measured)
 
     names = map_names(files)
     for path in files:
@@ -132,23 +132,6 @@ def check_places(maps: list[Path]) -> None:
     for path in maps:
         if not path.exists():
             raise DataError(f"{path}: no such file or folder")
-
-
-def map_result(measured: Measured, method: str) -> Result:
-    """A measured map as a result."""
-    from stereo_framework.sweep import Result
-
-    return Result(
-        id="",
-        scene=measured.scene.name,
-        method=method,
-        parameters={"map": str(measured.path)},
-        axes={},
-        protocol=measured.protocol.name,
-        protocol_text=str(measured.protocol),
-        statistics=measured.statistics,
-        warnings=measured.warnings,
-    )
 
 
 def map_names(maps: list[Path]) -> dict[Path, str]:

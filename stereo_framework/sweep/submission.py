@@ -15,6 +15,7 @@ from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import derive, of_scene
 from stereo_framework.io import PathLike
 from stereo_framework.io.map_files import best_scenes, map_files, read_map
+from stereo_framework.sweep.result import Result
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,18 @@ class Measured:
     disparity: Disparity
     statistics: Mapping[str, float]
     warnings: tuple[str, ...]
+
+    def result(self, method: str, **told: Any) -> Result:
+        """As a result of a method; `told` are further fields of it."""
+        return Result(
+            **{"id": "", "parameters": {"map": str(self.path)}, "axes": {}} | told,
+            scene=self.scene.name,
+            method=method,
+            protocol=self.protocol.name,
+            protocol_text=str(self.protocol),
+            statistics=self.statistics,
+            warnings=self.warnings,
+        )
 
 
 def measure_map(
