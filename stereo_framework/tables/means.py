@@ -23,7 +23,7 @@ from stereo_framework.evaluation.protocol_average import average
 from stereo_framework.evaluation.protocols import PRESETS
 from stereo_framework.io import PathLike
 from stereo_framework.script.result_names import STATISTIC
-from stereo_framework.tables.values import check_name, column, is_number, one_protocol, setting
+from stereo_framework.tables.values import by_protocol, check_name, column, is_number, one_protocol, setting
 from stereo_framework.tables.words import part, setting_name, short_names
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def means(
 
 
 def _hashable(item: Any) -> Any:
-    return json.dumps(item) if isinstance(item, list | dict) else item
+    return json.dumps(item) if isinstance(item, (list, dict)) else item
 
 
 def _refuse_twins(results: Sequence[Result]) -> None:
@@ -250,8 +250,7 @@ def average_rows(results: Sequence[Result], data: PathLike | None = None) -> lis
         There are no such rows if there is only one scene, if the protocol is not known any more, or if the weights of scenes cannot be looked up.
     """
     found = []
-    for text in dict.fromkeys(r.protocol_text for r in results):
-        same = [r for r in results if r.protocol_text == text and not is_average(r.scene)]
+    for same in by_protocol([r for r in results if not is_average(r.scene)]).values():
         scenes = dict.fromkeys(r.scene for r in same)
         protocol = protocol_of(same) if len(scenes) > 1 else None
         if protocol is None:

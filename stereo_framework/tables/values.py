@@ -89,6 +89,14 @@ def value(result: Result, name: str) -> Any:
     return None if found == NOT_APPLICABLE else found
 
 
+def by_protocol(results: Sequence[Result]) -> dict[str, list[Result]]:
+    """The results of each protocol, by its text; those of different protocols never stand in one table."""
+    found: dict[str, list[Result]] = {}
+    for r in results:
+        found.setdefault(r.protocol_text, []).append(r)
+    return found
+
+
 def column(results: Sequence[Result], name: str) -> list[Any]:
     """The values of all results under a name, as `value` gives them; of a statistic without asking each for its parameters too."""
     return [found if (found := r.statistics.get(name)) is not None else value(r, name) for r in results]
