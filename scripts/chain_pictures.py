@@ -37,12 +37,10 @@ class Part(NamedTuple):
 
 
 PARTS = {
-    "sticks": Part(f"{V2}/cones", (330, 190, 120, 90)),
     "spokes": Part(f"{V3}/Motorcycle", (60, 190, 260, 195)),
     "chair": Part(f"{V3}/Adirondack", (200, 60, 400, 300)),
     "brushes": Part(f"{V3}/ArtL", (60, 20, 240, 180)),
     "leaves": Part(f"{V3}/Jadeplant", (150, 60, 360, 270)),
-    "pipes": Part(f"{V3}/Pipes", (180, 60, 360, 270)),
     "border": Part(f"{V3}/PlaytableP", (0, 100, 320, 240)),
     "bin": Part(f"{V3}/Recycle", (120, 60, 400, 300)),
     "wall": Part(f"{V3}/Piano", (0, 0, 480, 360)),

@@ -1,7 +1,7 @@
-"""The tables and the plot of docs/confidence.md, from stored results: ``python scripts/confidence_tables.py FOLDER ...``.
+"""The table and the picture of docs/confidence.md, from stored results: ``python scripts/confidence_tables.py FOLDER ...``.
 
-Prints, for each method, the mean over the scenes of area over optimal area, measures by their mean rank, and the areas on five scenes; writes
-``docs/images/confidence.svg``. ``--points ALL SURE``: instead, from two ``points.ply`` of `match`, ``docs/images/points_sure.jpg``.
+Prints, for each method, the mean over the scenes of area over optimal area, measures by their mean rank. ``--points ALL SURE``: instead, from two
+``points.ply`` of `match`, ``docs/images/points_sure.jpg``.
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ from PIL import Image
 from stereo_framework.sweep import Result
 from stereo_framework.tables.results import stored
 
-SCENES = ("teddy", "cones", "Aloe", "Pipes", "Adirondack")
-PLOT = Path(__file__).parents[1] / "docs" / "images" / "confidence.svg"
-POINTS = PLOT.with_name("points_sure.jpg")
-_AUC, _RATIO = "auc_", "auc_ratio_"
+POINTS = Path(__file__).parents[1] / "docs" / "images" / "points_sure.jpg"
+_RATIO = "auc_ratio_"
 
 
 def short(name: str) -> str:
@@ -49,25 +47,6 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     print()
 
 
-def draw(names: Sequence[str], table: dict[str, np.ndarray]) -> None:
-    """Draw the mean ratios of all measures, with a line of points for each method."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 4.6), layout="constrained")
-    axes = figure.add_subplot()
-    for marker, (method, values) in zip("os^vDP", table.items(), strict=False):
-        axes.plot(values.mean(axis=0), range(len(names)), marker, label=method, alpha=0.8)
-    axes.axvline(1, color="0.5", linewidth=1)
-    axes.set_xscale("log")
-    axes.set_xticks([1, 2, 3, 5, 10, 20], ["1", "2", "3", "5", "10", "20"])
-    axes.set_yticks(range(len(names)), names)
-    axes.invert_yaxis()
-    axes.set_xlabel("area under the sparsification curve over the optimal one, mean over the scenes")
-    axes.grid(alpha=0.3)
-    axes.legend()
-    figure.savefig(PLOT, metadata={"Date": None})
-
-
 def from_the_side(path: Path, rows: int = 520, columns: int = 720) -> np.ndarray:
     """A picture of Adirondack's points, seen from the right and a little from above, uint8 (rows, columns, 3)."""
     vertices = np.frombuffer(path.read_bytes().partition(b"end_header\n")[2], [("place", "<f4", 3), ("colour", "u1", 3)])
@@ -85,7 +64,7 @@ def from_the_side(path: Path, rows: int = 520, columns: int = 720) -> np.ndarray
 
 
 def main() -> None:
-    """Print and draw."""
+    """Print, or draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--points", action="store_true")
@@ -112,13 +91,6 @@ def main() -> None:
     }
     rows.append(["(none: the error rate)", *(f"{means[m]:.2f}" for m in methods), "-"])
     print_table(["area over optimal area", *(f"`{m}`" for m in methods), "mean rank"], rows)
-    for method in methods:
-        chosen = [next(r for r in found if r.method == method and short(r.scene) == scene) for scene in SCENES]
-        rows = [["error rate", *(f"{r.statistics['bad_pixels_all']:.2f}" for r in chosen)]]
-        rows += [[f"`{n}`", *(f"{r.statistics[_AUC + n]:.2f}" for r in chosen)] for n in names]
-        rows += [["optimum", *(f"{r.statistics['auc_optimal']:.2f}" for r in chosen)]]
-        print_table([f"`{method}`", *SCENES], rows)
-    draw(names, table)
 
 
 if __name__ == "__main__":

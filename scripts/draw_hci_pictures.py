@@ -12,13 +12,13 @@ from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.regions import hci_subsets
 from stereo_framework.figures.hci_pictures import metrics_figure, subsets_figure
 from stereo_framework.figures.saving import save_figure, save_picture
-from stereo_framework.papers.hci2015.charts import histogram_figure, radar_figure, stacked_bars_figure
+from stereo_framework.papers.hci2015.charts import radar_figure
 from stereo_framework.tables.standings import standings
 
 SCENES = ("synthetic/planes", "synthetic/slanted", "synthetic/occlusions")
 METHODS = ("window", "ssd", "dp", "so", "bp", "gc")
 SHOWN = "window"
-"""The method whose errors are drawn pixel by pixel and whose scores are marked."""
+"""The method whose errors are drawn pixel by pixel."""
 
 WIDTH = 1200
 """Pixels."""
@@ -35,15 +35,8 @@ def main() -> None:
     for method in METHODS:
         script = {"include": method, "name": method, "evaluation": {"protocol": protocol}}
         results += run(script, scenes=list(SCENES), maps=True)
-    found = standings(results)
-    charts = {
-        "stacked_bars": stacked_bars_figure(found, {}),
-        "radar": radar_figure(found),
-        "histogram": histogram_figure(found, SHOWN),
-    }
-    for name, figure in charts.items():
-        svg, _ = save_figure(figure, out / name, "")
-        svg.unlink()
+    svg, _ = save_figure(radar_figure(standings(results)), out / "radar", "")
+    svg.unlink()
     # The scene with fine structures.
     scene = load_scene(SCENES[-1])
     [map_] = [r.disparity for r in results if (r.scene, r.method) == (scene.name, SHOWN)]

@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/methods, each from the script that its page shows: ``python scripts/method_pictures.py [PAGE ...]``.
+"""Draw the pictures of docs/methods, each from the script beside it: ``python scripts/method_pictures.py [PAGE ...]``.
 
 The maps of a script's settings stand side by side, below each its errors; the scenes are synthetic.
 """
@@ -6,10 +6,8 @@ The maps of a script's settings stand side by side, below each its errors; the s
 from __future__ import annotations
 
 import argparse
-import re
 from pathlib import Path
 
-import yaml
 from PIL import Image
 
 from stereo_framework import load_scene, run
@@ -17,17 +15,7 @@ from stereo_framework.core.parameters import spelled
 from stereo_framework.figures.picture_files import write_comparison
 from stereo_framework.sweep.result import Result
 
-DOCS = Path(__file__).parents[1] / "docs"
-
-
-def blocks(page: Path, language: str) -> list[str]:
-    """The code blocks of a page in one language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
-
-
-def pages() -> list[Path]:
-    """The pages that show one method each."""
-    return sorted(path for path in (DOCS / "methods").glob("*.md") if path.stem != "README")
+PICTURES = Path(__file__).parents[1] / "docs" / "images" / "methods"
 
 
 def name(result: Result, several: bool) -> str:
@@ -36,14 +24,13 @@ def name(result: Result, several: bool) -> str:
     return ": ".join(text for text in (result.method if several else "", ", ".join(swept)) if text)
 
 
-def draw(page: Path) -> None:
-    """Write a page's picture."""
-    [script] = blocks(page, "yaml")
-    results = run(yaml.safe_load(script), maps=True)
+def draw(script: Path) -> None:
+    """Write the picture of a script."""
+    results = run(script, maps=True)
     several = len({r.method for r in results}) > 1
     maps = {name(r, several): r.disparity for r in results if r.disparity is not None}
     [scene] = {r.scene for r in results}
-    path = DOCS / "images" / "methods" / f"{page.stem}.png"
+    path = script.with_suffix(".png")
     write_comparison(path, maps, load_scene(scene))
     # A palette takes a fifth of the space; chosen like this its colours are off by some 15 levels at most, of red, green or blue.
     picture = Image.open(path).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE)
@@ -55,9 +42,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pages", nargs="*", help="such as stable_matching; default: all")
     wanted = parser.parse_args().pages
-    for page in pages():
-        if not wanted or page.stem in wanted:
-            draw(page)
+    for script in sorted(PICTURES.glob("*.yaml")):
+        if not wanted or script.stem in wanted:
+            draw(script)
 
 
 if __name__ == "__main__":

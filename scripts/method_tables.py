@@ -35,47 +35,31 @@ def seconds(names: Sequence[str]) -> Callable[[dict[str, Result]], float]:
 
 
 def photographs(scenes: list[str]) -> list[Column]:
-    """Errors above 1 pixel by scene; over all ten scenes also those above 0.5 and 2 pixels."""
+    """Visible pixels off by more than 1, 0.5 and 2 pixels of the ten photographs."""
     ten = [scene for scene in scenes if "trainingQ" in scene]
     found: list[Column] = [("mean, 1 px", errors(ten, "bad4_nonocc"))]
-    found += [("0.5 px", errors(ten, "bad2_nonocc")), ("2 px", errors(ten, "bad8_nonocc")), ("seconds", seconds(ten))]
-    return found + [(scene.rpartition("/")[2], errors([scene], "bad4_nonocc")) for scene in scenes]
+    return [*found, ("0.5 px", errors(ten, "bad2_nonocc")), ("2 px", errors(ten, "bad8_nonocc")), ("seconds", seconds(ten))]
 
 
 def middlebury_v2(scenes: list[str]) -> list[Column]:
-    """The benchmark's mean of twelve percentages, and visible pixels by scene."""
+    """The benchmark's mean of twelve percentages."""
     regions = [f"bad_pixels_{region}" for region in ("nonocc", "all", "disc")]
-    found: list[Column] = [("mean of 12", errors(scenes, *regions)), ("seconds", seconds(scenes))]
-    return found + [(scene.rpartition("/")[2], errors([scene], "bad_pixels_nonocc")) for scene in scenes]
-
-
-def taxonomy2002(scenes: list[str]) -> list[Column]:
-    """Visible pixels."""
-    found: list[Column] = [("mean", errors(scenes, "bad_pixels_nonocc")), ("seconds", seconds(scenes))]
-    return found + [(scene.rpartition("/")[2], errors([scene], "bad_pixels_nonocc")) for scene in scenes]
+    return [("mean of 12", errors(scenes, *regions)), ("seconds", seconds(scenes))]
 
 
 def kept(scenes: list[str]) -> list[Column]:
-    """Errors above 1, 0.5 and 2 pixels, those above 1 pixel without the scene that shows the same things as ArtL, and those by scene."""
+    """Errors above 1, 0.5 and 2 pixels, and those above 1 pixel without the scene that shows the same things as ArtL."""
     means = [(title, errors(scenes, f"bad{title.split()[-2]}_nonocc")) for title in ("mean, 1 px", "0.5 px", "2 px")]
     means.insert(1, ("without Art", errors([scene for scene in scenes if not scene.endswith("/Art")], "bad1_nonocc")))
-    by_scene = [(scene.rpartition("/")[2], errors([scene], "bad1_nonocc")) for scene in scenes]
-    return [*means, ("seconds", seconds(scenes)), *by_scene]
-
-
-def kept_road(scenes: list[str]) -> list[Column]:
-    """All pixels with truth."""
-    return [("3 px", errors(scenes, "bad3_all")), ("2 px", errors(scenes, "bad2_all")), ("seconds", seconds(scenes))]
+    return [*means, ("seconds", seconds(scenes))]
 
 
 def roads(scenes: list[str]) -> list[Column]:
-    """All pixels with truth; above 3 pixels by scene too."""
-    found: list[Column] = [(f"{pixels} px", errors(scenes, f"bad{pixels}_all")) for pixels in ("3", "2", "1", "0.5")]
-    by_scene = [(scene.rpartition("/")[2].removesuffix("_10"), errors([scene], "bad3_all")) for scene in scenes]
-    return [*found, *by_scene]
+    """All pixels with truth."""
+    return [(f"{pixels} px", errors(scenes, f"bad{pixels}_all")) for pixels in ("3", "2", "1", "0.5")]
 
 
-TABLES = {function.__name__: function for function in (photographs, roads, middlebury_v2, taxonomy2002, kept, kept_road)}
+TABLES = {function.__name__: function for function in (photographs, roads, middlebury_v2, kept)}
 
 
 def table(results: list[Result], columns: Callable[[list[str]], list[Column]]) -> str:

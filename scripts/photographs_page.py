@@ -18,7 +18,7 @@ from stereo_framework.tables.tables import Table
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "photographs.md"
-MOST = 3
+MOST = 2
 """Cases that an answer shows; all stand in the table of statements that the command writes."""
 
 

@@ -60,8 +60,8 @@ def pages(docs: Path) -> dict[str, str]:
 
 def appended(uri: str, docs: Path) -> str:
     """The generated part at the end of a written page."""
-    if uri == "performance.md":
-        return "\n" + times(docs)
+    if uri == "methods/README.md":
+        return "\n## All stages\n\n" + "\n".join(map(stage_list, SLOTS))
     name = re.fullmatch(r"methods/(\w+)\.md", uri)
     return "\n" + method_details(name[1], docs) if name and name[1] in methods() else ""
 
@@ -156,6 +156,13 @@ def slot_page(slot: str, docs: Path) -> str:
     parts = [f"# {slot}\n", f"Stages of this slot get {_code(first)}.{besides} They return: {returned}.\n"]
     own = [s for s in stages(slot) if s.function.__module__.startswith("stereo_framework.")]
     return "\n".join([*parts, *(_stage(s, docs) for s in own)])
+
+
+def stage_list(slot: str) -> str:
+    """A line for each stage of a slot, with a link to all that is known of it."""
+    own = [s for s in stages(slot) if s.function.__module__.startswith("stereo_framework.")]
+    lines = [f"- [`{s.name}`](../reference/stages/{slot}.md#{s.name}): {s.summary}" for s in own]
+    return "\n".join([f"### {slot}\n", *lines, ""])
 
 
 def _code(names: str) -> str:
@@ -301,18 +308,3 @@ def examples_page(folder: Path) -> str:
     names = ["simple", "advanced", "expert", *(f"stages/{slot}" for slot in SLOTS)]
     files = [folder / f"{name}.py" for name in names]
     return "\n".join([f"# Examples\n\n{said}\n", *(f"## {file.stem}\n\n```python\n{file.read_text()}```\n" for file in files)])
-
-
-# --- figures --------------------------------------------------------------------------------------------------------------
-
-
-def times(docs: Path) -> str:
-    """The tables "Time and memory" of all methods' pages, as one."""
-    rows, header = [], ["method", "scene", "time", "memory", "in volumes"]
-    for page in sorted((docs / "methods").glob("*.md")):
-        part = re.search(r"^## Time and memory\n(.*?)(?=^## |\Z)", page.read_text(), re.MULTILINE | re.DOTALL)
-        for line in part[1].splitlines() if part else ():
-            cells = [cell.strip() for cell in line.strip("|").split("|")]
-            if line.startswith("|") and cells[0] not in {"scene", "---"}:
-                rows.append([f"[{page.stem}](methods/{page.name})", *cells])
-    return table(header, rows)

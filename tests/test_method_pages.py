@@ -1,19 +1,20 @@
-"""The pages of docs/methods: what they list is what there is, what they show runs, and their figures are what it gives."""
+"""The pages of docs/methods: what they list is what there is and what they show runs; and what their stages give on real scenes."""
 
-import itertools
+import dataclasses
+import os
 import re
 import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
+import site_pages
 import yaml
-from method_pictures import blocks, pages
 from typer.testing import CliRunner
 
-from stereo_framework import run
+from stereo_framework import load_scene, run
 from stereo_framework.cli import main
-from stereo_framework.core.parameters import describe, spelled
+from stereo_framework.core.parameters import spelled
 from stereo_framework.core.stage import SLOTS, stages
 from stereo_framework.datasets import ready_made
 from stereo_framework.script import load
@@ -21,20 +22,10 @@ from stereo_framework.tables.results import stored
 
 ROOT = Path(__file__).parents[1]
 METHODS = ROOT / "docs" / "methods"
-PAGES = [page.stem for page in pages()]
+GOLDEN = ROOT / "tests" / "golden"
+PAGES = sorted(path.stem for path in METHODS.glob("*.md") if path.stem != "README")
 STAGES = {"sgm": "semi_global", "cost_filter": "guided_filter"}
 """What pages are about that bear the name of a method."""
-
-
-def _tables(page):
-    """The tables of a page, each the list of its lines' cells, the first line the header."""
-    found, lines = [], [line for line in page.read_text().splitlines() if not re.match(r"\| --", line)]
-    for before, line in itertools.pairwise(["", *lines]):
-        if line.startswith("|"):
-            if not before.startswith("|"):
-                found.append([])
-            found[-1].append([cell.strip() for cell in line.strip("|").split("|")])
-    return found
 
 
 def _own(slot=None):
@@ -43,13 +34,14 @@ def _own(slot=None):
 
 
 def test_the_index_lists_every_stage_in_its_slot():
-    text = (METHODS / "README.md").read_text()
+    made = site_pages.appended("methods/README.md", ROOT / "docs")
     listed = {
-        slot: re.findall(r"^\| \[?`(\w+)`", part, re.MULTILINE)
-        for slot, part in re.findall(r"^## (\w+)$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+        slot: re.findall(r"^- \[`(\w+)`", part, re.MULTILINE)
+        for slot, part in re.findall(r"^### (\w+)$(.*?)(?=^### |\Z)", made, re.MULTILINE | re.DOTALL)
     }
     assert {slot: sorted(listed.get(slot, [])) for slot in SLOTS} == {slot: [s.name for s in _own(slot)] for slot in SLOTS}
-    assert {stem for stem in PAGES if f"]({stem}.md) |" not in text} == set()
+    text = (METHODS / "README.md").read_text()
+    assert {stem for stem in PAGES if f"]({stem}.md)" not in text} == set()
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda p: p.stem)
@@ -65,14 +57,6 @@ def test_links_lead_to_files_and_headings(page):
             assert heading in [re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings], link
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_lists_its_stages_parameters(page):
-    [registered] = [s for s in _own() if s.name == STAGES.get(page, page)]
-    [table] = [t for t in _tables(METHODS / f"{page}.md") if t[0][:3] == ["parameter", "legal", "default"]]
-    listed = [(name.strip("`"), legal, yaml.safe_load(default)) for name, legal, default, *_ in table[1:]]
-    assert listed == [(p.name, describe(p.annotation), p.default) for p in registered.parameters.values()]
-
-
 @pytest.fixture
 def small_scenes(monkeypatch):
     """The built-in scenes, cut to a corner."""
@@ -81,25 +65,21 @@ def small_scenes(monkeypatch):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_pages_script_and_commands_run(page, small_scenes, tmp_path, monkeypatch, capsys):
-    [script] = blocks(METHODS / f"{page}.md", "yaml")
-    name = re.match(r"# (\w+\.yaml)\n", script)[1]
-    (tmp_path / name).write_text(script)
+def test_a_pages_script_and_commands_run(page, small_scenes, tmp_path, monkeypatch):
+    script = ROOT / "docs" / "images" / "methods" / f"{page}.yaml"
     monkeypatch.chdir(tmp_path)
-    assert STAGES.get(page, page) in {
-        bound.stage.name for r in load(tmp_path / name).settings for _, bound in r.pipeline.stages()
-    }
-    commands = [line for block in blocks(METHODS / f"{page}.md", "sh") for line in block.splitlines()]
-    assert any(name in command for command in commands)
-    for command in commands:
-        program, *arguments = shlex.split(command)
-        assert program == "stereo-framework"
-        result = CliRunner().invoke(main.app, arguments)
+    settings = load(script).settings
+    assert STAGES.get(page, page) in {bound.stage.name for r in settings for _, bound in r.pipeline.stages()}
+    text = (METHODS / f"{page}.md").read_text()
+    assert f"({os.path.relpath(script, METHODS)})" in text
+    commands = re.findall(r"^stereo-framework (.*)$", text, re.MULTILINE)
+    assert commands
+    for command in [f"run {script} --out maps --maps", *commands]:
+        result = CliRunner().invoke(main.app, shlex.split(command))
         assert result.exit_code == 0, f"{command}: {result.output}"
-    # What `--out` names is there, with a map for every setting.
-    [folder] = (arguments[arguments.index("--out") + 1] for arguments in map(shlex.split, commands[:1]))
-    found = stored(folder)
-    assert len(found) == len(load(tmp_path / name).settings)
+    # A map for every setting.
+    found = stored("maps")
+    assert len(found) == len(settings)
     assert all(r.disparity is not None and np.isfinite(r.disparity).any() for r in found)
 
 
@@ -133,28 +113,35 @@ LONG = {"belief_propagation", "graph_cut_occlusion", "patch_match", "support_wei
         for scene in SCENES
     ],
 )
-def test_a_pages_figures_are_what_the_stage_gives(page, scene, data):
-    [table] = [t for t in _tables(METHODS / f"{page}.md") if t[0][1:] == SCENES]
-    (statistics, *scenes), *rows = table
-    printed = {row[0].strip("`"): row[1 + scenes.index(scene)] for row in rows}
-    script = yaml.safe_load((METHODS / "figures.yaml").read_text())
+def test_a_stage_gives_its_golden_figures(page, scene, data):
+    expected = yaml.safe_load((GOLDEN / "method_figures_expected.yaml").read_text())[page]
+    printed = {setting: values[SCENES.index(scene)] for setting, values in expected["settings"].items()}
+    script = yaml.safe_load((GOLDEN / "method_figures.yaml").read_text())
     methods = {name: method for name, method in script["methods"].items() if name == page or name in printed}
     measured = run({**script, "methods": methods}, scenes=scene, data=data)
-    assert printed == {_setting(r): _figures(r, statistics) for r in measured}
+    assert printed == {_setting(r): _figures(r, expected["statistics"]) for r in measured}
 
 
-@pytest.mark.parametrize("scene", [pytest.param("synthetic/planes", marks=pytest.mark.slow), "teddy"])
-def test_correlation_bears_other_contrast(scene, request, capsys):
-    page = METHODS / "normalized_cross_correlation.md"
-    [example] = blocks(page, "python")
-    if scene == "teddy":
-        request.getfixturevalue("data")
-    exec(example.replace("synthetic/planes", scene), {})
-    found = [line.rsplit(" ", 1)[1] for line in capsys.readouterr().out.splitlines()]
-    if scene == "teddy":
-        [table] = [t for t in _tables(page) if t[0][0] == "contrast of the match image"]
-        assert found == [cell for row in table[1:] for cell in row[1:]]
-    absolute, moravec, standard = np.array(found, float).reshape(3, 3).T
+CONTRAST = {1: ["0.250", "0.229", "0.236"], 0.6: ["0.582", "0.270", "0.236"], 0.3: ["0.669", "0.382", "0.239"]}
+"""Error rates on teddy by contrast of the match image: absolute differences, Moravec's form, the standard form."""
+
+
+@pytest.mark.parametrize("name", [pytest.param("synthetic/planes", marks=pytest.mark.slow), "teddy"])
+def test_correlation_bears_other_contrast(name, request):
+    scene = load_scene(name, data=request.getfixturevalue("data") if name == "teddy" else None)
+    costs = [{"matching_cost": "absolute_difference", "aggregation": [{"use": "box", "size": 9}]}]
+    costs += [{"matching_cost": {"use": "normalized_cross_correlation", "size": 9, "form": f}} for f in ("moravec", "standard")]
+    common = {"optimization": "winner_take_all", "evaluation": {"protocol": "kostliva2007"}}
+    found = []
+    for contrast, brightness in zip(CONTRAST, (0, 40, 80), strict=True):
+        weak = np.rint(contrast * scene.match + brightness).astype(np.uint8)
+        frames = list(scene.frames)
+        frames[scene.match_index] = dataclasses.replace(frames[scene.match_index], load=weak.copy)
+        changed = dataclasses.replace(scene, frames=tuple(frames))
+        found.append([run({**cost, **common}, scenes=changed)[0].statistics["error_rate"] for cost in costs])
+    if name == "teddy":
+        assert [[f"{rate:.3f}" for rate in rates] for rates in found] == list(CONTRAST.values())
+    absolute, moravec, standard = np.array(found).T
     # What the page says of the forms.
     assert absolute[1] > absolute[0] + 0.1
     assert moravec[2] > moravec[1] > moravec[0]

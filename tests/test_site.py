@@ -69,18 +69,6 @@ def test_every_key_of_a_script_is_documented(made):
     assert [key for key in schema()["properties"] if f"\n| `{key}` |" not in made["reference/script.md"]] == []
 
 
-def test_the_times_of_all_methods_stand_in_one_table():
-    table = site_pages.appended("performance.md", DOCS).splitlines()
-    # The pages write a time on a scene in the same four columns.
-    times = {
-        page: re.findall(r"^\| (?:tsukuba|teddy) \| .* M?G?B \|.*$", page.read_text(), re.MULTILINE)
-        for page in DOCS.glob("methods/*.md")
-    }
-    expected = [f"| [{page.stem}](methods/{page.name}) {row}" for page, rows in sorted(times.items()) for row in rows]
-    assert len(expected) >= 20
-    assert table[table.index("| --- | --- | --- | --- | --- |") + 1 :] == expected
-
-
 @pytest.mark.parametrize(
     ("name", "text", "found"),
     [

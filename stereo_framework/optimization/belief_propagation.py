@@ -67,8 +67,8 @@ def belief_propagation(
     -----
     Max-product belief propagation on the logarithms of the probabilities: minima of sums. On an energy without loops (a single row or
     column, or edges of weight 0 elsewhere) and without damping the beliefs become, up to a constant in every pixel, the lowest energies
-    of all labellings with that level there. With loops the result is an approximation and need not settle. Of equal beliefs the
-    lowest level wins.
+    of all labellings with that level there. With loops the result is an approximation and need not settle: sequential messages without damping
+    hardly move where penalties are large beside the costs. Of equal beliefs the lowest level wins.
 
     A message takes time in proportion to the levels where rho is a Potts model, or linear or quadratic up to a limit (Felzenszwalb &
     Huttenlocher 2006, section 3), else to the levels times those up to which rho differs. Its lowest value is made 0, which changes no result. The

@@ -16,6 +16,7 @@ from stereo_framework.figures.chart import CHARTS, chart_figure
 from stereo_framework.figures.plots import mark_best_points, plot_figure
 from stereo_framework.figures.saving import svg_text
 from stereo_framework.io import PathLike, read_bytes
+from stereo_framework.page.energy_charts import energy_blocks
 from stereo_framework.page.page import Block, Cell, Details, Folded, Page, PageTable, Picture, Section, Text
 from stereo_framework.page.standing import rank_blocks, roc_blocks
 from stereo_framework.page.stored_pictures import SceneRow, Scenes, Stored, scene_row, stored_map, usual_limits
@@ -94,6 +95,8 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
         sections.append(Section("ROC", curves))
     if sweeps := [block for same in protocols for block in _sweeps(same)]:
         sections.append(Section("Sweeps", sweeps))
+    if energies := energy_blocks(results[part], names[part]):
+        sections.append(Section("Energies", energies))
     if CHARTS:
         sections.append(Section("Charts", [_chart(title, same) for title in CHARTS for same in protocols]))
     if plots := sorted((folder / "plots").glob("*.svg")):

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.core.volume import Energy, Labels
 from stereo_framework.datasets import load_scene
-from stereo_framework.figures.energies import energies_figure
-from stereo_framework.figures.saving import svg_text
+from stereo_framework.page.energy_charts import energy_chart, visible_errors
 from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
 from stereo_framework.page.stored_pictures import Scenes, Stored, scene_row, stored_map, stored_picture
 from stereo_framework.papers.comparison import Comparison, comparison_table
@@ -65,7 +64,7 @@ def later(context: Context) -> Outcome:
     ]
     note = "Where the truth is unknown its map is that of the lowest energy, so that the rest alone decides."
     points = {
-        scene: {r.method: (r.energy, _errors(r)) for r in results if short(r.scene) == scene and r.energy is not None}
+        scene: {r.method: (r.energy, visible_errors(r)) for r in results if short(r.scene) == scene and r.energy is not None}
         for scene in found
     }
     errors = [
@@ -164,7 +163,9 @@ def _shown(context: Context, results: Sequence[Result], *, costly: bool = False)
     for best in _best(results):
         scene = load_scene(best.scene, data=context.data)
         told = {
-            r.method: stored_map(r.disparity, caption=f"{r.energy:,.0f}, {_errors(r):.2f} % bad, {r.matching_seconds or 0:.0f} s")
+            r.method: stored_map(
+                r.disparity, caption=f"{r.energy:,.0f}, {visible_errors(r):.2f} % bad, {r.matching_seconds or 0:.0f} s"
+            )
             for r in results
             if r.scene == best.scene and r.disparity is not None
         }
@@ -182,27 +183,11 @@ def _charts(results: Sequence[Result]) -> dict[str, str]:
     for r in results:
         if r.error is None and r.energy is not None:
             by_scene.setdefault(r.scene, []).append(r)
-    return {
-        scene: svg_text(
-            energies_figure(
-                {r.method: r.trace or ((r.matching_seconds or 0.0, r.energy or 0.0),) for r in own},
-                {r.method: (r.energy or 0.0, _errors(r)) for r in own},
-                title=short(scene),
-            )
-        )
-        for scene, own in by_scene.items()
-    }
+    return {scene: energy_chart({r.method: r for r in own}, short(scene)) for scene, own in by_scene.items()}
 
 
 def _drawn(results: Sequence[Result]) -> dict[str, str | bytes]:
     return {f"energies_{short(scene)}.svg": text for scene, text in _charts(results).items()}
-
-
-def _errors(result: Result) -> float:
-    """Percent of bad pixels, not occluded ones."""
-    return next(
-        (value for name, value in result.statistics.items() if name.startswith("bad") and name.endswith("nonocc")), np.nan
-    )
 
 
 def _above(energy: float | None, bound: float | None) -> float | None:

@@ -1,0 +1,32 @@
+"""Charts of energies on the page of a run."""
+
+from stereo_framework import run
+from stereo_framework.page.run_page import run_page
+
+SCRIPT = {
+    "matching_cost": "absolute_difference",
+    "smoothness": {"use": "potts", "weight": 20},
+    "methods": {
+        "messages": {"optimization": {"use": "trw_s", "iterations": 3}},
+        "cuts": {"optimization": {"use": "graph_cut", "max_cycles": 1}},
+        "rows": {"optimization": "scanline_optimization"},
+    },
+}
+
+
+def _charts(folder):
+    return [block for section in run_page(folder).sections if section.title == "Energies" for block in section.blocks]
+
+
+def test_optimizers_of_one_energy_share_a_chart(tmp_path):
+    run({**SCRIPT, "sweep": {"grid": {"smoothness.weight": [10, 20]}}}, "synthetic/planes", out=tmp_path)
+    charts = _charts(tmp_path)
+    assert [chart.description for chart in charts] == ["energy over time and errors over energy, planes"] * 2
+    for chart, weight in zip(charts, (10, 20), strict=True):
+        shown = [name for name in SCRIPT["methods"] for other in (10, 20) if f"{name}, weight={other} " in chart.content]
+        assert shown == list(SCRIPT["methods"]), weight
+
+
+def test_without_a_trace_there_is_none(tmp_path):
+    run({**SCRIPT, "methods": {"rows": SCRIPT["methods"]["rows"]}}, "synthetic/planes", out=tmp_path)
+    assert _charts(tmp_path) == []
