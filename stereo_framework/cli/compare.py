@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from stereo_framework.sweep import Result
     from stereo_framework.sweep.submission import Measured
 
-FILE = "results.sqlite"
-"""What makes a folder a results folder."""
-
 
 def compare(
     maps: list[Path],
@@ -66,6 +63,7 @@ def compare(
     """
     from stereo_framework.cli._without_truth import print_standings, record
     from stereo_framework.datasets import find_scenes, load_scene
+    from stereo_framework.sweep.store import FILE
 
     spec = opt.protocol_spec(protocol)
     alone = opt.truth_alone(truth, truth_scale, mask, spec)
@@ -109,6 +107,7 @@ def _maps_of(places: list[Path], scene: Scene, *, several: bool) -> dict[str, Pa
     """The maps of a scene by name: files, those in folders, and those of the methods of results folders."""
     from stereo_framework.cli.evaluate import map_names
     from stereo_framework.io.map_files import map_of
+    from stereo_framework.sweep.store import FILE
     from stereo_framework.tables.results import stored
     from stereo_framework.tables.words import setting_name
 

@@ -69,7 +69,9 @@ def evaluate(
     from stereo_framework.tables.means import average_rows
 
     kind = format_of(format, json)
-    check_places(maps)
+    for path in maps:
+        if not path.exists():
+            raise DataError(f"{path}: no such file or folder")
     if name is not None and len(maps) > 1:
         raise ParameterError(f"--name {name}: one name for {len(maps)} maps or folders; give one of them at a time")
     given = {"measures": measure, "thresholds": threshold, "border": border}
@@ -125,13 +127,6 @@ def evaluate(
     if kind == "table" and out is not None:
         print(f"results, maps, pictures in {out}")
     return 0
-
-
-def check_places(maps: list[Path]) -> None:
-    """Raise a DataError for a map or folder that is not there."""
-    for path in maps:
-        if not path.exists():
-            raise DataError(f"{path}: no such file or folder")
 
 
 def map_names(maps: list[Path]) -> dict[Path, str]:
