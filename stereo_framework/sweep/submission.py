@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -119,15 +119,18 @@ class Measured:
 
     def result(self, method: str, **told: Any) -> Result:
         """As a result of a method; `told` are further fields of it."""
-        return Result(
-            **{"id": "", "parameters": {"map": str(self.path)}, "axes": {}} | told,
+        plain = Result(
+            id="",
             scene=self.scene.name,
             method=method,
+            parameters={"map": str(self.path)},
+            axes={},
             protocol=self.protocol.name,
-            protocol_text=str(self.protocol),
             statistics=self.statistics,
             warnings=self.warnings,
+            protocol_text=str(self.protocol),
         )
+        return replace(plain, **told)
 
 
 def measure_map(
