@@ -70,10 +70,10 @@ def segments(image: NDArray, sigma: float, scale: float, minimum: int) -> NDArra
     over_rows(sort, 2, 4 * flat.size)
     apart = []
     for places, ascending in halves:
-        count = _join(places, ascending, columns, scale, 0, forest)
+        count = _join(places, ascending, columns, float(scale), 0, forest)
         apart.append((places[:count], ascending[:count]))
     places, ascending = (np.concatenate(some) for some in zip(*apart, strict=True))
-    _join(places, ascending, columns, scale, minimum, forest)
+    _join(places, ascending, columns, float(scale), minimum, forest)
     first = forest.first
     _flatten(first)
     # A segment is numbered by how many of the pixels up to its first one are the first of theirs.

@@ -6,16 +6,14 @@ arrays: uint16, whose additions stop at 65535, or float32.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import config, types
-from numba.core import cgutils
-from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
+from numba import config
 from numpy.typing import NDArray
+
+from stereo_framework.kernels.vectors import COUNT, Vectors, cgutils, intrinsic, ir, types
 
 BYTES = 64
 """Of the levels that are computed at once: the widest registers there are."""
@@ -68,80 +66,49 @@ def _code(kind: Any) -> Callable[[Any, Any, Any, Any], Any]:
     """What generates the code of a step for lanes of a type."""
     whole = isinstance(kind, types.Integer)
     lanes = BYTES * 8 // kind.bitwidth
-    word, count = ir.IntType(32), ir.IntType(64)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        lane = context.get_value_type(kind)
-        vector = ir.VectorType(lane, lanes)
-        highest = ir.Constant(vector, [65535 if whole else float("inf")] * lanes)
-
-        def array(argument: int) -> Any:
-            return make_array(signature.args[argument])(context, builder, arguments[argument])
-
-        def load(address: Any, vector: Any = vector) -> Any:
-            return builder.load(builder.bitcast(address, vector.as_pointer()), align=1)
-
-        def store(value: Any, address: Any) -> None:
-            builder.store(value, builder.bitcast(address, vector.as_pointer()), align=1)
-
-        def shuffle(a: Any, b: Any, picked: Sequence[int]) -> Any:
-            return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(word, len(picked)), list(picked)))
-
-        def spread(value: Any) -> Any:
-            first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, word(0))
-            return shuffle(first, first, [0] * lanes)
-
-        def call(name: str, result: Any, *arguments: Any) -> Any:
-            # llvmlite cannot name the intrinsics of vectors by itself.
-            kind = ir.FunctionType(result, [argument.type for argument in arguments])
-            return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
+        v = Vectors(context, builder, signature, arguments, context.get_value_type(kind), lanes, align=1)
+        highest = v.constant(65535 if whole else float("inf"))
 
         def add(a: Any, b: Any) -> Any:
-            return call(f"llvm.uadd.sat.v{lanes}i16", vector, a, b) if whole else builder.fadd(a, b)
-
-        def lower(a: Any, b: Any) -> Any:
-            less = builder.icmp_unsigned("<", a, b) if whole else builder.fcmp_ordered("<", a, b)
-            return builder.select(less, a, b)
+            return v.call(f"llvm.uadd.sat.v{lanes}i16", a, b) if whole else builder.fadd(a, b)
 
         subtract = builder.sub if whole else builder.fsub
-        cost, path, total = array(0).data, builder.gep(array(1).data, [arguments[2]]), array(8).data
-        least = spread(arguments[3])
-        prices = builder.gep(array(4).data, [builder.mul(arguments[5], count(4))])
-        small, large, small_edge, large_edge = (spread(builder.load(builder.gep(prices, [count(i)]))) for i in range(4))
+        cost, path, total = v.at(0), v.at(1, arguments[2]), v.at(8)
+        least = v.spread(arguments[3])
+        prices = v.at(4, builder.mul(arguments[5], COUNT(4)))
+        small, large, small_edge, large_edge = (v.spread(builder.load(builder.gep(prices, [COUNT(i)]))) for i in range(4))
         jump, jump_edge = add(least, large), add(least, large_edge)
-        marks = None if signature.args[6] == types.none else builder.gep(array(6).data, [arguments[7]])
+        marks = None if signature.args[6] == types.none else v.at(6, arguments[7])
         # What other loops leave in registers: the levels before the present ones, these, and the lowest costs so far.
-        before, here = cgutils.alloca_once_value(builder, highest), cgutils.alloca_once_value(builder, load(path))
+        before, here = cgutils.alloca_once_value(builder, highest), cgutils.alloca_once_value(builder, v.load(path))
         best = cgutils.alloca_once_value(builder, highest)
 
         def levels(start: Any, following: Any) -> None:
             """Some levels from `start` on; `following` are the path costs behind them."""
             past, present = builder.load(before), builder.load(here)
-            below = shuffle(past, present, range(lanes - 1, 2 * lanes - 1))
-            above = shuffle(present, following, range(1, lanes + 1))
+            below = v.shuffle(past, present, range(lanes - 1, 2 * lanes - 1))
+            above = v.shuffle(present, following, range(1, lanes + 1))
             if marks is None:
                 change, ceiling = small, jump
             else:
-                mark = load(builder.gep(marks, [start]), ir.VectorType(ir.IntType(8), lanes))
+                mark = v.load(builder.gep(marks, [start]), ir.VectorType(ir.IntType(8), lanes))
                 marked = builder.icmp_unsigned("!=", mark, ir.Constant(mark.type, [0] * lanes))
                 change, ceiling = builder.select(marked, small_edge, small), builder.select(marked, jump_edge, jump)
-            came = lower(lower(present, ceiling), add(lower(below, above), change))
-            new = add(load(builder.gep(cost, [start])), subtract(came, least))
-            store(new, builder.gep(path, [start]))
-            store(add(load(builder.gep(total, [start])), new), builder.gep(total, [start]))
-            builder.store(lower(builder.load(best), new), best)
+            came = v.lower(v.lower(present, ceiling), add(v.lower(below, above), change))
+            new = add(v.load(builder.gep(cost, [start])), subtract(came, least))
+            v.store(new, builder.gep(path, [start]))
+            v.store(add(v.load(builder.gep(total, [start])), new), builder.gep(total, [start]))
+            builder.store(v.lower(builder.load(best), new), best)
             builder.store(present, before)
             builder.store(following, here)
 
-        last = builder.sub(array(0).nitems, count(lanes))
-        with cgutils.for_range_slice(builder, count(0), last, count(lanes)) as (start, _):
-            levels(start, load(builder.gep(path, [builder.add(start, count(lanes))])))
+        last = builder.sub(v.array(0).nitems, COUNT(lanes))
+        with cgutils.for_range_slice(builder, COUNT(0), last, COUNT(lanes)) as (start, _):
+            levels(start, v.load(builder.gep(path, [builder.add(start, COUNT(lanes))])))
         levels(last, highest)
-        found, left = builder.load(best), lanes
-        while left > 1:
-            left //= 2
-            found = lower(shuffle(found, found, range(left)), shuffle(found, found, range(left, 2 * left)))
-        return builder.extract_element(found, word(0))
+        return v.lowest(builder.load(best))
 
     return generate
 

@@ -98,7 +98,7 @@ def cell_planes(
             if apart < alike:
                 points[0, count], points[1, count], points[2, count] = u - x, v - y, planes[0, v, u]
                 count += 1
-        _fit(points[:, :count], planes, y, x, side, tolerance, counter + _DRAWN + 1, keys, found[cell])
+        _fit(points[:, :count], planes, y, x, float(side), tolerance, counter + _DRAWN + 1, keys, found[cell])
 
 
 @kernel

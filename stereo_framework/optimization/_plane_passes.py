@@ -9,14 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import config, types
-from numba.core import cgutils
-from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
+from numba import config
 from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.vectors import COUNT, Vectors, cgutils, intrinsic, ir, types
 from stereo_framework.optimization._semi_global_penalties import STEPS
 
 Values = NDArray[np.float32]
@@ -90,30 +87,7 @@ def _step(context, planes, source, target, paths, at, costs, sums, cell, count, 
 
 
 def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    vector = ir.VectorType(ir.FloatType(), LANES)
-    word, number = ir.IntType(32), ir.IntType(64)
-
-    def place(array: int, *offsets: Any) -> Any:
-        found = make_array(signature.args[array])(context, builder, arguments[array]).data
-        for offset in offsets:
-            found = builder.gep(found, [offset])
-        return found
-
-    def load(address: Any) -> Any:
-        return builder.load(builder.bitcast(address, vector.as_pointer()), align=4)
-
-    def store(value: Any, address: Any) -> None:
-        builder.store(value, builder.bitcast(address, vector.as_pointer()), align=4)
-
-    def shuffle(a: Any, b: Any, picked: Any) -> Any:
-        return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(word, len(picked)), list(picked)))
-
-    def spread(value: Any) -> Any:
-        first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, word(0))
-        return shuffle(first, first, [0] * LANES)
-
-    def lower(a: Any, b: Any) -> Any:
-        return builder.select(builder.fcmp_ordered("<", a, b), a, b)
+    v = Vectors(context, builder, signature, arguments, ir.FloatType(), LANES, align=4)
 
     def add(a: Any, b: Any) -> Any:
         return builder.fadd(a, b, flags=("contract",))
@@ -122,39 +96,32 @@ def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
         return builder.fmul(a, b, flags=("contract",))
 
     def apart(a: Any, b: Any) -> Any:
-        kind = ir.FunctionType(vector, [vector])
-        absolute = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.v{LANES}f32")
-        return builder.call(absolute, [builder.fsub(a, b)])
+        return v.call(f"llvm.fabs.v{LANES}f32", builder.fsub(a, b))
 
     source, target, at, cell, count = (arguments[i] for i in (1, 2, 4, 7, 8))
-    twice = builder.mul(count, number(2))
-    weight, bound, right, down = (spread(argument) for argument in arguments[9:])
-    value, across, along = (load(place(0, target, *offset)) for offset in ((), (count,), (twice,)))
-    own, own_across, own_along = (load(place(0, source, *offset)) for offset in ((), (count,), (twice,)))
+    twice = builder.mul(count, COUNT(2))
+    weight, bound, right, down = (v.spread(argument) for argument in arguments[9:])
+    value, across, along = (v.load(v.at(0, target, *offset)) for offset in ((), (count,), (twice,)))
+    own, own_across, own_along = (v.load(v.at(0, source, *offset)) for offset in ((), (count,), (twice,)))
     back = builder.fsub(value, add(times(across, right), times(along, down)))
-    on = cgutils.alloca_once(builder, vector)
+    on = cgutils.alloca_once(builder, v.kind)
     builder.store(add(own, add(times(own_across, right), times(own_along, down))), on)
     ons = builder.bitcast(on, ir.FloatType().as_pointer())
-    before, sum_ = load(place(3, at)), load(place(6, cell))
+    before, sum_ = v.load(v.at(3, at)), v.load(v.at(6, cell))
     # Lanes without a candidate hold infinity.
-    least, left = before, LANES
-    while left > 1:
-        left //= 2
-        least = lower(shuffle(least, least, range(left)), shuffle(least, least, range(left, 2 * left)))
-    least = spread(builder.extract_element(least, word(0)))
+    least = v.spread(v.lowest(before))
     best = cgutils.alloca_once_value(builder, add(least, times(weight, bound)))
     with cgutils.for_range(builder, count) as loop:
         own_one, on_one, cost = (
-            spread(builder.load(builder.gep(start, [loop.index]))) for start in (place(0, source), ons, place(3, at))
+            v.spread(builder.load(builder.gep(start, [loop.index]))) for start in (v.at(0, source), ons, v.at(3, at))
         )
         change = add(apart(value, on_one), apart(back, own_one))
-        builder.store(lower(builder.load(best), add(cost, times(weight, change))), best)
-    new = add(load(place(5, cell)), builder.fsub(builder.load(best), least))
-    lanes = ir.Constant(ir.VectorType(number, LANES), list(range(LANES)))
-    counts = builder.insert_element(ir.Constant(lanes.type, ir.Undefined), count, word(0))
-    real = builder.icmp_unsigned("<", lanes, shuffle(counts, counts, [0] * LANES))
-    store(builder.select(real, new, ir.Constant(vector, [float("inf")] * LANES)), place(3, at))
-    store(add(sum_, builder.select(real, new, ir.Constant(vector, [0.0] * LANES))), place(6, cell))
+        builder.store(v.lower(builder.load(best), add(cost, times(weight, change))), best)
+    new = add(v.load(v.at(5, cell)), builder.fsub(builder.load(best), least))
+    lanes = ir.Constant(ir.VectorType(COUNT, LANES), list(range(LANES)))
+    real = builder.icmp_unsigned("<", lanes, v.spread(count))
+    v.store(builder.select(real, new, v.constant(float("inf"))), v.at(3, at))
+    v.store(add(sum_, builder.select(real, new, v.constant(0.0))), v.at(6, cell))
     return context.get_dummy_value()
 
 

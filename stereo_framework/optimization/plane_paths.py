@@ -273,14 +273,16 @@ class _Side:
                 side, begin = region.side, tuple(int(at) for at in self.draws.integers(0, region.side, 2))
                 cells = -(-(rows + begin[0]) // side) * -(-(columns + begin[1]) // side)
                 found = np.empty((cells, 5), np.float32)
-                cell_planes(planes, self.colours, own, side, begin, region.tolerance, region.alike, keys, found)
+                # Whole numbers would be compiled for once more.
+                limits = float(region.tolerance), float(region.alike)
+                cell_planes(planes, self.colours, own, side, begin, *limits, keys, found)
             else:
                 own[:] = _half_segments(self.image, region.scale, region.minimum)
                 flat, sizes = own.reshape(-1), np.bincount(own.reshape(-1))
                 # Numbers of 16 bits are sorted several times faster.
                 order = np.argsort(flat.astype(np.uint16) if len(sizes) <= 1 << 16 else flat, kind="stable")
                 found = np.empty((len(sizes), 5), np.float32)
-                planes_of_segments(planes, order, np.append(0, np.cumsum(sizes)), region.tolerance, keys, found)
+                planes_of_segments(planes, order, np.append(0, np.cumsum(sizes)), float(region.tolerance), keys, found)
             own += number
             number += len(found)
             tables.append(found)
