@@ -98,14 +98,16 @@ def print_results(
     Where just the first rows of each protocol are printed, at `most` so many, the columns and what is best are those of all of its results. A table
     over several scenes ends with all averages that the protocol prescribes, over all results. The results that are printed are returned.
     """
-    from stereo_framework.tables.average_rows import average_rows
+    from stereo_framework.tables.means import average_rows
     from stereo_framework.tables.tables import listing
+    from stereo_framework.tables.values import by_protocol
     from stereo_framework.tables.words import setting_name
 
     means = average_rows(results, data) if averaged else []
+    averages = by_protocol(means)
     printed: list[Result] = []
-    for text in dict.fromkeys(r.protocol_text for r in results):
-        same, own = ([r for r in these if r.protocol_text == text] for these in (results, means))
+    for text, same in by_protocol(results).items():
+        own = averages.get(text, [])
         part = range(len(same))[: most or None]
         table = listing([*same, *own], columns, [*part, *range(len(same), len(same) + len(own))])
         printed += same[: len(part)]

@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from stereo_framework.core.scene import Scene
     from stereo_framework.own_pair.choosing import Standing
     from stereo_framework.sweep import Result
-    from stereo_framework.sweep.submission import Measured
-
-FILE = "results.sqlite"
-"""What makes a folder a results folder."""
 
 
 def compare(
@@ -66,6 +62,7 @@ def compare(
     """
     from stereo_framework.cli._without_truth import print_standings, record
     from stereo_framework.datasets import find_scenes, load_scene
+    from stereo_framework.sweep.store import FILE
 
     spec = opt.protocol_spec(protocol)
     alone = opt.truth_alone(truth, truth_scale, mask, spec)
@@ -109,6 +106,7 @@ def _maps_of(places: list[Path], scene: Scene, *, several: bool) -> dict[str, Pa
     """The maps of a scene by name: files, those in folders, and those of the methods of results folders."""
     from stereo_framework.cli.evaluate import map_names
     from stereo_framework.io.map_files import map_of
+    from stereo_framework.sweep.store import FILE
     from stereo_framework.tables.results import stored
     from stereo_framework.tables.words import setting_name
 
@@ -144,7 +142,7 @@ def _compared(
 ) -> tuple[list[Result], Sequence[Standing]]:
     """What is measured of maps of one scene, how they are judged without its truth, and their pictures."""
     from stereo_framework.cli._without_truth import compared as without_truth
-    from stereo_framework.cli.evaluate import map_result
+    from stereo_framework.evaluation.consistency import inconsistent_pixels, map_difference
     from stereo_framework.figures.picture_files import write_comparison, write_disagreement, write_pictures
     from stereo_framework.io import output_folder
     from stereo_framework.sweep.submission import measure_map
@@ -152,11 +150,15 @@ def _compared(
     measured = [measure_map(path, scene, **how) for path in maps.values()]
     compared = {name: m.disparity for name, m in zip(maps, measured, strict=True)}
     judged = without_truth(scene, compared) if scene.truth is None and scene.search is not None else ()
+    own: list[dict[str, float]] = [{} for _ in measured]
     if other_view:
         exchanged = scene.pair(scene.match_index, scene.reference_index)
-        others = [measure_map(path, exchanged, **how).disparity for path in other_view]
-        measured = [_with_consistency(m, other, threshold) for m, other in zip(measured, others, strict=True)]
-    measured = [measured[0], *(_with_difference(m, measured[0], threshold) for m in measured[1:])]
+        for told, m, path in zip(own, measured, other_view, strict=True):
+            other = measure_map(path, exchanged, **how).disparity
+            share = inconsistent_pixels(m.disparity, other, scene.direction, threshold, mask=scene.evaluated)
+            told["inconsistent_pixels"] = share
+    for told, m in zip(own[1:], measured[1:], strict=True):
+        told |= map_difference(m.disparity, measured[0].disparity, threshold, mask=scene.evaluated)
     if out is not None:
         with output_folder(out):
             for name, one in zip(maps, measured, strict=True):
@@ -164,24 +166,5 @@ def _compared(
             write_comparison(out / "comparison.png", compared, scene)
             if scene.truth is None:
                 write_disagreement(out / "disagreement.png", measured[0].disparity, measured[1].disparity, scene.reference)
-    return [map_result(m, name) for name, m in zip(maps, measured, strict=True)], judged
-
-
-def _with_consistency(measured: Measured, other: Any, threshold: float) -> Measured:
-    from stereo_framework.evaluation.consistency import inconsistent_pixels
-
-    share = inconsistent_pixels(measured.disparity, other, measured.scene.direction, threshold, mask=measured.scene.evaluated)
-    return replace(measured, statistics={**measured.statistics, "inconsistent_pixels": share})
-
-
-def _with_difference(measured: Measured, first: Measured, threshold: float) -> Measured:
-    import numpy as np
-
-    from stereo_framework.evaluation.disparity_error import bad_pixels, mean_absolute_error
-
-    both = np.isfinite(first.disparity) & np.isfinite(measured.disparity)
-    if measured.scene.evaluated is not None:
-        both &= measured.scene.evaluated
-    differing = bad_pixels(measured.disparity, first.disparity, both, threshold)
-    mean = mean_absolute_error(measured.disparity, first.disparity, both)
-    return replace(measured, statistics={**measured.statistics, "differing_pixels": differing, "mean_difference": mean})
+    found = [m.result(name, statistics={**m.statistics, **told}) for name, m, told in zip(maps, measured, own, strict=True)]
+    return found, judged

@@ -66,10 +66,12 @@ def evaluate(
     from stereo_framework.cli.results import format_of, print_all
     from stereo_framework.sweep.beside import add_maps
     from stereo_framework.sweep.submission import find_maps, measure_map
-    from stereo_framework.tables.average_rows import average_rows
+    from stereo_framework.tables.means import average_rows
 
     kind = format_of(format, json)
-    check_places(maps)
+    for path in maps:
+        if not path.exists():
+            raise DataError(f"{path}: no such file or folder")
     if name is not None and len(maps) > 1:
         raise ParameterError(f"--name {name}: one name for {len(maps)} maps or folders; give one of them at a time")
     given = {"measures": measure, "thresholds": threshold, "border": border}
@@ -99,7 +101,7 @@ def evaluate(
                     write_pictures(out / "pictures" / stem, one.disparity, one.scene, one.protocol)
             results.extend(add_maps(out, method, measured, place, reading))
         else:
-            results.extend(map_result(one, method) for one in measured)
+            results.extend(one.result(method) for one in measured)
 
     names = map_names(files)
     for path in files:
@@ -125,30 +127,6 @@ def evaluate(
     if kind == "table" and out is not None:
         print(f"results, maps, pictures in {out}")
     return 0
-
-
-def check_places(maps: list[Path]) -> None:
-    """Raise a DataError for a map or folder that is not there."""
-    for path in maps:
-        if not path.exists():
-            raise DataError(f"{path}: no such file or folder")
-
-
-def map_result(measured: Measured, method: str) -> Result:
-    """A measured map as a result."""
-    from stereo_framework.sweep import Result
-
-    return Result(
-        id="",
-        scene=measured.scene.name,
-        method=method,
-        parameters={"map": str(measured.path)},
-        axes={},
-        protocol=measured.protocol.name,
-        protocol_text=str(measured.protocol),
-        statistics=measured.statistics,
-        warnings=measured.warnings,
-    )
 
 
 def map_names(maps: list[Path]) -> dict[Path, str]:

@@ -167,9 +167,10 @@ def print_all(
     found: Sequence[Result], columns: Sequence[str], kind: str, *, data: Path | None = None, most: int | None = None
 ) -> None:
     """Results: all they hold for machines; for people a table a protocol, of its first rows, with its average over the scenes."""
-    from stereo_framework.tables.average_rows import average_rows
     from stereo_framework.tables.formats import to_text
+    from stereo_framework.tables.means import average_rows
     from stereo_framework.tables.tables import listing, to_csv
+    from stereo_framework.tables.values import by_protocol
 
     if kind == "csv":
         print(to_csv(found), end="")
@@ -178,10 +179,8 @@ def print_all(
     elif kind == "table":
         _output.print_results(found, columns, data=data, most=most)
     else:
-        protocols = dict.fromkeys(r.protocol_text for r in found)
-        every = [*found, *average_rows(found, data)]
-        tables = (listing([r for r in every if r.protocol_text == text], columns) for text in protocols)
-        print("\n".join(to_text(table, kind) for table in tables), end="")
+        protocols = by_protocol([*found, *average_rows(found, data)]).values()
+        print("\n".join(to_text(listing(same, columns), kind) for same in protocols), end="")
 
 
 def _print_table(table: Table, kind: str, texts: Collection[str]) -> None:

@@ -109,7 +109,10 @@ def run(
             kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]
             print(f"{', '.join(kinds)} in {out}")
     if report and out is not None:
-        write_page(out, data)
+        from stereo_framework.page.run_page import run_page
+
+        run_page(out, data=data).write(out / "report.html")
+        print(f"page: {out / 'report.html'}", file=sys.stderr)
     failed = [one for one in found.values() if one is not None and one.error]
     if hopeless:
         print(f"error: {hopeless}", file=sys.stderr)
@@ -211,14 +214,6 @@ def _measuring(script: Script, scenes: Sequence[Scene], measures: list[str]) -> 
     # A name would stay that of the protocol with its old measures.
     kept = [{"base": base} if isinstance(base, str) else {k: v for k, v in base.items() if k not in _REPLACED} for base in bases]
     return "evaluation.protocol=" + json.dumps([{**base, "measures": measures} for base in kept])
-
-
-def write_page(out: Path, data: Path | None) -> None:
-    """Write the page of an output folder and say where it is."""
-    from stereo_framework.page.run_page import run_page
-
-    run_page(out, data=data).write(out / "report.html")
-    print(f"page: {out / 'report.html'}", file=sys.stderr)
 
 
 def _plots(results: list[Result], scripts: list[dict[str, Any]], out: Path) -> bool:

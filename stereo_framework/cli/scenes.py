@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,11 +9,12 @@ import typer
 
 from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
-from stereo_framework.core.progress import EVERY_SECONDS, bar
+from stereo_framework.core.progress import Progress
+from stereo_framework.kernels.counting import round_counter
 
 if TYPE_CHECKING:
     from stereo_framework.core.scene import Scene
-    from stereo_framework.datasets.download import Fetched, Progress
+    from stereo_framework.datasets.download import Fetched
 
 
 def scenes(
@@ -142,8 +139,9 @@ def _fetch(names: list[str], data: Path | None, json: bool) -> None:
     root = data_roots(data)[0]
     every: list[Fetched] = []
     for name, public_set in wanted.items():
-        with _progress() as progress:
-            found = fetch(name, data=data, progress=progress)
+        with Progress(1) as progress:
+            progress.watch(f"fetching {name}")
+            found = fetch(name, data=data, progress=_megabytes)
         every += found
         if not json:
             _tell(name, found, root)
@@ -162,39 +160,7 @@ def _tell(name: str, found: tuple[Fetched, ...], root: Path) -> None:
             print(f"  {f.name}: {words[f.checked]}: recorded, sha256 {f.sha256}")
 
 
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    """A bar for each file on a terminal, a line every few seconds elsewhere, both on the error stream."""
-    if not _on_a_terminal():
-        yield _line_every_few_seconds()
-        return
-    from rich.progress import DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
-
-    with bar(DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()) as drawn:
-        tasks: dict[str, Any] = {}
-
-        def update(name: str, done: int, total: int | None) -> None:
-            if name not in tasks:
-                for task in tasks.values():
-                    drawn.update(task, visible=False)
-                tasks[name] = drawn.add_task(name, total=total)
-            drawn.update(tasks[name], completed=done, total=total)
-
-        yield update
-
-
-def _on_a_terminal() -> bool:
-    return sys.stderr.isatty()
-
-
-def _line_every_few_seconds() -> Progress:
-    told = time.monotonic()
-
-    def update(name: str, done: int, total: int | None) -> None:
-        nonlocal told
-        if time.monotonic() - told >= EVERY_SECONDS:
-            told = time.monotonic()
-            of = f" of {total / 1e6:.1f}" if total else ""
-            print(f"{name}: {done / 1e6:.1f}{of} MB", file=sys.stderr, flush=True)
-
-    return update
+def _megabytes(file: str, done: int, total: int | None) -> None:
+    """Tell who shows progress how far a file is, as a loop tells its rounds."""
+    if total is not None:
+        round_counter()(done // 10**6, total // 10**6, f"{file}, MB")

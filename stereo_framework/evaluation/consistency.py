@@ -1,6 +1,6 @@
-"""Left-right consistency: do the maps of the reference and of the match frame agree? Needs no ground truth.
+"""Do two maps agree, those of the reference and of the match frame (left-right consistency) or two of one frame? Needs no ground truth.
 
-Both maps have the same shape and hold float32 disparities in pixels, larger = nearer; a value that is not finite is missing. The map of the
+The maps have the same shape and hold float32 disparities in pixels, larger = nearer; a value that is not finite is missing. The map of the
 match frame holds disparities towards the reference frame, so that corresponding pixels of perfect maps have the same value.
 """
 
@@ -13,6 +13,7 @@ import numpy as np
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Disparity, Mask
 from stereo_framework.evaluation._sizes import check_one_size
+from stereo_framework.evaluation.disparity_error import bad_pixels, mean_absolute_error
 from stereo_framework.kernels.left_right import left_right_kernel
 from stereo_framework.kernels.threads import over_rows
 
@@ -96,3 +97,37 @@ def inconsistent_pixels(
     confirmed = left_right_difference(disparity, match_disparity, direction) <= np.float32(threshold)
     count = int(np.count_nonzero(estimated))
     return 100 * (count - int(np.count_nonzero(confirmed & estimated))) / count if count else math.nan
+
+
+def map_difference(
+    disparity: Disparity, other: Disparity, threshold: float = 1.0, *, mask: Mask | None = None
+) -> dict[str, float]:
+    """How far two maps of one frame differ where both have an estimate.
+
+    Parameters
+    ----------
+    disparity, other : ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+    threshold : float
+        Pixels from which two estimates differ.
+    mask : ndarray, bool, (rows, columns), optional
+        Region; default: everywhere.
+
+    Returns
+    -------
+    dict of str to float
+        ``differing_pixels`` in percent of the pixels that both estimate, and ``mean_difference``, absolute, in pixels; NaN where there are none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> map_difference(np.float32([[1, 2, 3, np.nan]]), np.float32([[1, 5, 3, 4]]), mask=np.array([[True, True, False, True]]))
+    {'differing_pixels': 50.0, 'mean_difference': 1.5}
+    """
+    both = np.isfinite(other) & np.isfinite(disparity)
+    if mask is not None:
+        both &= mask
+    return {
+        "differing_pixels": bad_pixels(disparity, other, both, threshold),
+        "mean_difference": mean_absolute_error(disparity, other, both),
+    }

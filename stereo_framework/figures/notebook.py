@@ -31,6 +31,7 @@ from stereo_framework.sweep.result import Result, ResultList
 from stereo_framework.tables.results import stored
 from stereo_framework.tables.tables import Table, listing, shown_statistics
 from stereo_framework.tables.terminal import protocol_line
+from stereo_framework.tables.values import by_protocol
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -239,10 +240,7 @@ def _(result: Result) -> str:
 
 @html.register(ResultList)
 def _(results: Sequence[Result]) -> str:
-    parts = []
-    for text in dict.fromkeys(r.protocol_text for r in results):
-        same = [r for r in results if r.protocol_text == text]
-        parts.append(_table(listing(same)) + _protocol(same[0]))
+    parts = (_table(listing(same)) + _protocol(same[0]) for same in by_protocol(results).values())
     return "".join(parts) or "<p>no results</p>"
 
 

@@ -47,16 +47,19 @@ def plot_figure(plot: Plot, results: Sequence[Result], telling: Sequence[str] | 
     ParameterError
         No result has what the plot shows; or as in `means`.
     """
-    results = [r for r in results if _x_key(plot, r)]
-    if not results:
+    by_key: dict[str, list[Result]] = {}
+    for r in results:
+        if x := _x_key(plot, r):
+            by_key.setdefault(x, []).append(r)
+    if not by_key:
         raise ParameterError(f"no result has {' or '.join(plot.x)}")
     curves: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Mark]]] = {}
     x_keys: dict[tuple[Any, ...], dict[str, None]] = {}
     remarks = []
-    short = short_names({r.scene for r in results})
+    short = short_names({r.scene for own in by_key.values() for r in own})
     keys = (*plot.panels, *plot.series)
-    for x in plot.x:
-        own = [r for r in results if _x_key(plot, r) == x]
+    for x in filter(by_key.__contains__, plot.x):
+        own = by_key[x]
         names = list(dict.fromkeys((x, *keys, STATISTIC)))
         found = means(own, names, plot.y, telling)
         remarks += [found.averaged, *found.notes]

@@ -24,12 +24,11 @@ from stereo_framework.script.report import Plot
 from stereo_framework.sweep import Result, Store
 from stereo_framework.sweep.kept_scenes import scene_of
 from stereo_framework.sweep.runs import read_scripts
-from stereo_framework.tables.average_rows import average_rows
 from stereo_framework.tables.environment import environment_text
-from stereo_framework.tables.means import telling_keys
+from stereo_framework.tables.means import average_rows, telling_keys
 from stereo_framework.tables.standings import Standings, standings
 from stereo_framework.tables.tables import best_cells, density, listing, show, shown_statistics
-from stereo_framework.tables.values import better, is_number, value
+from stereo_framework.tables.values import better, by_protocol, is_number, value
 from stereo_framework.tables.words import measure_name, setting_name, setting_names, short_names, unit
 
 _MOST_METHODS = 40
@@ -77,7 +76,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
             f"page {page}: there {'is 1 page' if pages == 1 else f'are {pages} pages'} of up to {_count(most, 'result')}"
         )
     part = slice((page - 1) * most, page * most)
-    protocols = [[r for r in results if r.protocol_text == text] for text in dict.fromkeys(r.protocol_text for r in results)]
+    protocols = list(by_protocol(results).values())
     order: list[str] = []
     summary: list[Block] = []
     means = [average_rows(same, data) for same in protocols]

@@ -55,22 +55,16 @@ def add_maps(
             path = folder / "maps" / f"{file_stem(one.scene.name)}_{file_stem(method)}_{identity[:8]}.pfm"
             write_disparity(path, one.disparity)
             maps = {"place": str(place.resolve()), **(reading or {})}
-            found[result_key(identity, method, one.protocol)] = Result(
+            found[result_key(identity, method, one.protocol)] = one.result(
+                method,
                 id=identity,
-                scene=one.scene.name,
-                method=method,
                 parameters=parameters,
-                axes={},
-                protocol=one.protocol.name,
-                statistics=one.statistics,
-                warnings=one.warnings,
                 script={
                     "name": method,
                     "scenes": [one.scene.name],
                     "maps": maps,
                     "evaluation": {"protocol": _spec(one.protocol)},
                 },
-                protocol_text=str(one.protocol),
                 map=path,
                 environment=environment(),
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import derive, of_scene
 from stereo_framework.io import PathLike
 from stereo_framework.io.map_files import best_scenes, map_files, read_map
+from stereo_framework.sweep.result import Result
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,21 @@ class Measured:
     disparity: Disparity
     statistics: Mapping[str, float]
     warnings: tuple[str, ...]
+
+    def result(self, method: str, **told: Any) -> Result:
+        """As a result of a method; `told` are further fields of it."""
+        plain = Result(
+            id="",
+            scene=self.scene.name,
+            method=method,
+            parameters={"map": str(self.path)},
+            axes={},
+            protocol=self.protocol.name,
+            statistics=self.statistics,
+            warnings=self.warnings,
+            protocol_text=str(self.protocol),
+        )
+        return replace(plain, **told)
 
 
 def measure_map(

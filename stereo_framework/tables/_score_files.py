@@ -24,7 +24,7 @@ from stereo_framework.io import read_bytes
 from stereo_framework.script.places import Faults
 from stereo_framework.script.yaml_loader import parse
 from stereo_framework.sweep import Store
-from stereo_framework.tables.average_rows import is_average
+from stereo_framework.tables.means import is_average
 from stereo_framework.tables.ranking import column_name
 from stereo_framework.tables.words import name_of, setting_name
 

@@ -3,22 +3,28 @@
 Which results make up a mean over scenes is decided here, for every table, chart and page. A scene on which no method has a value is left out for all
 methods. A method that lacks a value on one of the remaining scenes gets no mean, since it would cover fewer scenes than the means beside it.
 
-The average that a benchmark publishes, with weights or over pixels, is another matter: see `evaluation.protocol_average`.
+The average over scenes that the protocol of a benchmark prescribes, with weights or over pixels, is a row of its own: `average_rows`.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 import statistics as _statistics
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from stereo_framework.core.errors import ParameterError, few
+from stereo_framework.core.errors import DataError, ParameterError, few
+from stereo_framework.datasets import load_scene
+from stereo_framework.evaluation import Protocol, resolve
+from stereo_framework.evaluation.protocol_average import average
+from stereo_framework.evaluation.protocols import PRESETS
+from stereo_framework.io import PathLike
 from stereo_framework.script.result_names import STATISTIC
-from stereo_framework.tables.values import check_name, is_number, one_protocol, setting, value
-from stereo_framework.tables.words import part, short_names
+from stereo_framework.tables.values import by_protocol, check_name, column, is_number, one_protocol, setting
+from stereo_framework.tables.words import part, setting_name, short_names
 
 if TYPE_CHECKING:
     from stereo_framework.sweep import Result
@@ -138,7 +144,7 @@ def means(
     lacking: dict[str, list[str]] = {"where a run failed or is missing on some scene": [], "which has none": []}
     incomplete, without = lacking.values()
     for statistic in statistics:
-        numbers = {i: number for i, r in enumerate(results) if is_number(number := value(r, statistic))}
+        numbers = {i: number for i, number in enumerate(column(results, statistic)) if is_number(number)}
         scenes = {at[i] for i in numbers}
         if not scenes:
             partial.append(f"not given: {statistic}, which no result has")
@@ -165,7 +171,7 @@ def means(
 
 
 def _hashable(item: Any) -> Any:
-    return json.dumps(item) if isinstance(item, list | dict) else item
+    return json.dumps(item) if isinstance(item, (list, dict)) else item
 
 
 def _refuse_twins(results: Sequence[Result]) -> None:
@@ -210,3 +216,77 @@ def _averaged(rows: Collection[Sequence[int]], left: Sequence[str], columns: Map
         else:
             said.append(f"{number} values of {key}")
     return f"mean over {', '.join(said)}" if said else ""
+
+
+_AVERAGE = re.compile(r"average of \d+( of \d+)?")
+
+
+def is_average(scene: str) -> bool:
+    """Whether a text in the place of a scene's name says that the row is an average over several scenes.
+
+    Examples
+    --------
+    >>> is_average("average of 9 of 10"), is_average("middlebury2001/tsukuba")
+    (True, False)
+    """
+    return _AVERAGE.fullmatch(scene) is not None
+
+
+def average_rows(results: Sequence[Result], data: PathLike | None = None) -> list[Result]:
+    """For each method and setting, a row with the average over the scenes that its protocol prescribes.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        They may be of several protocols.
+    data : path-like, optional
+        Data root, where the weights of scenes are looked up if the protocol weights them.
+
+    Returns
+    -------
+    list of Result
+        Their scene is ``average of 10``, or ``average of 9 of 10`` if the method lacks a result on a scene on which another method was measured; a
+        warning of the row then names it.
+        There are no such rows if there is only one scene, if the protocol is not known any more, or if the weights of scenes cannot be looked up.
+    """
+    found = []
+    for same in by_protocol([r for r in results if not is_average(r.scene)]).values():
+        scenes = dict.fromkeys(r.scene for r in same)
+        protocol = protocol_of(same) if len(scenes) > 1 else None
+        if protocol is None:
+            continue
+        weights = _weights(scenes, data) if protocol.averaging == "weighted" else dict.fromkeys(scenes, 1.0)
+        if weights is None:
+            continue
+        settings: dict[str, list[Result]] = {}
+        for r in same:
+            settings.setdefault(setting_name(r), []).append(r)
+        for own in settings.values():
+            there = [r for r in own if r.statistics]
+            if there and len({r.scene for r in there}) == len(there):
+                mean = average([r.statistics for r in there], protocol, [weights[r.scene] for r in there])
+                of = f"average of {len(there)}" + (f" of {len(scenes)}" if len(there) < len(scenes) else "")
+                absent = short_names(scenes.keys() - {r.scene for r in there}).values()
+                told = (f"without {', '.join(absent)}, where it has no result",) if absent else ()
+                blank: dict[str, Any] = {"energy": None, "seconds": {}, "warnings": told, "error": None, "map": None, "id": ""}
+                found.append(replace(there[0], scene=of, statistics=mean, _disparity=None, **blank))
+    return found
+
+
+def protocol_of(results: Sequence[Result]) -> Protocol | None:
+    """The protocol that results have in common: a preset, or one that a script of theirs describes; None if it is neither."""
+    text = results[0].protocol_text
+    if (preset := next((p for p in map(resolve, PRESETS) if str(p) == text), None)) is not None:
+        return preset
+    specs: list[Any] = []
+    for r in results:
+        own = (r.script.get("evaluation") or {}).get("protocol") or []
+        specs += [spec for spec in (own if isinstance(own, list) else [own]) if spec not in specs]
+    return next((p for p in map(resolve, specs) if str(p) == text), None)
+
+
+def _weights(scenes: Iterable[str], data: PathLike | None) -> dict[str, float] | None:
+    try:
+        return {scene: load_scene(scene, data=data).weight for scene in scenes}
+    except DataError:
+        return None

@@ -15,7 +15,7 @@ from stereo_framework.script.places import Faults
 from stereo_framework.script.yaml_loader import parse
 from stereo_framework.sweep import Result, Store
 from stereo_framework.sweep.result import ResultList, frame
-from stereo_framework.tables.values import check_name, is_number, show, sort_rows, value
+from stereo_framework.tables.values import by_protocol, check_name, is_number, show, sort_rows, value
 
 if TYPE_CHECKING:
     import pandas
@@ -117,13 +117,10 @@ def of_each_protocol(
     ParameterError
         There are no such results.
     """
-    protocols: dict[str, list[Result]] = {}
     chosen = results
     for key, values in where.items():
         chosen = _Condition(key, "=", tuple(values)).select(chosen, results)
-    for r in chosen:
-        protocols.setdefault(r.protocol_text, []).append(r)
-    found = [same for same in protocols.values() if any(is_number(value(r, name)) for r in same for name in statistics)]
+    found = [same for same in by_protocol(chosen).values() if any(is_number(value(r, name)) for r in same for name in statistics)]
     if not found:
         raise ParameterError(f"no result has {' or '.join(statistics)}")
     names = [re.sub(r"[^\w.-]+", "_", same[0].protocol).strip("_") for same in found]

@@ -14,7 +14,8 @@ here are our own:
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,9 +24,9 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.errors import ParameterError, few
 from stereo_framework.evaluation.metrics import spelled_out
-from stereo_framework.tables.average_rows import protocol_of
+from stereo_framework.tables.means import protocol_of
 from stereo_framework.tables.ranking import competition_ranks
-from stereo_framework.tables.values import better, check_name, is_number, one_protocol, value
+from stereo_framework.tables.values import better, check_name, column, is_number, one_protocol
 from stereo_framework.tables.words import setting_names, short_names
 
 if TYPE_CHECKING:
@@ -78,8 +79,8 @@ class Standings:
     def ends(self) -> NDArray[np.float64]:
         """The scores that correspond to the normalized scores 0 and 1: float64, (2, measures)."""
         found = []
-        for name, column in zip(self.measures, self.means.T, strict=True):
-            there = column[np.isfinite(column)]
+        for name, means in zip(self.measures, self.means.T, strict=True):
+            there = means[np.isfinite(means)]
             low, high = (there.min(), there.max()) if there.size else (0.0, 0.0)
             found.append((high, low) if better(name) == "higher" else (min(low, 0.0), high))
         return np.array(found).T
@@ -136,30 +137,26 @@ def standings(
     names = spelled_out(measures)
     if not results or not names:
         raise ParameterError("nothing to compare: no results" if names else "nothing to compare: no measures")
-    table: dict[tuple[str, str], Result] = {}
-    for r, method in zip(results, setting_names(results) if methods_of is None else methods_of, strict=True):
-        if (method, r.scene) in table:
-            raise ParameterError(
-                f"{r.scene}: two results of {method!r}; keep one with where, or give each method a name of its own"
-            )
-        table[method, r.scene] = r
-    methods, scenes = (tuple(dict.fromkeys(part)) for part in zip(*table, strict=True))
+    places = [*zip(setting_names(results) if methods_of is None else methods_of, (r.scene for r in results), strict=True)]
+    if len(set(places)) < len(places):
+        method, scene = next(place for place, count in Counter(places).items() if count > 1)
+        raise ParameterError(f"{scene}: two results of {method!r}; keep one with where, or give each method a name of its own")
+    methods, scenes = (tuple(dict.fromkeys(part)) for part in zip(*places, strict=True))
     for name in names:
         check_name(name, results, "measure ")
         if not better(name):
             raise ParameterError(f"measure {name!r}: neither lower nor higher is better; methods cannot be compared by it")
     scores = np.full((len(methods), len(scenes), len(names)), np.nan)
-    for i, method in enumerate(methods):
-        for k, scene in enumerate(scenes):
-            if (found := table.get((method, scene))) is not None:
-                numbers = (value(found, name) for name in names)
-                scores[i, k] = [number if is_number(number) else np.nan for number in numbers]
+    row, at = ({name: i for i, name in enumerate(of)} for of in (methods, scenes))
+    i, k = np.array([(row[method], at[scene]) for method, scene in places]).T
+    for j, name in enumerate(names):
+        scores[i, k, j] = [number if is_number(number) else np.nan for number in column(results, name)]
     empty = [name for name, there in zip(names, np.isfinite(scores).any(axis=(0, 1)), strict=True) if not there]
     if empty:
         raise ParameterError(
             f"no scene has a score in {', '.join(empty)}: no method measured it, or the scenes lack what it is about; leave it out of the measures"
         )
-    notes = _missing(methods, scenes, names, scores) + _uncovered(table, names)
+    notes = _missing(methods, scenes, names, scores) + _uncovered(results, [method for method, _ in places], names)
     return Standings(methods, scenes, names, scores, results[0].protocol, tuple(notes))
 
 
@@ -188,8 +185,8 @@ def _missing(methods: Sequence[str], scenes: Sequence[str], measures: Sequence[s
     nobody = np.asarray(holes.all(axis=0))
     # Measures of one subset are missing together.
     together: dict[tuple[str, ...], list[str]] = {}
-    for name, column in zip(measures, nobody.T, strict=True):
-        together.setdefault(tuple(short[s] for s, absent in zip(scenes, column, strict=True) if absent), []).append(name)
+    for name, lacking in zip(measures, nobody.T, strict=True):
+        together.setdefault(tuple(short[s] for s, absent in zip(scenes, lacking, strict=True) if absent), []).append(name)
     notes = [
         f"{', '.join(names)}: without {', '.join(where)}, where no method has a score"
         for where, names in together.items()
@@ -206,18 +203,18 @@ def _missing(methods: Sequence[str], scenes: Sequence[str], measures: Sequence[s
     return notes
 
 
-def _uncovered(table: Mapping[tuple[str, str], Result], measures: Sequence[str]) -> list[str]:
+def _uncovered(results: Sequence[Result], methods: Sequence[str], measures: Sequence[str]) -> list[str]:
     """A note on methods that were measured only on a part of the pixels, those with an estimate, so that their scores are not those of dense maps.
 
     Fragmentation is not considered: there it would mean missed structures, and porosity tells of missing estimates.
     """
-    protocol = protocol_of(list(table.values()))
+    protocol = protocol_of(results)
     apart = protocol is not None and protocol.missing in ("apart", "skip")
     partial = [
         name for name in measures if name != "hci_fragmentation" and (apart or name.startswith("hci_") or name == "error_rate")
     ]
     least: dict[str, float] = {}
-    for (method, _), result in table.items() if partial else ():
+    for method, result in zip(methods, results, strict=True) if partial else ():
         shares = [_coverage(result, name) for name in partial]
         known = [share for share in shares if share < _COVERED]
         if known:

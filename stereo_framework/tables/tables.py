@@ -15,6 +15,7 @@ from stereo_framework.tables.values import (
     NOT_APPLICABLE,
     better,
     check_name,
+    column,
     is_number,
     one_protocol,
     show,
@@ -118,8 +119,8 @@ def listing(results: Sequence[Result], columns: Sequence[str] = (), kept: Sequen
         measured = [value(result, name) for name in header[first:]]
         failed = ["failed" if result.error and v is None else v for v in measured]
         rows.append((result.scene, result.method, *(result.axes.get(name, NOT_APPLICABLE) for name in axes), *failed))
-    judged = [(first + j, name, better(name)) for j, name in enumerate(shown) if better(name)]
-    numbers = [[value(r, name) for _, name, _ in judged] for r in results]
+    judged = [(first + j, name, way) for j, name in enumerate(shown) if (way := better(name))]
+    numbers = [*zip(*(column(results, name) for _, name, _ in judged), strict=True)]
     best = best_cells(numbers, lambda i, k: (judged[k][2], (results[i].scene, k)))
     marked = frozenset((places[i], judged[k][0]) for i, k in best if i in places)
     return Table(header, tuple(rows), first, notes=(protocol,), best=marked)

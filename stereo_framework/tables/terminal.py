@@ -97,7 +97,7 @@ def _parts(names: list[str], cells: list[list[Text]], width: int, keys: int) -> 
 
 
 def _text(names: Sequence[str], cells: Sequence[Sequence[Text]], width: int) -> str:
-    """The lines of a table, in which columns of texts are wrapped."""
+    """The lines of a table, in which columns of texts are wrapped, and words that are longer than their column are broken after separators."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -107,12 +107,16 @@ def _text(names: Sequence[str], cells: Sequence[Sequence[Text]], width: int) -> 
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="", show_header=any(names)
     )
     height = max((name.count("\n") for name in names), default=0)
+    wide, least = _widths(names, cells), _widths(names, cells, 1)
+    sizes = range(width, _NARROWEST, -1)
+    most = next((n for n in sizes if sum(min(w, max(m, n)) for w, m in zip(wide, least, strict=True)) <= width), _NARROWEST)
+    long_word = re.compile(rf"\S{{{most - _GAP + 1},}}")
     for i, name in enumerate(names):
         numeric = _is_numeric(row[i].plain for row in cells)
         title = Text("\n" * (height - name.count("\n")) + name)
         table.add_column(title, justify="right" if numeric else "left", no_wrap=numeric, overflow="fold")
     for row in cells:
-        table.add_row(*row)
+        table.add_row(*(Text(long_word.sub(lambda word: _broken(word[0], most - _GAP), cell.plain), cell.style) for cell in row))
     # Rich would cut numbers for which there is no room.
     room = max(width, sum(_widths([""] * len(names), cells, 1)))
     console = Console(file=io.StringIO(), width=room, force_terminal=True, color_system="standard", legacy_windows=False)
@@ -134,9 +138,9 @@ def _widths(names: Sequence[str], cells: Sequence[Sequence[Text]], most: int | N
 
 
 def _broken(name: str, room: int) -> str:
-    """A name on as many lines as `room` requires, broken after separators."""
+    """A name on as many lines as `room` requires, broken after separators, but not within a number."""
     lines = [""]
-    for piece in re.findall(r"[^\s_./:]+[\s_./:]*|^[\s_./:]+", name):
+    for piece in re.findall(r"(?:\d\.(?=\d)|[^\s_./:=])+[\s_./:=]*|^[\s_./:=]+", name):
         if lines[-1] and len((lines[-1] + piece).rstrip()) > max(room, *map(len, lines)):
             lines.append("")
         lines[-1] += piece

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _Row = TypeVar("_Row")
 
+_NUMBERS = (int, float)
+
 NOT_APPLICABLE = ""
 """The cell of a parameter that a method does not have at all, such as a smoothness weight where nothing is smoothed.
 
@@ -87,6 +89,19 @@ def value(result: Result, name: str) -> Any:
     return None if found == NOT_APPLICABLE else found
 
 
+def by_protocol(results: Sequence[Result]) -> dict[str, list[Result]]:
+    """The results of each protocol, by its text; those of different protocols never stand in one table."""
+    found: dict[str, list[Result]] = {}
+    for r in results:
+        found.setdefault(r.protocol_text, []).append(r)
+    return found
+
+
+def column(results: Sequence[Result], name: str) -> list[Any]:
+    """The values of all results under a name, as `value` gives them; of a statistic without asking each for its parameters too."""
+    return [found if (found := r.statistics.get(name)) is not None else value(r, name) for r in results]
+
+
 def setting(result: Result, name: str) -> Any:
     """As `value`, but null and nothing are distinguished: None stands for null, `NOT_APPLICABLE` for a parameter that the method does not have."""
     # Statistics come first, since they are asked of thousands of results.
@@ -106,7 +121,7 @@ def setting(result: Result, name: str) -> Any:
 
 def is_number(item: object) -> bool:
     """Whether a value is a number, which true, false and NaN are not."""
-    return isinstance(item, int | float) and not isinstance(item, bool) and not math.isnan(item)
+    return isinstance(item, _NUMBERS) and not isinstance(item, bool) and not math.isnan(item)
 
 
 def better(name: str) -> str:

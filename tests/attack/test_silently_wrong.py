@@ -25,8 +25,8 @@ from stereo_framework.optimization import semi_global, winner_take_all
 from stereo_framework.page.page import PageTable
 from stereo_framework.page.run_page import run_page
 from stereo_framework.refinement import equiangular, left_right_check, parabola
-from stereo_framework.tables.average_rows import average_rows
 from stereo_framework.tables.formats import to_text
+from stereo_framework.tables.means import average_rows
 from stereo_framework.tables.results import stored
 from stereo_framework.tables.summaries import best, pivot
 from stereo_framework.tables.tables import listing

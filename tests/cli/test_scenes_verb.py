@@ -9,6 +9,7 @@ from file_server import serving
 from typer.testing import CliRunner
 
 from stereo_framework.cli.main import app
+from stereo_framework.core.progress import Progress
 from stereo_framework.datasets import catalogue, download
 from stereo_framework.datasets.catalogue import PublicSet, RemoteFile
 
@@ -93,21 +94,13 @@ def test_fetch_into_a_given_folder_as_json(root, server, tmp_path):
     assert not root.exists()
 
 
-def test_progress_in_lines(root, server, monkeypatch):
-    monkeypatch.setattr("stereo_framework.cli.scenes.EVERY_SECONDS", 0)
+def test_a_file_is_a_loop_of_megabytes(root, server, monkeypatch):
+    """Which is all that the bar, and the lines where there is no terminal, are told."""
+    heard = []
+    monkeypatch.setattr(Progress, "_loop", lambda self, thread, *of: heard.append(of))
     server.files["/im0.pgm"] = bytes(3_000_000)
-    lines = scenes("--fetch", "map").stderr.splitlines()
-    assert lines[0] == "im0.pgm: 0.1 of 3.0 MB"
-    assert "im0.pgm: 3.0 of 3.0 MB" in lines
-
-
-def test_progress_on_a_terminal(root, server, monkeypatch):
-    """Drawn by rich; here only that it takes every piece of news."""
-    monkeypatch.setattr("stereo_framework.cli.scenes._on_a_terminal", lambda: True)
-    server.files["/im0.pgm"] = bytes(3_000_000)
-    result = scenes("--fetch", "map")
-    assert result.exit_code == 0, result.output
-    assert "2 files fetched (3.0 MB)" in result.stdout
+    assert "2 files fetched (3.0 MB)" in scenes("--fetch", "map").stdout
+    assert list(dict.fromkeys(heard)) == [*((n, 3, "im0.pgm, MB") for n in range(4)), (0, 0, "im1.pgm, MB")]
 
 
 def test_faults(root, server):

@@ -12,7 +12,7 @@ from kernel_inputs import in_threads
 
 from stereo_framework import load_scene
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.evaluation.consistency import inconsistent_pixels, left_right_difference
+from stereo_framework.evaluation.consistency import inconsistent_pixels, left_right_difference, map_difference
 from stereo_framework.evaluation.regions import occluded
 
 NAN = np.nan
@@ -86,3 +86,12 @@ def test_mistakes_are_one_line():
         left_right_difference(small, large, 1)
     with pytest.raises(ParameterError, match="^direction: 0 is neither 1 nor -1$"):
         left_right_difference(small, small, 0)
+
+
+def test_two_maps_differ_where_both_have_an_estimate():
+    """Of three such pixels two differ by more than the threshold: by 1.5 and 4 pixels, the third by nothing."""
+    a, b = np.float32([[1, 2.5, 3, np.nan, 9]]), np.float32([[1, 1, 7, 4, np.nan]])
+    found = map_difference(a, b, 1.0)
+    assert found == pytest.approx({"differing_pixels": 200 / 3, "mean_difference": 5.5 / 3})
+    assert map_difference(a, b, 1.5)["differing_pixels"] == pytest.approx(100 / 3)
+    assert np.isnan(list(map_difference(a, b, mask=np.zeros((1, 5), bool)).values())).all()

@@ -46,6 +46,18 @@ def test_what_is_alike_is_said_once_and_names_are_broken():
     assert "own/tsukuba " in laid_out(HEADER, rows, 80, keys=3)
 
 
+def test_words_are_broken_after_separators_and_numbers_in_them_stay_whole():
+    settings = "smooth (matching_cost.truncation=12.5, aggregation.box.size=3)"
+    lines = laid_out(["method", "n"], [[settings, "5"], ["window", "10"]], 30).splitlines()
+    assert [line.split() for line in lines[2:5]] == [
+        ["smooth", "(matching_cost.", "5"],
+        ["truncation=12.5,"],
+        ["aggregation.box.size=3)"],
+    ]
+    lines = laid_out(["method", "n"], [[settings, "5"], ["window", "10"]], 18).splitlines()
+    assert "12.5," in [line.split()[0] for line in lines]
+
+
 def test_few_results_stand_upright():
     rows = [["a", *ROWS[0][1:]], ["b", *ROWS[1][1:]]]
     lines = laid_out(HEADER, rows, 200, keys=3, upright=True).splitlines()
