@@ -131,11 +131,10 @@ def load(
     name, root, found = _checked(read, path, reader, overrides, tuning)
 
     chosen = root.scenes or () if scenes is None else tuple([scenes] if isinstance(scenes, str) else scenes)
-    specification = None if root.protocols is None else root.protocols.data()
     common = Common(
         search={key: node.value for key, node in root.search.items()},  # type: ignore[misc]
         protocols=() if root.protocols is None else tuple(protocols.resolve(item.data()) for item in root.protocols.items),
-        specification=specification,
+        specification=None if root.protocols is None else root.protocols.data(),
         plugins=tuple(dict.fromkeys(_anywhere(node, folder) for node, folder in reader.plugins)),
     )
     made = tuple(MethodSettings(method, common) for method in found)
