@@ -91,7 +91,7 @@ def merge(base: Document, over: Document) -> Document:
 
 def _merge_slot(slot: str, below: Specs, over: Specs) -> Specs:
     """A slot of two documents: the same stage merges parameters, another one replaces, a list is replaced whole."""
-    alone = not SLOTS[split(slot)[1]].many and below and over and not (below[0].added or over[0].added)
-    if alone and over[0].stage is below[0].stage:
+    listed = SLOTS[split(slot)[1]].many
+    if below and over and not (listed or below[0].added or over[0].added) and over[0].stage is below[0].stage:
         return (replace(over[0], parameters={**below[0].parameters, **over[0].parameters}),)
     return over

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step
 from stereo_framework.evaluation.protocols import Protocol, shortest
 from stereo_framework.script.addresses import alternatives_of, slot_of, split
+from stereo_framework.script.axes import Axis
 from stereo_framework.script.methods import Method, locate
 from stereo_framework.script.specs import Spec, parameter
 
@@ -152,14 +154,12 @@ class MethodSettings:
         self._search: dict[str, float] = {key: node.value for key, node in method.said.search.items()}  # type: ignore[misc]
         placed = [(g, axis) for g, group in enumerate(self.groups) for axis in group]
         self._names = [axis.name for _, axis in placed]
-        self._plain = [(g, axis) for g, axis in placed if split(axis.name)[1] not in SLOTS]
-        # Per slot: the axes that change it.
-        self._axes = {
-            slot: [(g, axis) for g, axis in placed if slot_of(axis.name) == slot]
-            for slot in (home + slot for home in method.said.homes for slot in SLOTS)
-        }
+        # Per slot, and for search and seed: the axes that change it.
+        self._axes: dict[str, list[tuple[int, Axis]]] = collections.defaultdict(list)
+        for g, axis in placed:
+            self._axes[slot_of(axis.name)].append((g, axis))
         # Where every group of axes changes some slot no pipeline comes twice, and none needs be kept for it.
-        self._all_differ = {g for axes in self._axes.values() for g, _ in axes} == set(range(len(self.groups)))
+        self._all_differ = {g for g, axis in placed if split(axis.name)[1] in SLOTS} == set(range(len(self.groups)))
         self._steps: dict[Step, Step] = {}
         self._slots: dict[tuple[Any, ...], tuple[_Steps, dict[str, Any]]] = {}
         self._pipelines: dict[tuple[Any, ...], tuple[Pipeline, tuple[str, ...]]] = {}
@@ -170,8 +170,8 @@ class MethodSettings:
 
     def run(self, choice: Sequence[float]) -> Setting:
         """The run of one choice: for each group an index or, where its axis is continuous, the value."""
-        values = {axis.name: axis.at(choice[g]).value for g, axis in self._plain}
-        changed = {name.removeprefix("search."): value for name, value in values.items() if name != "seed"}
+        values = {axis.name: axis.at(choice[g]).value for word in ("search", "seed") for g, axis in self._axes[word]}
+        changed = {axis.name.removeprefix("search."): values[axis.name] for _, axis in self._axes["search"]}
         seed = values.get("seed", self._method.said.seed or 0)
         pipeline, seeded = self._pipeline(choice, seed, values)
         axes = {name: values[name] for name in self._names}
