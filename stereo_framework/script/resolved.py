@@ -10,11 +10,13 @@ from stereo_framework.script.addresses import alternatives_of, is_slot, slot_of,
 from stereo_framework.script.axes import Axis
 from stereo_framework.script.document import Document
 from stereo_framework.script.methods import Method, locate
-from stereo_framework.script.settings import Common, written
+from stereo_framework.script.settings import written
 from stereo_framework.script.specs import Specs, parameter
 
 
-def resolved(name: str, scenes: tuple[str, ...], root: Document, found: list[Method], common: Common) -> dict[str, Any]:
+def resolved(
+    name: str, scenes: tuple[str, ...], root: Document, found: list[Method], shared: Mapping[str, Any]
+) -> dict[str, Any]:
     """The script as a mapping of plain values that loads to the same runs.
 
     Parameters
@@ -25,13 +27,13 @@ def resolved(name: str, scenes: tuple[str, ...], root: Document, found: list[Met
         The merged script.
     found : list of Method
         Its methods, checked.
-    common : Common
+    shared : dict
+        As of a `Setting`.
     """
-    script: dict[str, Any] = {"name": name, **({"scenes": list(scenes)} if scenes else {}), **common.mapping(common.search)}
-    if root.report:
-        script["report"] = root.report
+    said = {"scenes": list(scenes), **shared, "report": root.report}
+    script = {"name": name, **{key: value for key, value in said.items() if value}}
     if not root.methods:
-        return {**script, **_method(found[0], common.search)}
+        return {**script, **_method(found[0], shared["search"])}
     # Axes at the top stay there, so that they stay outside the methods' own. A method may have replaced some by axes of its own.
     sweep: dict[str, dict[str, Any]] = {"grid": {}, "zip": {}}
     for name, axis in root.axes.items():
@@ -39,7 +41,7 @@ def resolved(name: str, scenes: tuple[str, ...], root: Document, found: list[Met
         if used:
             # A method that has not all of some axes that move together may have left out settings.
             sweep["zip" if axis.zipped else "grid"][name] = _axis(*max(used, key=lambda one: len(one[0].values)))
-    return {**script, **_sweep(sweep), "methods": {method.name: _method(method, common.search) for method in found}}
+    return {**script, **_sweep(sweep), "methods": {method.name: _method(method, shared["search"]) for method in found}}
 
 
 def _method(method: Method, search: Mapping[str, float]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,37 +22,6 @@ _Steps = tuple[tuple[Step, bool], ...]
 """The steps of a slot, each with whether the script's seed was filled in."""
 
 
-@dataclass(frozen=True)
-class Common:
-    """What all runs of a script share.
-
-    Parameters
-    ----------
-    search : dict of str to float
-        ``minimum``, ``maximum``, ``step`` in pixels and ``truth_margin``, as far as the script sets them.
-    protocols : tuple of Protocol
-        Empty: that of the scene.
-    specification : object
-        The protocols as the script writes them; None where it leaves them to the scenes.
-    plugins : tuple of str
-        Modules and absolute paths.
-    """
-
-    search: Mapping[str, float]
-    protocols: tuple[Protocol, ...]
-    specification: Any
-    plugins: tuple[str, ...]
-
-    def mapping(self, search: Mapping[str, float]) -> dict[str, Any]:
-        """What stands in a script for it, with this search."""
-        said = {
-            "plugins": list(self.plugins),
-            "search": dict(search),
-            "evaluation": None if self.specification is None else {"protocol": self.specification},
-        }
-        return {key: value for key, value in said.items() if value}
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Setting:
     """One setting of a script, for any scene.
@@ -68,7 +37,10 @@ class Setting:
         Of the script; fills the ``seed`` of stages that were not given one.
     axes : dict of str to object
         Values of what was swept, by address. A whole stage is shown by its name and what differs from its defaults.
-    common : Common
+    shared : dict
+        What the whole script says under ``plugins``, ``search`` and ``evaluation``; empty where it says nothing.
+    protocols : tuple of Protocol
+        How it is measured; empty: by the protocol of the scene.
     seeded : tuple of str
         Addresses of the stages that `seed` was filled into.
     """
@@ -78,13 +50,9 @@ class Setting:
     search: dict[str, float]
     seed: int
     axes: dict[str, Any]
-    common: Common
+    shared: dict[str, Any]
+    protocols: tuple[Protocol, ...]
     seeded: tuple[str, ...]
-
-    @property
-    def protocols(self) -> tuple[Protocol, ...]:
-        """How it is measured; empty: by the protocol of the scene."""
-        return self.common.protocols
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -104,16 +72,14 @@ class Setting:
     @property
     def mapping(self) -> dict[str, Any]:
         """A script of this run alone, defaults filled in, that `load` accepts; plain values that YAML can hold."""
-        shared = self.common.mapping(self.search)
+        shared = {key: said for key, said in (self.shared | {"search": self.search}).items() if said}
         return {"name": self.method, **shared, "seed": self.seed, **_slots(self.pipeline, self.seeded)}
 
 
 def _uses(method: Pipeline, home: str = "") -> dict[str, str]:
     """What stands in each slot of a method and, in their order, its alternatives."""
-    names: dict[str, list[str]] = {}
-    for _, bound in method.own_stages():
-        names.setdefault(bound.stage.slot, []).append(bound.stage.name)
-    found = {f"{home}{slot}.use": (" + " if SLOTS[slot].added else " > ").join(own) for slot, own in names.items()}
+    names = {slot: [one.stage.name for one in method.in_slot(slot)] for slot in SLOTS}
+    found = {f"{home}{slot}.use": (" + " if SLOTS[slot].added else " > ").join(own) for slot, own in names.items() if own}
     if method.alternatives:
         found[f"{home}alternatives.use"] = ", ".join(name for name, _ in method.alternatives)
     for name, other in method.alternatives:
@@ -145,11 +111,18 @@ class MethodSettings:
     Parameters
     ----------
     method : Method
-    common : Common
+    shared, protocols
+        As of a `Setting`.
     """
 
-    def __init__(self, method: Method, common: Common):
-        self.method, self.common, self.groups, self._method = method.name, common, method.groups, method
+    def __init__(self, method: Method, shared: dict[str, Any], protocols: tuple[Protocol, ...]):
+        self.method, self.groups, self._method, self._shared, self.protocols = (
+            method.name,
+            method.groups,
+            method,
+            shared,
+            protocols,
+        )
         # Where no axis changes it all runs share one.
         self._search: dict[str, float] = {key: node.value for key, node in method.said.search.items()}  # type: ignore[misc]
         placed = [(g, axis) for g, group in enumerate(self.groups) for axis in group]
@@ -175,9 +148,8 @@ class MethodSettings:
         seed = values.get("seed", self._method.said.seed or 0)
         pipeline, seeded = self._pipeline(choice, seed, values)
         axes = {name: values[name] for name in self._names}
-        return Setting(
-            self.method, pipeline, self._search | changed if changed else self._search, seed, axes, self.common, seeded
-        )
+        search = self._search | changed if changed else self._search
+        return Setting(self.method, pipeline, search, seed, axes, self._shared, self.protocols, seeded)
 
     def _pipeline(
         self, choice: Sequence[float], seed: int, values: dict[str, Any], home: str = ""
