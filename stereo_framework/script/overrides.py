@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stereo_framework.core.errors import nearest
 from stereo_framework.core.stage import SLOTS
@@ -124,8 +124,7 @@ def _merge(root: Document, method: str | None, key: str, node: Node, faults: Fau
     for name, own in root.methods.items():
         stages = Document(own.place, slots=said.slots, alternatives=said.alternatives, without=said.without, seed=said.seed)
         root.methods[name] = merge(own, stages)
-    place = root.place
-    root.__dict__.update(merge(root, said).__dict__, place=place)
+    vars(root).update(vars(merge(root, replace(said, place=root.place))))
 
 
 def _include(node: Node) -> Place | None:

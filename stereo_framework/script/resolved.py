@@ -35,13 +35,13 @@ def resolved(
     if not root.methods:
         return {**script, **_method(found[0], shared["search"])}
     # Axes at the top stay there, so that they stay outside the methods' own. A method may have replaced some by axes of its own.
-    sweep: dict[str, dict[str, Any]] = {"grid": {}, "zip": {}}
-    for name, axis in root.axes.items():
-        used = [(method.said.axes[name], method) for method in found if name in method.said.axes and name not in method.own]
+    grid, zipped = dict[str, Any](), dict[str, Any]()
+    for address, axis in root.axes.items():
+        used = [(one.said.axes[address], one) for one in found if address in one.said.axes and address not in one.own]
         if used:
             # A method that has not all of some axes that move together may have left out settings.
-            sweep["zip" if axis.zipped else "grid"][name] = _axis(*max(used, key=lambda one: len(one[0].values)))
-    return {**script, **_sweep(sweep), "methods": {method.name: _method(method, shared["search"]) for method in found}}
+            (zipped if axis.zipped else grid)[address] = _axis(*max(used, key=lambda one: len(one[0].values)))
+    return {**script, **_sweep(grid, zipped), "methods": {method.name: _method(method, shared["search"]) for method in found}}
 
 
 def _method(method: Method, search: Mapping[str, float]) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def _method(method: Method, search: Mapping[str, float]) -> dict[str, Any]:
     zipped = {axis.name: _axis(axis, method) for group in method.own_groups if len(group) > 1 for axis in group}
     # What is the whole script's stands at its top.
     own = {key: node.value for key, node in method.said.search.items() if search.get(key) != node.value}
-    found = {"seed": method.said.seed or 0, **_slots(method, ""), **_sweep({"grid": grid, "zip": zipped})}
+    found = {"seed": method.said.seed or 0, **_slots(method, ""), **_sweep(grid, zipped)}
     return {**found, "search": own} if own else found
 
 
@@ -64,8 +64,8 @@ def _slots(method: Method, home: str) -> dict[str, Any]:
     return {**found, "alternatives": others} if others else found
 
 
-def _sweep(sweep: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    filled = {kind: axes for kind, axes in sweep.items() if axes}
+def _sweep(grid: dict[str, Any], zipped: dict[str, Any]) -> dict[str, Any]:
+    filled = {kind: axes for kind, axes in (("grid", grid), ("zip", zipped)) if axes}
     return {"sweep": filled} if filled else {}
 
 
