@@ -64,7 +64,9 @@ def small_scenes(monkeypatch):
     monkeypatch.setattr(ready_made, "COLUMNS", 96)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    "page", [page if page in ("sgm", "trw_s") else pytest.param(page, marks=pytest.mark.slow) for page in PAGES]
+)
 def test_a_pages_script_and_commands_run(page, small_scenes, tmp_path, monkeypatch):
     script = ROOT / "docs" / "images" / "methods" / f"{page}.yaml"
     monkeypatch.chdir(tmp_path)

@@ -84,6 +84,10 @@ def said_protocol(text: str) -> str:
     return protocol_line(text, _columns() if on_a_terminal() else 0, how)
 
 
+_AVERAGES = 200
+"""Averages below a table of which only the first rows are printed."""
+
+
 def print_results(
     results: Sequence[Result],
     columns: Sequence[str] = (),
@@ -96,7 +100,8 @@ def print_results(
     """Print results, one table for each protocol and what it is, in short, under it, then warnings and, if wanted, errors.
 
     Where just the first rows of each protocol are printed, at `most` so many, the columns and what is best are those of all of its results. A table
-    over several scenes ends with all averages that the protocol prescribes, over all results. The results that are printed are returned.
+    over several scenes ends with the averages that the protocol prescribes, over all results, of which a cut table shows no more than `_AVERAGES`. The results
+    that are printed are returned.
     """
     from stereo_framework.tables.means import average_rows
     from stereo_framework.tables.tables import listing
@@ -109,10 +114,13 @@ def print_results(
     for text, same in by_protocol(results).items():
         own = averages.get(text, [])
         part = range(len(same))[: most or None]
-        table = listing([*same, *own], columns, [*part, *range(len(same), len(same) + len(own))])
+        below = range(len(own))[: _AVERAGES if most else None]
+        table = listing([*same, *own], columns, [*part, *(len(same) + i for i in below)])
         printed += same[: len(part)]
         print_table(table.header, table.texts(), keys=table.keys, upright=True, best=table.best)
         say(said_protocol(text))
+        if len(below) < len(own):
+            say(f"the first {len(below)} of {len(own)} averages")
     warned: dict[tuple[str, str], list[str]] = {}
     for result in [*printed, *means]:
         for warning in result.warnings:

@@ -259,6 +259,16 @@ def test_all_averages_stand_below_a_cut_table(tmp_path):
         assert [line.split("\t")[2:4] for line in lines if line.startswith("average of 2")] == [["1", "1.50"], ["2", "3.00"]]
 
 
+def test_of_very_many_averages_the_first_stand_below_a_cut_table(tmp_path, monkeypatch):
+    monkeypatch.setattr(_output, "_AVERAGES", 2)
+    same = {"protocol": "taxonomy2002", "protocol_text": str(resolve("taxonomy2002"))}
+    _stored(tmp_path, *sweep({BOX: [1, 2, 3]}, lambda s, n: {BAD: n * 1.0}, **same))
+    for limit, shown, cut in ((4, 2, True), (0, 3, False)):
+        lines = _call("results", tmp_path, "--limit", limit).stdout.splitlines()
+        assert sum(line.startswith("average of 2") for line in lines) == shown
+        assert ("the first 2 of 3 averages" in lines) == cut
+
+
 def test_a_run_prints_the_first_of_many_results(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules["stereo_framework.cli.run"], "_MOST_ROWS", 3)
     (tmp_path / "sizes.yaml").write_text(yaml.safe_dump(SCRIPT | {"report": {}}, sort_keys=False))

@@ -31,6 +31,7 @@ def folder(tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_compare(folder, tmp_path):
     [good] = (folder / "maps").glob("*sgbm*.pfm")
     spoilt = read_disparity(good)
@@ -67,6 +68,7 @@ def test_compare_of_a_doubtful_pair_shows_statistics_and_a_warning(tmp_path):
     assert "against" not in found.stdout
 
 
+@pytest.mark.slow
 def test_tune(tmp_path):
     script = tmp_path / "sizes.yaml"
     script.write_text(yaml.safe_dump({"include": "window", "sweep": {"grid": {"aggregation.box.size": [1, 9]}}}))
