@@ -221,7 +221,7 @@ def _part(kind: type, name: str, node: Node, faults: Faults) -> Any:
     found = dict.fromkeys((values, *parts), ()) | read(kind, node, faults, without=("name",))
     found[values] = spelled_out(found[values])
     # Of several keys of x each result has one.
-    used = [key for part in parts for key in (dict.fromkeys(found[part]) if part == "x" else found[part])]
+    used = [key for part in parts if part != "x" for key in found[part]] + list(dict.fromkeys(found.get("x", ())))
     twice = [key for key in used if used.count(key) > 1]
     if twice:
         faults.add(node.place, f"{twice[0]!r} stands twice in {', '.join(parts)}")
