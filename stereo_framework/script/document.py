@@ -73,37 +73,25 @@ def merge(base: Document, over: Document) -> Document:
     def kept(mapping: Mapping[str, Any]) -> dict[str, Any]:
         return {address: what for address, what in mapping.items() if not under(address, gone)}
 
-    below = replace(base)
+    below = replace(base, slots=kept(base.slots), alternatives=kept(base.alternatives))
     below.drop_axes([name for name in base.axes if under(name, gone)])
     # An axis that moves from grid to zip or back is still one axis.
-    axes = {k: v for k, v in below.axes.items() if k not in over.axes or over.axes[k].zipped == v.zipped}
-    methods = {
-        name: merge(base.methods[name], method) if name in base.methods else method for name, method in over.methods.items()
-    }
-    return Document(
-        place=over.place,
-        name=over.name if over.name is not None else base.name,
-        scenes=over.scenes if over.scenes is not None else base.scenes,
-        search={**base.search, **over.search},
-        seed=over.seed if over.seed is not None else base.seed,
-        protocols=over.protocols or base.protocols,
-        report={**base.report, **over.report},
-        slots=_merge_slots(kept(base.slots), over.slots),
-        alternatives=kept(base.alternatives) | over.alternatives,
-        without=base.without | over.without,
-        axes=axes | over.axes,
-        methods=base.methods | methods,
-    )
+    below.axes = {k: v for k, v in below.axes.items() if k not in over.axes or over.axes[k].zipped == v.zipped}
+    for key, said in vars(over).items():
+        if isinstance(said, dict | frozenset):
+            vars(below)[key] = vars(below)[key] | said
+        elif said is not None:
+            vars(below)[key] = said
+    for slot, specs in kept(base.slots).items():
+        below.slots[slot] = _merge_slot(slot, specs, over.slots.get(slot, specs))
+    for name in base.methods.keys() & over.methods.keys():
+        below.methods[name] = merge(base.methods[name], over.methods[name])
+    return below
 
 
-def _merge_slots(base: dict[str, Specs], over: dict[str, Specs]) -> dict[str, Specs]:
-    """Slots of two documents: the same stage merges parameters, another one replaces, a list is replaced whole."""
-    merged = dict(base)
-    for slot, specs in over.items():
-        merged[slot] = specs
-        below = base.get(slot)
-        if SLOTS[split(slot)[1]].many or not specs or not below or specs[0].added or below[0].added:
-            continue
-        if specs[0].stage is below[0].stage:
-            merged[slot] = (replace(specs[0], parameters={**below[0].parameters, **specs[0].parameters}),)
-    return merged
+def _merge_slot(slot: str, below: Specs, over: Specs) -> Specs:
+    """A slot of two documents: the same stage merges parameters, another one replaces, a list is replaced whole."""
+    listed = SLOTS[split(slot)[1]].many
+    if below and over and not (listed or below[0].added or over[0].added) and over[0].stage is below[0].stage:
+        return (replace(over[0], parameters={**below[0].parameters, **over[0].parameters}),)
+    return over

@@ -60,17 +60,14 @@ def convert(path: Path, report: Callable[[str], None]) -> dict[str, dict[str, An
     _script(state, path, report, 0)
     if not state.runs:
         raise DataError(f"{path}: runs nothing: no line has a 'depth_map'")
-    # What belongs to a whole script here, and to each run there.
-    groups: dict[str, tuple[str, dict[str, Any]]] = {}
     scripts: dict[str, dict[str, Any]] = {}
     for scene, name, method in state.runs:
-        common: dict[str, Any] = {key: method.pop(key) for key in ("search", "evaluation") if key in method}
-        wanted = (scene or "scene", common)
-        key = next((key for key, group in groups.items() if group == wanted), None)
+        # What belongs to a whole script here, and to each run there.
+        common = {"scenes": [scene or "scene"]} | {key: method.pop(key, None) for key in ("search", "evaluation")}
+        key = next((key for key, one in scripts.items() if all(one.get(k) == said for k, said in common.items())), None)
         if key is None:
-            key = _unused(wanted[0], groups)
-            groups[key] = wanted
-            scripts[key] = {"name": f"{file_stem(path.stem)}_{key}", "scenes": [wanted[0]], **common, "methods": {}}
+            key = _unused(scene or "scene", scripts)
+            scripts[key] = {"name": f"{file_stem(path.stem)}_{key}", **{k: v for k, v in common.items() if v}, "methods": {}}
         methods = scripts[key]["methods"]
         methods[_unused(name, methods)] = method
     return scripts

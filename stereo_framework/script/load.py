@@ -21,7 +21,7 @@ from stereo_framework.script.parser import parse
 from stereo_framework.script.places import Faults, Node, Place, join
 from stereo_framework.script.reading import text
 from stereo_framework.script.resolved import resolved
-from stereo_framework.script.settings import Common, MethodSettings, Setting
+from stereo_framework.script.settings import MethodSettings, Setting
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,18 +131,17 @@ def load(
     name, root, found = _checked(read, path, reader, overrides, tuning)
 
     chosen = root.scenes or () if scenes is None else tuple([scenes] if isinstance(scenes, str) else scenes)
-    specification = None if root.protocols is None else root.protocols.data()
-    common = Common(
-        search={key: node.value for key, node in root.search.items()},  # type: ignore[misc]
-        protocols=() if root.protocols is None else tuple(protocols.resolve(item.data()) for item in root.protocols.items),
-        specification=specification,
-        plugins=tuple(dict.fromkeys(_anywhere(node, folder) for node, folder in reader.plugins)),
-    )
-    made = tuple(MethodSettings(method, common) for method in found)
+    shared = {
+        "plugins": list(dict.fromkeys(_anywhere(node, folder) for node, folder in reader.plugins)),
+        "search": {key: node.value for key, node in root.search.items()},
+        "evaluation": {} if root.protocols is None else {"protocol": root.protocols.data()},
+    }
+    measured = () if root.protocols is None else tuple(protocols.resolve(item.data()) for item in root.protocols.items)
+    made = tuple(MethodSettings(method, shared, measured) for method in found)
     settings = () if tuning else tuple(itertools.chain.from_iterable(made))
     _check_pipelines(settings, found, faults)
     faults.raise_if_any()
-    return Script(name, path, chosen, settings, made, root.report, files, resolved(name, chosen, root, found, common))
+    return Script(name, path, chosen, settings, made, root.report, files, resolved(name, chosen, root, found, shared))
 
 
 def check_without_plugins(source: str | Path, overrides: Sequence[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:

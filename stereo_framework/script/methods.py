@@ -41,19 +41,14 @@ class Method:
     own: Sequence[str]
 
     @property
-    def top_groups(self) -> list[list[Axis]]:
-        """The axes of the script's top: each of a grid is a group of its own, those of a zip are one group. The last group varies fastest."""
-        return _groups([axis for name, axis in self.said.axes.items() if name not in self.own])
-
-    @property
     def own_groups(self) -> list[list[Axis]]:
-        """The method's own axes."""
+        """The method's own axes: each of a grid is a group of its own, those of a zip are one group. The last group varies fastest."""
         return _groups([self.said.axes[name] for name in self.own])
 
     @property
     def groups(self) -> list[list[Axis]]:
-        """All groups of axes."""
-        return self.top_groups + self.own_groups
+        """All groups of axes, those of the script's top first."""
+        return _groups([axis for name, axis in self.said.axes.items() if name not in self.own]) + self.own_groups
 
     def possible(self, slot: str) -> Sequence[Specs]:
         """The stages that may stand in a slot: those of its axis or the slot's own."""

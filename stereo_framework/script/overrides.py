@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stereo_framework.core.errors import nearest
 from stereo_framework.core.stage import SLOTS
@@ -64,10 +64,10 @@ def apply(root: Document, overrides: Sequence[str], faults: Faults) -> list[Assi
         if method is None and head == "methods":
             name = local.partition(".")[2].partition(".")[0]
             faults.add(place, f"no such method {name!r}; {nearest(name, root.methods, kind='methods')}")
-        elif head not in (_SETTABLE if method is None else _SETTABLE_OF_METHOD):
-            near = nearest(head, _SETTABLE if method is None else _SETTABLE_OF_METHOD, kind="keys")
-            faults.add(place, f"no such key {head!r} to set; {near}")
-        elif method is not None and (axis := _axis_of_all(root, local)):
+        elif head not in (legal := _SETTABLE if method is None else _SETTABLE_OF_METHOD):
+            faults.add(place, f"no such key {head!r} to set; {nearest(head, legal, kind='keys')}")
+        elif method is not None and (axis := next((name for name in (local, slot_of(local)) if name in root.axes), None)):
+            # An axis at the script's top, of what is set or of the slot that it belongs to.
             said = f"{axis} is swept for all methods"
             faults.add(place, f"{said}; set it for all, or move the axis into the methods it is meant for")
         elif split(local)[1] in SLOTS and split(local)[2]:
@@ -86,9 +86,8 @@ def _in_full(root: Document, method: str | None, key: str, place: Place, faults:
     """The address of a parameter that is given by its name alone; any other key as it is. Empty, and a fault, where several stages have the parameter."""
     if "." in key or key in _SETTABLE:
         return key
-    documents = [root.methods[method]] if method else [root, *root.methods.values()]
     places: dict[str, None] = {}
-    for document in documents:
+    for document in _meant(root, method):
         swept = [(axis.name, specs) for axis in document.axes.values() if is_slot(axis.name) for specs in axis.values]
         for slot, specs in (*document.slots.items(), *swept):
             for spec in specs or ():
@@ -125,8 +124,7 @@ def _merge(root: Document, method: str | None, key: str, node: Node, faults: Fau
     for name, own in root.methods.items():
         stages = Document(own.place, slots=said.slots, alternatives=said.alternatives, without=said.without, seed=said.seed)
         root.methods[name] = merge(own, stages)
-    place = root.place
-    root.__dict__.update(merge(root, said).__dict__, place=place)
+    vars(root).update(vars(merge(root, replace(said, place=root.place))))
 
 
 def _include(node: Node) -> Place | None:
@@ -136,13 +134,13 @@ def _include(node: Node) -> Place | None:
     return next(filter(None, map(_include, node.entries.values())), None)
 
 
-def _axis_of_all(root: Document, key: str) -> str | None:
-    """The axis at the script's top that varies `key`, or the slot that it belongs to."""
-    return next((name for name in (key, slot_of(key)) if name in root.axes), None)
+def _meant(root: Document, method: str | None) -> list[Document]:
+    """What an override of one method or of the whole script changes."""
+    return [root.methods[method]] if method else [root, *root.methods.values()]
 
 
 def _drop(root: Document, method: str | None, names: Sequence[str]) -> None:
     """Drop axes from the whole script or from one method."""
-    for document in [root.methods[method]] if method else [root, *root.methods.values()]:
+    for document in _meant(root, method):
         for name in names:
             document.axes.pop(name, None)

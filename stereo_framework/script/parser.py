@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -220,8 +220,9 @@ class _Parser:
                 if name in self.found.axes:
                     self.fault(axis.place, "this axis stands in sweep.grid and in sweep.zip; keep one")
                 self.found.axes[name] = replace(axis, zipped=kind == "zip")
-            if not alone:
-                self._rows_twice(axes, [self.found.axes[name] for name in axes.entries])
+            # Axes of different length are reported elsewhere.
+            for i in [] if alone else _repeated(zip(*(self.found.axes[name].values for name in axes.entries), strict=False)):
+                self.fault(axes.place, f"these axes give the same setting twice, the second time at [{i}]")
 
     # Stages and axes --------------------------------------------------------------------------------------------------
 
@@ -291,24 +292,16 @@ class _Parser:
         elif head not in SLOTS:
             keys, key = (SeedKey, head) if head == "seed" else (SearchKeys, rest)
             found = [item if is_right(keys, key, item, self.faults) else None for item in nodes]
-        if alone:
-            self._twice(nodes, found)
+        for i in _repeated((value,) for value in found) if alone else ():
+            self.fault(nodes[i].place, f"{spelled(nodes[i].data())} stands twice in this axis")
         return Axis(name, place, tuple(found))
 
-    def _rows_twice(self, axes: Node, found: list[Axis]) -> None:
-        """Report what axes that move together give twice; axes of different length are reported elsewhere."""
-        seen: set[tuple[str, ...]] = set()
-        for i, row in enumerate(zip(*(axis.values for axis in found), strict=False)):
-            identity = tuple("" if value is None else same_run(value) for value in row)
-            if None not in row and identity in seen:
-                self.fault(axes.place, f"these axes give the same setting twice, the second time at [{i}]")
-            seen.add(identity)
 
-    def _twice(self, nodes: list[Node], found: list[Any]) -> None:
-        seen: dict[str, Node] = {}
-        for node, value in zip(nodes, found, strict=True):
-            if value is not None and seen.setdefault(same_run(value), node) is not node:
-                self.fault(node.place, f"{spelled(node.data())} stands twice in this axis")
+def _repeated(rows: Iterable[tuple[Any, ...]]) -> list[int]:
+    """Which rows of values of some axes stand there for a second time; of those with a fault nobody knows."""
+    identities = [None if None in row else tuple(map(same_run, row)) for row in rows]
+    first = {identity: i for i, identity in reversed(list(enumerate(identities)))}
+    return [i for i, identity in enumerate(identities) if identity and first[identity] != i]
 
 
 def _what_axes_address(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -194,9 +194,11 @@ def read_report(report: Mapping[str, Any]) -> Report:
 def parse_report(node: Node, faults: Faults) -> Report:
     """Check the key ``report``. Where something is reported to `faults`, the result is not to be used."""
     given = expect_mapping(node, PARTS, faults)
-    kinds: dict[str, Callable[[str, Node, Faults], Any]] = {"plots": _plot, "tables": _table}
     return Report(
-        **{kind: tuple(make(name, one, faults) for name, one in _named(given.get(kind), faults)) for kind, make in kinds.items()}
+        **{
+            key: tuple(_part(kind, name, one, faults) for name, one in _named(given.get(key), faults))
+            for key, kind in PARTS.items()
+        }
     )
 
 
@@ -213,33 +215,27 @@ def _named(node: Node | None, faults: Faults) -> Iterator[tuple[str, Node]]:
         yield name, one
 
 
-def _read(kind: type, node: Node, faults: Faults, *needed: str) -> dict[str, Any]:
-    """The right values of a plot or table; those that it needs are there in any case, statistics of groups spelled out."""
-    found = dict.fromkeys(needed, ()) | read(kind, node, faults, without=("name",))
-    return found | {key: spelled_out(found[key]) for key in ("y", "value") if key in found}
-
-
-def _plot(name: str, node: Node, faults: Faults) -> Plot:
-    found = _read(Plot, node, faults, "x", "y")
-    _tell_apart(node, faults, found, "y", ("x", "series", "panels"), "series")
-    units = dict.fromkeys(metric.unit if metric else "none" for metric in map(metric_of, found["y"]))
-    if len(units) > 1 and STATISTIC not in found.get("panels", ()):
-        said = f"statistics in different units ({', '.join(units)}) cannot share an axis; write panels: {STATISTIC}"
-        faults.add(node.entries["y"].place, said)
-    return Plot(name, **found)
-
-
-def _table(name: str, node: Node, faults: Faults) -> PivotTable:
-    found = _read(PivotTable, node, faults, "rows", "columns", "value")
-    _tell_apart(node, faults, found, "value", ("rows", "columns"), "columns")
-    return PivotTable(name, **found)
-
-
-def _tell_apart(node: Node, faults: Faults, found: dict[str, Any], values: str, parts: Sequence[str], default: str) -> None:
-    """No key has two parts; several statistics are told apart, by default in the part that is named so."""
-    used = [key for part in parts if part != "x" for key in found.get(part, ())] + list(dict.fromkeys(found.get("x", ())))
+def _part(kind: type, name: str, node: Node, faults: Faults) -> Any:
+    """A plot or table. No key has two parts in it; several statistics are told apart, by default in the second of them."""
+    values, parts = _LAYOUTS[kind]
+    found = dict.fromkeys((values, *parts), ()) | read(kind, node, faults, without=("name",))
+    found[values] = spelled_out(found[values])
+    # Of several keys of x each result has one.
+    used = [key for part in parts if part != "x" for key in found[part]] + list(dict.fromkeys(found.get("x", ())))
     twice = [key for key in used if used.count(key) > 1]
     if twice:
         faults.add(node.place, f"{twice[0]!r} stands twice in {', '.join(parts)}")
     if len(found[values]) > 1 and STATISTIC not in used:
-        found[default] = (*found.get(default, ()), STATISTIC)
+        found[parts[1]] = (*found[parts[1]], STATISTIC)
+    units = dict.fromkeys(metric.unit if metric else "none" for metric in map(metric_of, found[values]))
+    if kind is Plot and len(units) > 1 and STATISTIC not in found["panels"]:
+        said = f"statistics in different units ({', '.join(units)}) cannot share an axis; write panels: {STATISTIC}"
+        faults.add(node.entries[values].place, said)
+    return kind(name, **found)
+
+
+_LAYOUTS: Mapping[type, tuple[str, tuple[str, ...]]] = {
+    Plot: ("y", ("x", "series", "panels")),
+    PivotTable: ("value", ("rows", "columns")),
+}
+"""The key of the statistics, and those of the parts that other keys stand in."""

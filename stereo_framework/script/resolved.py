@@ -10,11 +10,13 @@ from stereo_framework.script.addresses import alternatives_of, is_slot, slot_of,
 from stereo_framework.script.axes import Axis
 from stereo_framework.script.document import Document
 from stereo_framework.script.methods import Method, locate
-from stereo_framework.script.settings import Common, written
+from stereo_framework.script.settings import written
 from stereo_framework.script.specs import Specs, parameter
 
 
-def resolved(name: str, scenes: tuple[str, ...], root: Document, found: list[Method], common: Common) -> dict[str, Any]:
+def resolved(
+    name: str, scenes: tuple[str, ...], root: Document, found: list[Method], shared: Mapping[str, Any]
+) -> dict[str, Any]:
     """The script as a mapping of plain values that loads to the same runs.
 
     Parameters
@@ -25,21 +27,21 @@ def resolved(name: str, scenes: tuple[str, ...], root: Document, found: list[Met
         The merged script.
     found : list of Method
         Its methods, checked.
-    common : Common
+    shared : dict
+        As of a `Setting`.
     """
-    script: dict[str, Any] = {"name": name, **({"scenes": list(scenes)} if scenes else {}), **common.mapping(common.search)}
-    if root.report:
-        script["report"] = root.report
+    said = {"scenes": list(scenes), **shared, "report": root.report}
+    script = {"name": name, **{key: value for key, value in said.items() if value}}
     if not root.methods:
-        return {**script, **_method(found[0], common.search)}
+        return {**script, **_method(found[0], shared["search"])}
     # Axes at the top stay there, so that they stay outside the methods' own. A method may have replaced some by axes of its own.
-    sweep: dict[str, dict[str, Any]] = {"grid": {}, "zip": {}}
-    for name, axis in root.axes.items():
-        used = [(method.said.axes[name], method) for method in found if name in method.said.axes and name not in method.own]
+    grid, zipped = dict[str, Any](), dict[str, Any]()
+    for address, axis in root.axes.items():
+        used = [(one.said.axes[address], one) for one in found if address in one.said.axes and address not in one.own]
         if used:
             # A method that has not all of some axes that move together may have left out settings.
-            sweep["zip" if axis.zipped else "grid"][name] = _axis(*max(used, key=lambda one: len(one[0].values)))
-    return {**script, **_sweep(sweep), "methods": {method.name: _method(method, common.search) for method in found}}
+            (zipped if axis.zipped else grid)[address] = _axis(*max(used, key=lambda one: len(one[0].values)))
+    return {**script, **_sweep(grid, zipped), "methods": {method.name: _method(method, shared["search"]) for method in found}}
 
 
 def _method(method: Method, search: Mapping[str, float]) -> dict[str, Any]:
@@ -48,7 +50,7 @@ def _method(method: Method, search: Mapping[str, float]) -> dict[str, Any]:
     zipped = {axis.name: _axis(axis, method) for group in method.own_groups if len(group) > 1 for axis in group}
     # What is the whole script's stands at its top.
     own = {key: node.value for key, node in method.said.search.items() if search.get(key) != node.value}
-    found = {"seed": method.said.seed or 0, **_slots(method, ""), **_sweep({"grid": grid, "zip": zipped})}
+    found = {"seed": method.said.seed or 0, **_slots(method, ""), **_sweep(grid, zipped)}
     return {**found, "search": own} if own else found
 
 
@@ -62,8 +64,8 @@ def _slots(method: Method, home: str) -> dict[str, Any]:
     return {**found, "alternatives": others} if others else found
 
 
-def _sweep(sweep: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    filled = {kind: axes for kind, axes in sweep.items() if axes}
+def _sweep(grid: dict[str, Any], zipped: dict[str, Any]) -> dict[str, Any]:
+    filled = {kind: axes for kind, axes in (("grid", grid), ("zip", zipped)) if axes}
     return {"sweep": filled} if filled else {}
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,42 +14,12 @@ from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step
 from stereo_framework.evaluation.protocols import Protocol, shortest
 from stereo_framework.script.addresses import alternatives_of, slot_of, split
+from stereo_framework.script.axes import Axis
 from stereo_framework.script.methods import Method, locate
 from stereo_framework.script.specs import Spec, parameter
 
 _Steps = tuple[tuple[Step, bool], ...]
 """The steps of a slot, each with whether the script's seed was filled in."""
-
-
-@dataclass(frozen=True)
-class Common:
-    """What all runs of a script share.
-
-    Parameters
-    ----------
-    search : dict of str to float
-        ``minimum``, ``maximum``, ``step`` in pixels and ``truth_margin``, as far as the script sets them.
-    protocols : tuple of Protocol
-        Empty: that of the scene.
-    specification : object
-        The protocols as the script writes them; None where it leaves them to the scenes.
-    plugins : tuple of str
-        Modules and absolute paths.
-    """
-
-    search: Mapping[str, float]
-    protocols: tuple[Protocol, ...]
-    specification: Any
-    plugins: tuple[str, ...]
-
-    def mapping(self, search: Mapping[str, float]) -> dict[str, Any]:
-        """What stands in a script for it, with this search."""
-        said = {
-            "plugins": list(self.plugins),
-            "search": dict(search),
-            "evaluation": None if self.specification is None else {"protocol": self.specification},
-        }
-        return {key: value for key, value in said.items() if value}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +37,10 @@ class Setting:
         Of the script; fills the ``seed`` of stages that were not given one.
     axes : dict of str to object
         Values of what was swept, by address. A whole stage is shown by its name and what differs from its defaults.
-    common : Common
+    shared : dict
+        What the whole script says under ``plugins``, ``search`` and ``evaluation``; empty where it says nothing.
+    protocols : tuple of Protocol
+        How it is measured; empty: by the protocol of the scene.
     seeded : tuple of str
         Addresses of the stages that `seed` was filled into.
     """
@@ -76,13 +50,9 @@ class Setting:
     search: dict[str, float]
     seed: int
     axes: dict[str, Any]
-    common: Common
+    shared: dict[str, Any]
+    protocols: tuple[Protocol, ...]
     seeded: tuple[str, ...]
-
-    @property
-    def protocols(self) -> tuple[Protocol, ...]:
-        """How it is measured; empty: by the protocol of the scene."""
-        return self.common.protocols
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -102,16 +72,14 @@ class Setting:
     @property
     def mapping(self) -> dict[str, Any]:
         """A script of this run alone, defaults filled in, that `load` accepts; plain values that YAML can hold."""
-        shared = self.common.mapping(self.search)
+        shared = {key: said for key, said in (self.shared | {"search": self.search}).items() if said}
         return {"name": self.method, **shared, "seed": self.seed, **_slots(self.pipeline, self.seeded)}
 
 
 def _uses(method: Pipeline, home: str = "") -> dict[str, str]:
     """What stands in each slot of a method and, in their order, its alternatives."""
-    names: dict[str, list[str]] = {}
-    for _, bound in method.own_stages():
-        names.setdefault(bound.stage.slot, []).append(bound.stage.name)
-    found = {f"{home}{slot}.use": (" + " if SLOTS[slot].added else " > ").join(own) for slot, own in names.items()}
+    names = {slot: [one.stage.name for one in method.in_slot(slot)] for slot in SLOTS}
+    found = {f"{home}{slot}.use": (" + " if SLOTS[slot].added else " > ").join(own) for slot, own in names.items() if own}
     if method.alternatives:
         found[f"{home}alternatives.use"] = ", ".join(name for name, _ in method.alternatives)
     for name, other in method.alternatives:
@@ -143,23 +111,28 @@ class MethodSettings:
     Parameters
     ----------
     method : Method
-    common : Common
+    shared, protocols
+        As of a `Setting`.
     """
 
-    def __init__(self, method: Method, common: Common):
-        self.method, self.common, self.groups, self._method = method.name, common, method.groups, method
+    def __init__(self, method: Method, shared: dict[str, Any], protocols: tuple[Protocol, ...]):
+        self.method, self.groups, self._method, self._shared, self.protocols = (
+            method.name,
+            method.groups,
+            method,
+            shared,
+            protocols,
+        )
         # Where no axis changes it all runs share one.
         self._search: dict[str, float] = {key: node.value for key, node in method.said.search.items()}  # type: ignore[misc]
         placed = [(g, axis) for g, group in enumerate(self.groups) for axis in group]
         self._names = [axis.name for _, axis in placed]
-        self._plain = [(g, axis) for g, axis in placed if split(axis.name)[1] not in SLOTS]
-        # Per slot: the axes that change it.
-        self._axes = {
-            slot: [(g, axis) for g, axis in placed if slot_of(axis.name) == slot]
-            for slot in (home + slot for home in method.said.homes for slot in SLOTS)
-        }
+        # Per slot, and for search and seed: the axes that change it.
+        self._axes: dict[str, list[tuple[int, Axis]]] = collections.defaultdict(list)
+        for g, axis in placed:
+            self._axes[slot_of(axis.name)].append((g, axis))
         # Where every group of axes changes some slot no pipeline comes twice, and none needs be kept for it.
-        self._all_differ = {g for axes in self._axes.values() for g, _ in axes} == set(range(len(self.groups)))
+        self._all_differ = {g for g, axis in placed if split(axis.name)[1] in SLOTS} == set(range(len(self.groups)))
         self._steps: dict[Step, Step] = {}
         self._slots: dict[tuple[Any, ...], tuple[_Steps, dict[str, Any]]] = {}
         self._pipelines: dict[tuple[Any, ...], tuple[Pipeline, tuple[str, ...]]] = {}
@@ -170,14 +143,13 @@ class MethodSettings:
 
     def run(self, choice: Sequence[float]) -> Setting:
         """The run of one choice: for each group an index or, where its axis is continuous, the value."""
-        values = {axis.name: axis.at(choice[g]).value for g, axis in self._plain}
-        changed = {name.removeprefix("search."): value for name, value in values.items() if name != "seed"}
+        values = {axis.name: axis.at(choice[g]).value for word in ("search", "seed") for g, axis in self._axes[word]}
+        changed = {axis.name.removeprefix("search."): values[axis.name] for _, axis in self._axes["search"]}
         seed = values.get("seed", self._method.said.seed or 0)
         pipeline, seeded = self._pipeline(choice, seed, values)
         axes = {name: values[name] for name in self._names}
-        return Setting(
-            self.method, pipeline, self._search | changed if changed else self._search, seed, axes, self.common, seeded
-        )
+        search = self._search | changed if changed else self._search
+        return Setting(self.method, pipeline, search, seed, axes, self._shared, self.protocols, seeded)
 
     def _pipeline(
         self, choice: Sequence[float], seed: int, values: dict[str, Any], home: str = ""

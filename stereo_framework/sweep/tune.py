@@ -232,7 +232,7 @@ class Tuner:
         self._study: Study | None = None
 
     def _protocol(self) -> Protocol:
-        given = self.script.methods[0].common.protocols
+        given = self.script.methods[0].protocols
         found = {str(p): p for scene in self.scenes for p in given or (of_scene(scene),)}
         if len(found) > 1:
             names = ", ".join(p.name for p in found.values())

@@ -153,7 +153,7 @@ def pack(unit: Unit, keep: bool, parts: Path | None) -> tuple[tuple[str, ...], b
     ParameterError
         A stage's function cannot be sent.
     """
-    plugins = dict.fromkeys(plugin for _, task in unit.tasks for plugin in task.run.common.plugins)
+    plugins = dict.fromkeys(plugin for _, task in unit.tasks for plugin in task.run.shared["plugins"])
     pipelines = [task.run.pipeline for _, task in unit.tasks]
     try:
         return tuple(plugins), pickle.dumps((pipelines, [task.protocols for _, task in unit.tasks], unit.search, keep, parts))
