@@ -79,6 +79,7 @@ class Stage:
     largest: Callable[..., tuple[int, int]] | None = None
     check_parameters: Callable[..., str | None] | None = None
     needs_smoothness: bool = False
+    refuses_smoothness: frozenset[str] = frozenset()
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -150,6 +151,7 @@ def stage(
     largest: Callable[..., tuple[int, int]] | None = None,
     check_parameters: Callable[..., str | None] | None = None,
     needs_smoothness: bool = False,
+    refuses_smoothness: Collection[str] = (),
 ) -> Callable[[F], F]:
     """Register a function as a stage of `slot`; the function is returned with the `border` in front, which a pipeline passes by.
 
@@ -186,6 +188,8 @@ def stage(
         every call of the stage.
     needs_smoothness : bool
         Of an optimizer: it refuses an energy without a smoothness term.
+    refuses_smoothness : collection of str
+        Of an optimizer: smoothness terms, by their stages' names, that it cannot take. Scripts are checked for them.
 
     Raises
     ------
@@ -232,6 +236,7 @@ def stage(
             largest,
             check_parameters,
             needs_smoothness,
+            frozenset(refuses_smoothness),
         )
         _REGISTRY[slot][name] = _BY_FUNCTION[public] = _BY_FUNCTION[function] = found
         return cast(F, public)

@@ -19,6 +19,7 @@ from stereo_framework.optimization._smoothness import required_smoothness
     "optimization",
     source="Scharstein & Szeliski 2002, section 4.3; Bobick & Intille 1999",
     halo=lambda ground_control_points: None if ground_control_points else 0,
+    refuses_smoothness=("linear", "truncated_linear", "truncated_quadratic"),
 )
 def dynamic_programming(
     volume: CostVolume,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.stage import NO_SMOOTHNESS
+from stereo_framework.core.stage import NO_SMOOTHNESS, stages
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.evaluation import protocols
 from stereo_framework.script.document import Document
@@ -222,8 +222,12 @@ def _apart(pipeline: Pipeline, home: str = "") -> Iterator[tuple[str, str]]:
     for address, bound in pipeline.own_stages():
         if wrong := bound.stage.misfit(bound.parameters):
             yield home + address, f"{bound.stage.name}: {wrong}"
-        if bound.stage.needs_smoothness and not pipeline.in_slot("smoothness"):
+        smoothness = pipeline.in_slot("smoothness")
+        if bound.stage.needs_smoothness and not smoothness:
             yield home + address, f"{bound.stage.name}: {NO_SMOOTHNESS}"
+        for term in (one.stage.name for one in smoothness if one.stage.name in bound.stage.refuses_smoothness):
+            legal = ", ".join(one.name for one in stages("smoothness") if one.name not in bound.stage.refuses_smoothness)
+            yield home + address, f"{bound.stage.name}: cannot take the smoothness term {term}; legal: {legal}"
     for name, other in pipeline.alternatives:
         yield from _apart(other, f"{home}alternatives.{name}.")
 
