@@ -37,10 +37,10 @@ def at(plane, down, right):
     return float(plane[0]) + float(plane[1]) * right + float(plane[2]) * down
 
 
-def candidates(sources, shifts, labels, regions, low, high):
-    """All candidates of each pixel but those that were kept."""
+def candidates(sources, shifts, labels, regions, moves, low, high, best):
+    """All candidates of each pixel but those that were kept, the `best` of which is moved."""
     rows, columns = labels.shape[1:]
-    found = np.empty((rows, columns, 3, len(shifts) + len(labels)))
+    found = np.empty((rows, columns, 3, len(shifts) + len(labels) + len(moves)))
     for y, x in np.ndindex(rows, columns):
         planes = []
         for source, down, right in shifts:
@@ -53,6 +53,9 @@ def candidates(sources, shifts, labels, regions, low, high):
             planes.append((at((value, right, down), y - v, x - u), right, down))
         for i, plane in enumerate(planes):
             found[y, x, :, i] = plane if low <= plane[0] <= high else sources[0, :, y, x]
+        for i, move in enumerate(moves, len(planes)):
+            found[y, x, :, i] = best[y, x]
+            found[y, x, 0, i] += move if low <= best[y, x, 0] + move <= high else 0
     return found
 
 

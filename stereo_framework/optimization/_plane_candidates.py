@@ -164,7 +164,15 @@ def _fit(
 
 @kernel
 def write_candidates(
-    kept: int, sources: Values, shifts: NDArray, labels: Labels, regions: Values, low: float, high: float, candidates: Values
+    kept: int,
+    sources: Values,
+    shifts: NDArray,
+    labels: Labels,
+    regions: Values,
+    moves: Values,
+    low: float,
+    high: float,
+    candidates: Values,
 ) -> None:
     """Fill the places from `kept` on of all pixels' candidates.
 
@@ -179,9 +187,11 @@ def write_candidates(
         For candidates that are planes of regions: the region of each pixel.
     regions : ndarray, float32, (all regions, 5)
         Value, right and down of their planes, and the row and column that have the value.
+    moves : ndarray, float32, (k,)
+        Candidates that are the first one, so many pixels nearer.
     low, high : float
         A candidate beyond them gives way to the pixel's own plane in the first map.
-    candidates : ndarray, float32, (rows, columns, 3, kept + n + m)
+    candidates : ndarray, float32, (rows, columns, 3, kept + n + m + k)
     """
     rows, columns = labels.shape[1:]
     continued, count = shifts.shape[0], shifts.shape[0] + labels.shape[0]
@@ -204,6 +214,10 @@ def write_candidates(
                     value, right, down = own[0, x], own[1, x], own[2, x]
                 place = np.uint64(kept + i)
                 found[0, place], found[1, place], found[2, place] = value, right, down
+            for i in range(moves.shape[0]):
+                value, place = found[0, 0] + moves[i], np.uint64(kept + count + i)
+                value = value if value >= low and value <= high else found[0, 0]
+                found[0, place], found[1, place], found[2, place] = value, found[1, 0], found[2, 0]
 
 
 @kernel

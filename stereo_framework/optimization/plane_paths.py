@@ -48,7 +48,9 @@ _COLOUR_SCALE = 15.0
 _COUNT, _KEPT = 12, 4
 """Candidates of a pixel, and how many of the best that differ stay for the next round."""
 _SHIFTS = np.array([(0, 0, 0), (0, 0, 6), (0, 6, 0), (0, 0, -6), (0, -6, 0), (1, 0, 0)])
-"""Maps of planes of which candidates are continued, and from how many rows and columns away; in the first round all, then as many as there is room for."""
+"""Maps of planes of which candidates are continued, and from how many rows and columns away; in the first round all, then the first."""
+_MOVES = np.array([-0.25, 0.25], np.float32)
+"""From the second round on the best plane so far is a candidate so many pixels nearer, too: planes that are fitted to a map repeat what is wrong in it."""
 _CELLS = (
     (_Cells(24, 0.7, 25), _Cells(64, 1, 25), _Cells(160, 1.5, 25)),
     (_Cells(40, 0.7, 15), _Cells(100, 1, 15), _Cells(240, 1.5, 15)),
@@ -68,6 +70,8 @@ _EDGE, _AT_EDGE, _BOUND = 15.0, 0.05, 4.0
 """Pixels have an edge between them that differ by so many grey levels in some channel; the factor of the weight there; neighbours pay for no more pixels than the last."""
 _TAKEN_BACK = 0.5
 """A pixel's own cost is contained in the path costs from every side; this share of these is subtracted again."""
+_AVERAGED = 3
+"""The maps of so many rounds, the last ones, are averaged where they differ from the last by no more than `_TOLERANCE`: what chance has chosen differs."""
 _TOLERANCE = 1.0
 """Views agree that differ by no more pixels than this."""
 
@@ -142,7 +146,8 @@ def plane_paths(
 
     A round begins with the map of the round before: what the other view contradicts is replaced by planes of the image's segments, then from the background of the row. Candidates are
     planes fitted to the filled map around the pixel and around some six pixels away; planes that random points of a cell of the image, or of a segment, agree on (RANSAC), where cells lie at
-    random places; and those that were kept. A candidate costs what the volume says between its levels (Catmull-Rom splines), corrected by what it means for the other view.
+    random places; those that were kept; and the best one a quarter of a pixel nearer and farther. A candidate costs what the volume says between its levels (Catmull-Rom splines), corrected by what it means for the other view. The maps
+    of the last three rounds are averaged where they agree.
 
     The random numbers depend on the seed and the side alone, so that a seed gives the same maps on any number of threads; the two sides run on one each. Besides both volumes there are, for each side, the start's (sums over whole
     levels) and then about 60 numbers a pixel.
@@ -167,11 +172,20 @@ def plane_paths(
     else:
         both = alternatives or {}, {name: views[0] for name, views in other.alternatives.items()}
         maps = [one_of("plane_paths.initial", known, initial).disparity for known in both]
+    made: list[list[Disparity]] = []
     for n in range(rounds):
         filled = _on_both(_filled, sides, maps, maps[::-1])
         known = maps if n else filled
         maps = _on_both(_Side.round, sides, [n, n], [n == rounds - 1] * 2, filled, known[::-1])
-    return Views(*maps)
+        made = [*made[1 - _AVERAGED :], maps]
+    return Views(*(_mean_of_near(own) for own in zip(*made, strict=True)))
+
+
+def _mean_of_near(maps: Sequence[Disparity]) -> Disparity:
+    """The mean at each pixel of those maps that are near the last one."""
+    near = [np.abs(one - maps[-1]) <= _TOLERANCE for one in maps]
+    total: Disparity = sum(np.where(fits, one, np.float32(0)) for fits, one in zip(near, maps, strict=True))
+    return total / sum(fits.astype(np.float32) for fits in near)
 
 
 def _on_both(work: Callable[..., Disparity], *arguments: Sequence[Any]) -> list[Disparity]:
@@ -245,13 +259,14 @@ class _Side:
         """Choose anew in round `n`, given this side's filled map and the other side's map; the disparities chosen."""
         search, step = self.volume.search, self.volume.search.step
         filled = read_only(filled)
-        sources = [local_planes(filled, self.image, (8, 16), 1.0, _COLOUR_SCALE, 0.05)]
+        sources = [local_planes(filled, self.image, (16,) if n else (8, 16), 1.0, _COLOUR_SCALE, 0.05)]
         if not n:
             sources.append(local_planes(filled, self.image, (4, 8), 0.8, _COLOUR_SCALE, 0.2))
-        regions, kept = (_LATER[n % 2], _KEPT) if n else (_CELLS[0] + _CELLS[1], 0)
-        shifts = _SHIFTS[: _COUNT - kept - len(regions)]
+        regions, kept, moves = (_LATER[n % 2], _KEPT, _MOVES) if n else (_CELLS[0] + _CELLS[1], 0, _MOVES[:0])
+        shifts = _SHIFTS[: _COUNT - kept - len(regions) - len(moves)]
         low, high = np.float32(search.minimum - step / 2), np.float32(search.maximum + step / 2)
-        write_candidates(kept, np.array(sources), shifts, *self._regions(regions, np.array(sources[0])), low, high, self.planes)
+        found = self._regions(regions, np.array(sources[0]))
+        write_candidates(kept, np.array(sources), shifts, *found, moves, low, high, self.planes)
         levels = np.float32(search.minimum), np.float32(1 / step)
         limits = np.float32(self.volume.outside), np.float32(self.closed)
         plane_costs(self.volume.costs, levels, limits, other, np.float32(search.direction), self.terms, self.planes, self.costs)

@@ -28,7 +28,7 @@ from stereo_framework.optimization._plane_candidates import (
     write_candidates,
 )
 from stereo_framework.optimization._plane_passes import LANES, path_sums, spare_array
-from stereo_framework.optimization.plane_paths import _start
+from stereo_framework.optimization.plane_paths import _mean_of_near, _start
 from stereo_framework.refinement import left_right_check
 
 F = np.float32
@@ -71,11 +71,14 @@ def test_candidates_agree_with_twin(size, kept, maps, seed):
     regions = np.concatenate(
         [rng.uniform(-1, 6, (5, 1)), rng.uniform(-0.5, 0.5, (5, 2)), rng.integers(0, 6, (5, 2))], axis=1
     ).astype(F)
-    found = np.full((*size, 3, kept + 5), -9, F)
-    write_candidates(kept, sources, shifts, labels, regions, F(0), F(5), found)
-    assert (found[..., :kept] == -9).all()
+    moves = np.array([-0.5, 0.75][: 2 * (kept > 0)], F)
+    found = np.full((*size, 3, kept + 5 + len(moves)), -9, F)
+    found[..., :kept] = known = planes_like(rng, (*size, 3, kept))
+    write_candidates(kept, sources, shifts, labels, regions, moves, F(0), F(5), found)
+    np.testing.assert_array_equal(found[..., :kept], known)
+    expected = naive_planes.candidates(sources, shifts, labels, regions, moves, 0, 5, found[..., 0])
     # float32 of values up to 10.
-    np.testing.assert_allclose(found[..., kept:], naive_planes.candidates(sources, shifts, labels, regions, 0, 5), atol=1e-5)
+    np.testing.assert_allclose(found[..., kept:], expected, atol=1e-5)
 
 
 @given(size=sizes, kind=st.sampled_from([np.uint8, np.uint16, np.float32]), direction=st.sampled_from([1, -1]), seed=seeds)
@@ -182,6 +185,13 @@ def solved(scene, count=2, **parameters):
     values = {"p1": 50, "p2": 200, "weight": 50, "hidden": 60, "hides": 30} | parameters
     with threads(count):
         return plane_paths(costs[0], left, right, other, **values)
+
+
+def test_rounds_are_averaged_where_they_are_near_the_last():
+    maps = [np.array([[1, 4.5, 2]], F), np.array([[2, 6, 3.5]], F), np.array([[1.5, 6, 2]], F)]
+    # 4.5 and 6 are more than a pixel apart, and so are 3.5 and 2.
+    np.testing.assert_array_equal(_mean_of_near(maps), [[1.5, 6, 2]])
+    np.testing.assert_array_equal(_mean_of_near(maps[:1]), maps[0])
 
 
 def wrong(disparity, scene, threshold):
