@@ -146,8 +146,8 @@ def plane_paths(
 
     A round begins with the map of the round before: what the other view contradicts is replaced by planes of the image's segments, then from the background of the row. Candidates are
     planes fitted to the filled map around the pixel and around some six pixels away; planes that random points of a cell of the image, or of a segment, agree on (RANSAC), where cells lie at
-    random places; those that were kept; and the best one a quarter of a pixel nearer and farther. A candidate costs what the volume says between its levels (Catmull-Rom splines), corrected by what it means for the other view. The maps
-    of the last three rounds are averaged where they agree.
+    random places; those that were kept; and the best one a quarter of a pixel nearer and farther. A candidate costs what the volume says between its levels (Catmull-Rom splines),
+    corrected by what it means for the other view. The maps of the last three rounds are averaged where they agree.
 
     The random numbers depend on the seed and the side alone, so that a seed gives the same maps on any number of threads; the two sides run on one each. Besides both volumes there are, for each side, the start's (sums over whole
     levels) and then about 60 numbers a pixel.
@@ -184,8 +184,8 @@ def plane_paths(
 def _mean_of_near(maps: Sequence[Disparity]) -> Disparity:
     """The mean at each pixel of those maps that are near the last one."""
     near = [np.abs(one - maps[-1]) <= _TOLERANCE for one in maps]
-    total: Disparity = sum(np.where(fits, one, np.float32(0)) for fits, one in zip(near, maps, strict=True))
-    return total / sum(fits.astype(np.float32) for fits in near)
+    total: Disparity = np.sum(maps, axis=0, where=near)
+    return total / np.sum(near, axis=0, dtype=np.float32)
 
 
 def _on_both(work: Callable[..., Disparity], *arguments: Sequence[Any]) -> list[Disparity]:
