@@ -55,7 +55,7 @@ def tune(
     trials
         Settings to try in all, those of earlier calls included.
     out
-        Folder for the study, all results and the best script; the same call goes on.
+        Folder for all results and the best script; the same call goes on.
     workers
         Trials at a time; a single one uses all cores.
     seed

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
+import itertools
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import yaml
@@ -23,22 +23,40 @@ from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.evaluation.protocol_average import average
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.io import check_own, write_bytes
-from stereo_framework.script import Script, Setting, load
+from stereo_framework.script import Script, load
+from stereo_framework.script.addresses import is_slot
+from stereo_framework.script.axes import Axis
+from stereo_framework.script.reading import is_number
+from stereo_framework.script.settings import MethodSettings, Setting
 from stereo_framework.sweep.executors import Options, Workers
 from stereo_framework.sweep.plan import Planner, Task
 from stereo_framework.sweep.runs import check_workers, scenes_of, stored_or_computed, write_script
 from stereo_framework.sweep.store import Store
 
-if TYPE_CHECKING:
-    from optuna.trial import FrozenTrial
-
-    from stereo_framework.sweep._study import Space, Study
+try:
+    import optuna
+except ImportError:
+    raise MissingExtraError(f"tune needs optuna: {brings('tune')}") from None
 
 BEST = "best.yaml"
 """The best script, in the output folder."""
 
+_DRAWS = 10
+"""How often the model may propose what was tried already, before chance decides."""
 
-@dataclass(frozen=True, eq=False)
+_BEFORE_PRUNING = 5
+"""Complete trials before the first may be given up."""
+
+_HOPELESS = 75.0
+"""Percentage of the complete trials that are better than a hopeless one. The median, 50, gave up the best of a grid of windows on two
+scenes in half of all searches."""
+
+_FOR_IMPORTANCE = 50
+"""Complete trials without which a parameter's importance is a guess: its estimate wants five trials in the best tenth. From 30
+trials it named one axis first or another, depending on the seed."""
+
+
+@dataclass(eq=False)
 class Trial:
     """A setting that was tried.
 
@@ -63,10 +81,10 @@ class Trial:
     number: int
     method: str
     axes: Mapping[str, Any]
-    scenes: Mapping[str, float]
-    value: float | None
-    state: Literal["complete", "pruned", "failed"]
-    error: str | None
+    scenes: dict[str, float] = field(default_factory=dict)
+    value: float | None = None
+    state: Literal["complete", "pruned", "failed"] = "pruned"
+    error: str | None = None
     traceback: str = ""
 
     def record(self) -> dict[str, Any]:
@@ -104,6 +122,16 @@ class Tuned:
     script: Mapping[str, Any] | None
     importance: Mapping[str, float]
     size: float
+
+
+@dataclass
+class _Making:
+    """A trial that is being made: Optuna's, what it tries, and what was measured so far."""
+
+    asked: optuna.Trial
+    setting: Setting
+    trial: Trial
+    statistics: list[Mapping[str, float]] = field(default_factory=list)
 
 
 def tune(
@@ -163,10 +191,10 @@ class Tuner:
         Instead of the script's own. Each setting is tried on one after the other; where the average so far is worse than those of three
         quarters of the complete trials, the other scenes are left out.
     trials : int
-        Settings to try in all, those of earlier calls on the same study included. Each is tried once.
+        Settings to try in all, those of earlier calls included. Each is tried once.
     out : path, optional
-        Folder for the study, the results store and the best script. The same call goes on where an earlier one ended, however that
-        was; another script, statistic, seed or scene is another study in the same folder. Results that are there are not computed again.
+        Folder for the results store and the best script. Results that are there are not computed again, so that the same call goes on where
+        an earlier one ended, however that was.
     workers : int
         Trials at a time. Their number decides what is tried, as trials made together do not know of each other; time does not.
     seed : int
@@ -202,18 +230,14 @@ class Tuner:
         data: str | Path | None = None,
         watch: Callable[[str], None] | None = None,
     ):
-        try:
-            from stereo_framework.sweep._study import Space
-        except ImportError:
-            raise MissingExtraError(f"tune needs optuna: {brings('tune')}") from None
         check_workers(workers)
         if trials < 1:
             raise ParameterError(f"trials: {trials} is below 1")
         if seed < 0:
             raise ParameterError(f"seed: {seed} is below 0")
         self.script = script if isinstance(script, Script) else load(script, overrides=overrides, tuning=True, plugins=plugins)
-        self.space: Space = Space(self.script.methods)
-        if self.space.size == 1:
+        self.size = sum(map(_settings, self.script.methods))
+        if self.size == 1:
             example = "sweep: {grid: {matching_cost.truncation: [5, 10, 20]}}"
             raise ParameterError(
                 f"{self.script.name}: nothing to tune: no axis of the script has two values; give some, as {example}"
@@ -221,7 +245,7 @@ class Tuner:
         self.scenes = scenes_of(self.script, scenes, data)
         self.statistic, self.protocol = statistic, self._protocol()
         self.better = _better(statistic, self.scenes, self.protocol)
-        self.trials, self.seed, self.timeout = int(min(trials, self.space.size)), seed, timeout
+        self.trials, self.seed, self.timeout = int(min(trials, self.size)), seed, timeout
         self.out = None if out is None else Path(out)
         self.workers = workers
         options = Options(workers, memory, keep=False, data=None if data is None else str(data), watch=watch)
@@ -229,7 +253,13 @@ class Tuner:
         self._planners = [Planner(scene, self.script.plugins) for scene in self.scenes]
         self._stack = contextlib.ExitStack()
         self._store: Store | None = None
-        self._study: Study | None = None
+        self._made: list[_Making] = []
+        self._tried: set[tuple[int, tuple[float, ...]]] = set()
+        with _quiet():
+            self._study = optuna.create_study(
+                direction="minimize" if self.better == "lower" else "maximize",
+                pruner=optuna.pruners.PercentilePruner(_HOPELESS, n_startup_trials=_BEFORE_PRUNING),
+            )
 
     def _protocol(self) -> Protocol:
         given = self.script.methods[0].protocols
@@ -242,144 +272,183 @@ class Tuner:
         return next(iter(found.values()))
 
     def __enter__(self) -> Tuner:
-        from stereo_framework.sweep._study import Study
-
         if self.out is not None:
             self._store = self._stack.enter_context(Store(self.out, create=True))
-            write_script(self.out, self.script)
-            check_own(self.out / BEST)
-        with contextlib.ExitStack() as undo:
-            undo.callback(self._stack.close)
-            self._study = Study(self._name, self.better, self.out, self.space, self.seed)
-            undo.pop_all()
-        self._stack.callback(self._study.close)
+            with contextlib.ExitStack() as undo:
+                undo.callback(self._stack.close)
+                write_script(self.out, self.script)
+                check_own(self.out / BEST)
+                self._store.plan([])
+                undo.pop_all()
         self._stack.enter_context(self._crew)
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
 
-    @property
-    def _name(self) -> str:
-        """Of the study: the same for all that may go on with it."""
-        about = {key: value for key, value in self.script.resolved.items() if key not in ("scenes", "report")}
-        scenes = [planner.content for planner in self._planners]
-        parts = [about, scenes, repr(self.protocol.as_dict()), self._planners[0].code, self.seed]
-        digest = hashlib.sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()[:8]
-        return f"{self.script.name}: {self.statistic} ({digest})"
-
-    @property
-    def study(self) -> Study:
-        """The study, while the tuner is entered."""
-        assert self._study is not None, "a tuner is entered before it is used"
-        return self._study
-
     def __iter__(self) -> Iterator[Trial]:
-        """Make the trials that are missing."""
+        """Make the trials; those of earlier calls are proposed again, and their results are in the store."""
         began = time.monotonic()
-        known = self.study.finished
-        yield from map(self._trial, known)
-        told = {trial.number for trial in known}
-        if self._store is not None:
-            self._store.plan([key for trial in known for key in trial.user_attrs["about"]["keys"]])
-        self._write_best()
-        while self.timeout is None or time.monotonic() - began < self.timeout:
-            batch = [_Making(trial, self.space.run(setting)) for trial, setting in self.study.next(self.trials, self.workers)]
-            if not batch:
-                return
+        while len(self._made) < self.trials and (self.timeout is None or time.monotonic() - began < self.timeout):
+            first = len(self._made)
+            batch = [self._ask(number) for number in range(first, min(first + self.workers, self.trials))]
             self._make(batch)
-            for one in batch:
-                about: dict[str, Any] = {"method": one.run.method, "axes": one.run.axes, "scenes": one.values, "keys": one.keys}
-                about |= {"error": one.error, "traceback": one.traceback}
-                self.study.tell(one.trial, one.value, about, failed=one.error is not None)
+            self._made += batch
             self._write_best()
-            new = [trial for trial in self.study.finished if trial.number not in told]
-            told |= {trial.number for trial in new}
-            yield from map(self._trial, new)
+            yield from (one.trial for one in batch)
+
+    def _ask(self, number: int) -> _Making:
+        """The next setting to try, by the model or, where it proposes none but those that were tried, by chance."""
+        with _quiet():
+            for draw in itertools.count():
+                # Of the seed and what was proposed before alone, so that a search that was left goes on as if it had not been.
+                seed = int(np.random.default_rng([self.seed, number, draw]).integers(2**32))
+                self._study.sampler = (
+                    optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True, constant_liar=self.workers > 1)
+                    if draw < _DRAWS
+                    else optuna.samplers.RandomSampler(seed=seed)
+                )
+                asked = self._study.ask()
+                index, choice = found = suggested(self.script.methods, asked)
+                if found not in self._tried:
+                    break
+                self._study.tell(asked, state=optuna.trial.TrialState.FAIL)
+        self._tried.add(found)
+        setting = self.script.methods[index].run(choice)
+        return _Making(asked, setting, Trial(number, setting.method, setting.axes))
 
     def _make(self, batch: Sequence[_Making]) -> None:
         """Try settings on scene after scene, those that have no hope on none of the further ones."""
         alive = list(batch)
         for step, planner in enumerate(self._planners):
-            scene, last = planner.scene.name, step == len(self._planners) - 1
             tasks: list[Task] = []
             for one in list(alive):
                 try:
-                    tasks.append(planner.task(one.run))
+                    tasks.append(planner.task(one.setting))
                 except ParameterError as error:
-                    one.error = str(error)
+                    one.trial.error = str(error)
                     alive.remove(one)
             if self._store is not None:
-                self._store.plan(keys := [key for task in tasks for key in task.keys], after=True)
-                for one, key in zip(alive, keys, strict=True):
-                    one.keys.append(key)
+                self._store.plan([key for task in tasks for key in task.keys], after=True)
             for i, result in stored_or_computed(self._store, tasks, self._crew):
-                alive[i].error, alive[i].traceback = result.error, result.traceback
+                alive[i].trial.error, alive[i].trial.traceback = result.error, result.traceback
                 alive[i].statistics.append(result.statistics)
-            for one in alive:
-                if one.error is None:
-                    one.values[scene] = self._average(one.statistics[-1:], step)
-                    one.error = (
-                        None if math.isfinite(one.values[scene]) else f"{self.statistic} is {one.values[scene]} on {scene}"
-                    )
-                if one.error is None:
-                    value = self._average(one.statistics, 0)
-                    hopeless = self.study.hopeless(one.trial, value, step)
-                    one.value = value if last else None
-                    one.pruned = hopeless and not last
-            alive = [one for one in alive if one.error is None and not one.pruned]
+            alive = [one for one in alive if one.trial.error is None and self._hopeful(one, step)]
+        states = optuna.trial.TrialState
+        for one in batch:
+            trial = one.trial
+            trial.state = "failed" if trial.error else "pruned" if trial.value is None else "complete"
+            with _quiet():
+                self._study.tell(
+                    one.asked, trial.value, states.FAIL if trial.error else None if trial.value is not None else states.PRUNED
+                )
+
+    def _hopeful(self, one: _Making, step: int) -> bool:
+        """Note what was measured on a scene; false if the trial failed there or is worse than those of three quarters of the complete ones."""
+        scene, trial = self.scenes[step].name, one.trial
+        trial.scenes[scene] = value = self._average(one.statistics[-1:], step)
+        if not math.isfinite(value):
+            trial.error = f"{self.statistic} is {value} on {scene}"
+            return False
+        value = self._average(one.statistics, 0)
+        one.asked.report(value, step)
+        trial.value = value if step == len(self.scenes) - 1 else None
+        return not one.asked.should_prune()
 
     def _average(self, statistics: Sequence[Mapping[str, float]], first: int) -> float:
         """The protocol's average over scenes from the one of that index on."""
         weights = [scene.weight for scene in self.scenes[first : first + len(statistics)]]
         return average(statistics, self.protocol, weights).get(self.statistic, math.nan)
 
-    def _trial(self, trial: FrozenTrial) -> Trial:
-        state: Any = {"COMPLETE": "complete", "PRUNED": "pruned", "FAIL": "failed"}[trial.state.name]
-        value = trial.value if state == "complete" else None
-        about = {name: what for name, what in trial.user_attrs["about"].items() if name != "keys"}
-        return Trial(number=trial.number, value=value, state=state, **about)
-
-    def _best_script(self) -> dict[str, Any] | None:
-        best = self.study.best
-        setting = None if best is None else self.space.setting(best.params)
-        return None if setting is None else {**self.space.run(setting).mapping, "scenes": [scene.name for scene in self.scenes]}
+    def _best(self) -> _Making | None:
+        """The best of the complete trials, the first of equals."""
+        complete = [one for one in self._made if one.trial.value is not None]
+        sign = 1 if self.better == "lower" else -1
+        return min(complete, key=lambda one: sign * (one.trial.value or 0), default=None)
 
     def _write_best(self) -> None:
-        best, script = self.study.best, self._best_script()
-        if self.out is None or best is None or script is None:
-            return
-        said = f"# {self.statistic} {best.value:.6g} on average over the scenes: the best of {len(self.study.finished)} trials.\n"
-        write_bytes(self.out / BEST, (said + yaml.safe_dump(script, sort_keys=False)).encode())
+        if self.out is not None and (best := self._best()) is not None:
+            said = (
+                f"# {self.statistic} {best.trial.value:.6g} on average over the scenes: the best of {len(self._made)} trials.\n"
+            )
+            write_bytes(self.out / BEST, (said + yaml.safe_dump(self._script(best), sort_keys=False)).encode())
+
+    def _script(self, one: _Making) -> dict[str, Any]:
+        return {**one.setting.mapping, "scenes": [scene.name for scene in self.scenes]}
 
     def tuned(self) -> Tuned:
         """What was found so far."""
-        best = self.study.best
+        best = self._best()
         return Tuned(
             statistic=self.statistic,
             better=self.better,
             protocol=self.protocol,
-            trials=tuple(map(self._trial, self.study.finished)),
-            best=None if best is None else self._trial(best),
-            script=self._best_script(),
-            importance=self.study.importance(),
-            size=self.space.size,
+            trials=tuple(one.trial for one in self._made),
+            best=best.trial if best else None,
+            script=self._script(best) if best else None,
+            importance=self._importance(),
+            size=self.size,
         )
 
+    def _importance(self) -> dict[str, float]:
+        complete = [one for one in self._made if one.trial.value is not None]
+        if len(complete) < _FOR_IMPORTANCE or len({name for one in complete for name in one.asked.params}) < 2:
+            return {}
+        evaluator = optuna.importance.PedAnovaImportanceEvaluator()
+        with _quiet():
+            return optuna.importance.get_param_importances(self._study, evaluator=evaluator)
 
-@dataclass(eq=False)
-class _Making:
-    """A trial that is being made."""
 
-    trial: Any
-    run: Setting
-    statistics: list[Mapping[str, float]] = field(default_factory=list)
-    values: dict[str, float] = field(default_factory=dict)
-    keys: list[str] = field(default_factory=list)
-    value: float | None = None
-    error: str | None = None
-    traceback: str = ""
-    pruned: bool = False
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Optuna's own messages and warnings from the user."""
+    level = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        optuna.logging.set_verbosity(level)
+
+
+def _settings(method: MethodSettings) -> float:
+    """How many settings a method has; infinitely many where an axis is continuous."""
+    return math.prod(math.inf if group[0].scale else len(group[0].values) for group in method.groups)
+
+
+def suggested(methods: Sequence[MethodSettings], trial: optuna.Trial) -> tuple[int, tuple[float, ...]]:
+    """The index of a method, and a choice as its `run` takes it: the method is one choice, where there are several, and each of its groups of axes another.
+
+    A group of axes whose numbers stand in order is searched along that order; other values are searched as unrelated ones.
+    """
+    several = len(methods) > 1
+    index = trial.suggest_categorical("method", range(len(methods))) if several else 0
+    choice: list[float] = []
+    for group in methods[index].groups:
+        name = f"{methods[index].method}: " * several + " + ".join(axis.name for axis in group)
+        values, scale = group[0].values, group[0].scale
+        if scale:
+            choice.append(trial.suggest_float(name, *(float(node.value) for node in values), log=scale == "log"))
+        elif len(values) == 1:
+            choice.append(0)
+        elif all(map(_ordered, group)):
+            choice.append(trial.suggest_int(name, 0, len(values) - 1))
+        else:
+            choice.append(trial.suggest_categorical(name, range(len(values))))
+    return index, tuple(choice)
+
+
+def _ordered(axis: Axis) -> bool:
+    """Whether an axis lists numbers upwards or downwards; a null at an end means beyond all of them, as for a truncation."""
+    if is_slot(axis.name):
+        return False
+    values = [node.value for node in axis.values]
+    if None in (values[0], values[-1]):
+        values.remove(None)
+    if len(values) < 2 or not all(map(is_number, values)):
+        return False
+    return values in (sorted(values), sorted(values, reverse=True))
 
 
 def _better(statistic: str, scenes: Sequence[Scene], protocol: Protocol) -> Literal["lower", "higher"]:

@@ -299,28 +299,12 @@ def test_folders_of_any_name(tmp_path):
     assert made == {*NAMES}
 
 
-def test_searches_in_folders_of_any_name_have_studies_of_their_own(tmp_path):
+def test_searches_write_to_folders_of_any_name(tmp_path):
     pytest.importorskip("optuna", reason="optuna is not installed")
     swept = SCRIPT | {"sweep": {"grid": {"aggregation.box.size": [3, 5]}}}
     (tmp_path / "window.yaml").write_text(yaml.safe_dump(swept))
     for name in ("q?a", "q?b #{x}"):
         found = call("tune", tmp_path / "window.yaml", "--trials", "1", "--out", tmp_path / name)
         assert found.exit_code == 0, found.output
-        assert (tmp_path / name / "study.sqlite").is_file()
+        assert (tmp_path / name / "best.yaml").is_file()
     assert {path.name for path in tmp_path.iterdir()} == {"window.yaml", "q?a", "q?b #{x}"}
-
-
-def test_a_study_that_is_spoiled_while_it_is_used_is_told(tmp_path):
-    pytest.importorskip("optuna", reason="optuna is not installed")
-    from stereo_framework.sweep.tune import Tuner
-
-    script = SCRIPT | {"sweep": {"grid": {"aggregation.box.size": [3, 5, 7, 9]}}}
-    with Tuner(script, "bad_pixels_nonocc", out=tmp_path, trials=4) as tuner:
-        trials = iter(tuner)
-        next(trials)
-        with opened(tmp_path / "study.sqlite") as db:
-            db.execute("DROP TABLE trial_values")
-        with pytest.raises(
-            StereoFrameworkError, match=r"study.sqlite: a trial cannot be read or written: no such table: trial_values"
-        ):
-            list(trials)

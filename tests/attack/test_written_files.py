@@ -160,7 +160,6 @@ HOSTILE = {
     "script": (link("sw.resolved.yaml"), RUN),
     "script that is being written": (link(".sw.resolved.yaml.part"), RUN),
     "best script": (link("best.yaml"), TUNE),
-    "study": (link("study.sqlite", "new"), TUNE),
     "tiles": (link("parts", "."), ("run", "tiled.yaml", "--out", "o", "--maps")),
     "scenes": (
         link("scenes", "."),

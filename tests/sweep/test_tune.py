@@ -1,9 +1,9 @@
 """Tuning: the optimum of small spaces, what is tried and what given up, and searches that are left and taken up again."""
 
+import importlib
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -16,12 +16,11 @@ from optuna.distributions import CategoricalDistribution, IntDistribution
 
 import stereo_framework
 from stereo_framework.core import stage
-from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError, ScriptError
+from stereo_framework.core.errors import MissingExtraError, ParameterError, ScriptError
 from stereo_framework.core.scene import Frame, Scene, Search
 from stereo_framework.script import load
 from stereo_framework.sweep import Store
-from stereo_framework.sweep._study import Space, Study
-from stereo_framework.sweep.tune import Tuner, tune
+from stereo_framework.sweep.tune import Tuner, suggested, tune
 
 BAD = "bad_pixels_all"
 SCRIPT = {
@@ -178,8 +177,7 @@ def test_numbers_in_order_are_searched_along_it():
         "aggregation.box.iterations": [1, 3, 2],
         "search.step": [1],
     }
-    found = Space(load(swept(**grid)).methods).dimensions
-    assert found == {
+    assert dimensions(swept(**grid)) == {
         "aggregation.box.size": IntDistribution(0, 2),
         # Without truncation is beyond every truncation.
         "matching_cost.truncation": IntDistribution(0, 2),
@@ -187,8 +185,14 @@ def test_numbers_in_order_are_searched_along_it():
         "aggregation.box.iterations": CategoricalDistribution(range(3)),
     }
     together = {"zip": {"aggregation.box.size": [3, 5, 7], "aggregation.box.iterations": [3, 2, 1]}}
-    [(name, distribution)] = Space(load(SCRIPT | {"sweep": together}).methods).dimensions.items()
-    assert (name, distribution) == ("aggregation.box.size + aggregation.box.iterations", IntDistribution(0, 2))
+    found = dimensions(SCRIPT | {"sweep": together})
+    assert found == {"aggregation.box.size + aggregation.box.iterations": IntDistribution(0, 2)}
+
+
+def dimensions(script):
+    trial = optuna.create_study().ask()
+    suggested(load(script).methods, trial)
+    return trial.distributions
 
 
 def test_continuous_axes():
@@ -288,10 +292,10 @@ def test_a_run_refuses_continuous_axes_with_their_place(tmp_path):
 
 
 def test_without_optuna(monkeypatch):
-    monkeypatch.delitem(sys.modules, "stereo_framework.sweep._study")
+    monkeypatch.delitem(sys.modules, "stereo_framework.sweep.tune")
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(MissingExtraError, match=r"tune needs optuna: pip install '\.\[tune\]' in the folder"):
-        tune(SCRIPT, BAD, noisy())
+        importlib.import_module("stereo_framework.sweep.tune")
 
 
 def test_optuna_says_nothing(capfd):
@@ -313,8 +317,6 @@ def test_a_search_goes_on_as_if_it_had_not_been_left(tmp_path, workers):
         assert len(parts.trials) == trials
     assert rows(parts) == rows(whole) == rows(tune(SCRIPT, BAD, scenes, trials=20, workers=workers))
     assert stored(tmp_path / "parts") == stored(tmp_path / "whole") == asked(whole)
-    # Fewer than there are: all are told.
-    assert rows(tune(SCRIPT, BAD, scenes, trials=3, out=tmp_path / "parts")) == rows(whole)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -337,25 +339,6 @@ def test_interrupted_in_the_middle_of_trials(tmp_path, workers, moment):
     assert stored(tmp_path) == asked(tuned)
 
 
-def test_interrupted_between_trials_that_were_made_together(tmp_path, monkeypatch):
-    options = {"trials": 12, "workers": 3}
-    tell = Study.tell
-    told = []
-
-    def tells_four(study, trial, *about, **options):
-        if len(told) == 4:
-            raise KeyboardInterrupt
-        told.append(trial.number)
-        tell(study, trial, *about, **options)
-
-    monkeypatch.setattr(Study, "tell", tells_four)
-    with pytest.raises(KeyboardInterrupt):
-        tune(SCRIPT, BAD, noisy(), out=tmp_path, **options)
-    monkeypatch.undo()
-    assert told == [0, 1, 2, 3]
-    assert rows(tune(SCRIPT, BAD, noisy(), out=tmp_path, **options)) == rows(tune(SCRIPT, BAD, noisy(), **options))
-
-
 def test_another_statistic_shares_the_results(tmp_path, monkeypatch):
     first = tune(ALL, BAD, noisy(), trials=16, out=tmp_path)
     monkeypatch.setattr(
@@ -364,8 +347,6 @@ def test_another_statistic_shares_the_results(tmp_path, monkeypatch):
     second = tune(ALL, "rms_error_all", noisy(), trials=16, out=tmp_path)
     assert {t.number for t in first.trials} == {t.number for t in second.trials}
     assert second.best.value == min(averages_from(tmp_path, "rms_error_all"))
-    names = optuna.get_all_study_names(f"sqlite:///{tmp_path}/study.sqlite")
-    assert sorted(name.rpartition(" ")[0] for name in names) == ["small: bad_pixels_all", "small: rms_error_all"]
 
 
 def averages_from(out, statistic):
@@ -400,12 +381,6 @@ def test_the_folder_tells_of_the_search(tmp_path):
     assert load(tmp_path / "small.resolved.yaml").resolved == load(SCRIPT).resolved
 
 
-def test_what_is_no_study_is_refused(tmp_path):
-    (tmp_path / "study.sqlite").write_text("no database at all, but a text")
-    with pytest.raises(DataError, match=r"study\.sqlite: cannot be used as a study: .*; choose another folder"):
-        tune(SCRIPT, BAD, noisy(), out=tmp_path)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
 def test_killed_at_random_moments(tmp_path):
@@ -431,7 +406,7 @@ def test_killed_at_random_moments(tmp_path):
         child = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE)
         # Most are killed while trials are made, some while they start.
         deadline = time.monotonic() + 30
-        while not (out / "study.sqlite").exists() and time.monotonic() < deadline and child.poll() is None:
+        while not (out / "results.sqlite").exists() and time.monotonic() < deadline and child.poll() is None:
             time.sleep(0.02)
         time.sleep(chance.uniform(0, 2.5))
         child.send_signal(signal.SIGKILL)
@@ -440,6 +415,3 @@ def test_killed_at_random_moments(tmp_path):
     tuned = tune(script, BAD, scenes, trials=12, out=out)
     assert rows(tuned) == rows(tune(script, BAD, scenes, trials=12))
     assert stored(out) == asked(tuned)
-    with sqlite3.connect(out / "study.sqlite") as db:
-        assert db.execute("SELECT count(*) FROM trials").fetchone() == (12,)
-    db.close()
