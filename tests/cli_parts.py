@@ -1,5 +1,28 @@
 """What tests of the command line share."""
 
+import functools
+
+import typer.main
+import typer.testing
+
+from stereo_framework.cli.main import app
+
+# Typer makes all verbs anew at each call, which takes longer than most of them.
+typer.testing._get_command = functools.cache(typer.main.get_command)
+
+
+def invoke(*arguments):
+    """The command line in this process, with all that it prints."""
+    return typer.testing.CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def call(*arguments, status=0):
+    """The command line as `invoke` runs it; it must end with this status."""
+    result = invoke(*arguments)
+    assert result.exit_code == status, result.output
+    return result
+
+
 SCRIPT = {
     "scenes": ["synthetic/planes"],
     "matching_cost": {"use": "absolute_difference"},

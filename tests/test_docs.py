@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import typer
 import yaml
-from typer.testing import CliRunner
+from cli_parts import invoke
 
 import stereo_framework
 from stereo_framework import load_scene, run
@@ -118,7 +118,7 @@ def _command(arguments, run_it):
     if not run_it or any(re.search(pattern, text) for pattern in NOT_HERE):
         return
     _supply(arguments)
-    result = CliRunner().invoke(main.app, arguments)
+    result = invoke(*arguments)
     assert result.exit_code == 0, f"{text}: {result.output}"
 
 

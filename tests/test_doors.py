@@ -6,10 +6,9 @@ import sys
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from cli_parts import call
 
 import stereo_framework as sf
-from stereo_framework.cli.main import app
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.io import read_disparity, read_image, write_image
@@ -90,12 +89,6 @@ def place(tmp_path, monkeypatch):
     write_image(folder / "right.png", np.roll(left, -3, axis=1))
     (folder / "truth.raw16").write_bytes(np.array([24, 40], np.int32).tobytes() + np.full((24, 40), 3, np.float32).tobytes())
     return tmp_path
-
-
-def call(*arguments, status=0):
-    result = CliRunner().invoke(app, list(map(str, arguments)))
-    assert result.exit_code == status, result.output
-    return result
 
 
 def test_one_of_each_through_the_verbs(place):

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 import site_pages
 import yaml
-from typer.testing import CliRunner
+from cli_parts import invoke
 
 from stereo_framework import load_scene, run
-from stereo_framework.cli import main
 from stereo_framework.core.parameters import spelled
 from stereo_framework.core.stage import SLOTS, stages
 from stereo_framework.datasets import ready_made
@@ -77,7 +76,7 @@ def test_a_pages_script_and_commands_run(page, small_scenes, tmp_path, monkeypat
     commands = re.findall(r"^stereo-framework (.*)$", text, re.MULTILINE)
     assert commands
     for command in [f"run {script} --out maps --maps", *commands]:
-        result = CliRunner().invoke(main.app, shlex.split(command))
+        result = invoke(*shlex.split(command))
         assert result.exit_code == 0, f"{command}: {result.output}"
     # A map for every setting.
     found = stored("maps")

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import typer
 import yaml
+from cli_parts import invoke
 from networks import write_network
-from typer.testing import CliRunner
 
 from stereo_framework import run
 from stereo_framework.cli.main import app
@@ -120,7 +120,7 @@ def test_a_whole_table_in_one_command(folder, monkeypatch):
     if os.name != "posix":
         del script["methods"]["elas"]
     (folder / "networks.yaml").write_text(yaml.safe_dump(script | {"scenes": ["one", "two"]}, sort_keys=False))
-    result = CliRunner().invoke(app, ["run", "networks.yaml", "--out", "out", "--report"])
+    result = invoke("run", "networks.yaml", "--out", "out", "--report")
     assert result.exit_code == 0, result.output
     # An average of each method under each of three protocols.
     assert result.stdout.count("average of 2") == 3 * len(script["methods"])
@@ -132,7 +132,7 @@ def test_a_whole_table_in_one_command(folder, monkeypatch):
         "of protocol profile",
     ):
         assert said in page, said
-    ranked = json.loads(CliRunner().invoke(app, ["rank", "out", "--protocol", "middlebury-v3", "--json"]).stdout)
+    ranked = json.loads(invoke("rank", "out", "--protocol", "middlebury-v3", "--json").stdout)
     assert {one["method"]: one["rank"] for one in ranked}["mine"] == 1
 
 

@@ -9,9 +9,8 @@ import cv2
 import numpy as np
 import pytest
 from attack.inputs import CASES
-from typer.testing import CliRunner
+from cli_parts import invoke
 
-from stereo_framework.cli.main import app
 from stereo_framework.engine import pipeline  # noqa: F401  registers the stages before a test forgets what it registered
 from stereo_framework.io import write_disparity
 
@@ -76,7 +75,7 @@ def test_one_line(folder, case):
             (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
     before = written(folder)
     with within(SECONDS):
-        result = CliRunner().invoke(app, shlex.split(case.command))
+        result = invoke(*shlex.split(case.command))
     print(result.output[-3000:])
     # How far it is may be told between; kernels that are compiled take their time.
     lines = [line for line in result.stderr.splitlines() if not line.endswith(" so far") and "compiling kernels" not in line]

@@ -5,14 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cli_parts import invoke
 from made_results import result
 from naive import fine_row
-from typer.testing import CliRunner
 
 from stereo_framework import CostVolume, Energy, Pipeline, Scene, Search, evaluate, load, load_scene, match, run
 from stereo_framework.aggregation import cross_based
 from stereo_framework.cli._output import print_results
-from stereo_framework.cli.main import app
 from stereo_framework.core.errors import DataError, ParameterError, ResultWarning, StereoFrameworkError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import stage
@@ -323,19 +322,16 @@ def test_the_command_line_prints_the_same_warnings_once(tmp_path, monkeypatch):
         (tmp_path / folder).mkdir()
         write_pfm(tmp_path / folder / "left.pfm", small(scene.reference))
         write_pfm(tmp_path / folder / "right.pfm", small(scene.match))
-        told = CliRunner().invoke(
-            app,
-            [
-                "match",
-                f"{folder}/left.pfm",
-                f"{folder}/right.pfm",
-                "--disparities",
-                "0:31",
-                "--method",
-                "ssd",
-                "-o",
-                f"{folder}/out",
-            ],
+        told = invoke(
+            "match",
+            f"{folder}/left.pfm",
+            f"{folder}/right.pfm",
+            "--disparities",
+            "0:31",
+            "--method",
+            "ssd",
+            "-o",
+            f"{folder}/out",
         )
         assert told.exit_code == 0, told.output
         assert [line.count("intensities up to 1") for line in told.stderr.splitlines() if "intensities" in line] == [1]

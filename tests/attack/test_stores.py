@@ -11,9 +11,8 @@ import sys
 
 import pytest
 import yaml
-from typer.testing import CliRunner
+from cli_parts import invoke
 
-from stereo_framework.cli.main import app
 from stereo_framework.core.errors import DataError, StereoFrameworkError
 from stereo_framework.sweep import Result, Store, store
 
@@ -53,7 +52,7 @@ def opened(path):
 
 def call(*arguments):
     """A verb; its errors are one line each and no traceback."""
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    result = invoke(*arguments)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result
 

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from cli_parts import invoke
 
 import stereo_framework
-from stereo_framework.cli.main import app
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, ScriptError
 from stereo_framework.engine import pipeline  # noqa: F401  registers the stages before a test forgets what it registered
@@ -37,24 +36,20 @@ def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def call(*arguments):
-    return CliRunner().invoke(app, [str(a) for a in arguments])
-
-
 def test_a_script_beside_its_results_stays_as_it_is(tmp_path):
     mine, other = "# my comment\n" + METHOD, "# another of mine\n" + METHOD
     (tmp_path / "mine.yaml").write_text(mine)
     (tmp_path / "best.yaml").write_text(other)
-    assert call("run", "mine.yaml", "--out", ".", "--no-maps").exit_code == 0
+    assert invoke("run", "mine.yaml", "--out", ".", "--no-maps").exit_code == 0
     assert (tmp_path / "mine.yaml").read_text() == mine
     assert (tmp_path / "best.yaml").read_text() == other
     # The same command, and the resolved script itself, run again.
-    assert call("run", "mine.yaml", "--out", ".", "--no-maps").exit_code == 0
-    assert call("run", "mine.resolved.yaml", "--out", ".", "--no-maps").exit_code == 0
+    assert invoke("run", "mine.yaml", "--out", ".", "--no-maps").exit_code == 0
+    assert invoke("run", "mine.resolved.yaml", "--out", ".", "--no-maps").exit_code == 0
     # A changed one is the user's.
     with (tmp_path / "mine.resolved.yaml").open("a") as file:
         file.write("# changed\n")
-    result = call("run", "mine.yaml", "--out", ".", "--no-maps")
+    result = invoke("run", "mine.yaml", "--out", ".", "--no-maps")
     assert result.exit_code == 2
     assert "mine.resolved.yaml: was not written by this program, or was changed since" in result.stderr
     assert (tmp_path / "mine.resolved.yaml").read_text().endswith("# changed\n")
@@ -64,7 +59,7 @@ def test_tune_keeps_a_script_that_is_called_best(tmp_path):
     pytest.importorskip("optuna")
     mine = METHOD + "aggregation: [box]\nsweep: {grid: {aggregation.box.size: [3, 5]}}\n"
     (tmp_path / "best.yaml").write_text(mine)
-    result = call("tune", "best.yaml", "--statistic", "bad_pixels_all", "--trials", 1, "--out", ".")
+    result = invoke("tune", "best.yaml", "--statistic", "bad_pixels_all", "--trials", 1, "--out", ".")
     assert result.exit_code == 2, result.output
     assert "best.yaml: was not written by this program" in result.stderr
     assert (tmp_path / "best.yaml").read_text() == mine
@@ -72,17 +67,17 @@ def test_tune_keeps_a_script_that_is_called_best(tmp_path):
 
 def test_a_report_passes_over_files_of_others(tmp_path):
     (tmp_path / "mine.yaml").write_text(METHOD)
-    assert call("run", "mine.yaml", "--out", "o", "--no-maps").exit_code == 0
+    assert invoke("run", "mine.yaml", "--out", "o", "--no-maps").exit_code == 0
     (tmp_path / "o/broken.yaml").write_text("a: [")
-    assert call("report", "o").exit_code == 0
+    assert invoke("report", "o").exit_code == 0
     (tmp_path / "o/plots").mkdir()
     (tmp_path / "o/plots/p.svg").write_bytes(b"\xff\xfe no picture")
-    result = call("report", "o")
+    result = invoke("report", "o")
     assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
     assert "p.svg: is damaged or no SVG file" in result.stderr
     (tmp_path / "o/plots/p.svg").unlink()
     (tmp_path / "o/mine.resolved.yaml").write_text("a: [")
-    result = call("report", "o")
+    result = invoke("report", "o")
     assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
     assert "mine.resolved.yaml: is damaged" in result.stderr
 
@@ -119,23 +114,25 @@ def stranger(tmp_path):
 
 
 def test_a_plug_in_outside_the_folder_is_not_run(tmp_path, stranger):
-    result = call("check", "folder/s.yaml")
+    result = invoke("check", "folder/s.yaml")
     assert result.exit_code == 2
     assert (
         "'../plug.py' lies outside the script's folder, and importing it runs it; --plugin folder/../plug.py allows that"
         in result.stderr
     )
     assert not stranger.exists()
-    assert call("check", "folder/s.yaml", "--plugin", "plug.py").exit_code == 0
+    assert invoke("check", "folder/s.yaml", "--plugin", "plug.py").exit_code == 0
     assert stranger.exists()
     assert len(load("folder/s.yaml", plugins=["plug.py"]).settings) == 1
     # What was resolved names it by its whole path, and is as foreign.
-    assert call("run", "folder/s.yaml", "--plugin", "plug.py", "--out", "o", "--no-maps").exit_code == 0
-    assert call("run", "o/s.resolved.yaml").exit_code == 2
-    assert call("run", "o/s.resolved.yaml", "--plugin", "plug.py").exit_code == 0
-    assert call("match", "--scene", "synthetic/planes", "--method", "o/s.resolved.yaml", "-o", "m").exit_code == 2
+    assert invoke("run", "folder/s.yaml", "--plugin", "plug.py", "--out", "o", "--no-maps").exit_code == 0
+    assert invoke("run", "o/s.resolved.yaml").exit_code == 2
+    assert invoke("run", "o/s.resolved.yaml", "--plugin", "plug.py").exit_code == 0
+    assert invoke("match", "--scene", "synthetic/planes", "--method", "o/s.resolved.yaml", "-o", "m").exit_code == 2
     assert (
-        call("match", "--scene", "synthetic/planes", "--method", "o/s.resolved.yaml", "-o", "m", "--plugin", "plug.py").exit_code
+        invoke(
+            "match", "--scene", "synthetic/planes", "--method", "o/s.resolved.yaml", "-o", "m", "--plugin", "plug.py"
+        ).exit_code
         == 0
     )
 
@@ -143,19 +140,19 @@ def test_a_plug_in_outside_the_folder_is_not_run(tmp_path, stranger):
 def test_an_include_brings_no_plug_in_from_elsewhere(tmp_path, stranger):
     (tmp_path / "base.yaml").write_text(f"plugins: [plug.py]\n{METHOD}")
     (tmp_path / "folder/t.yaml").write_text("include: ../base.yaml\n")
-    assert call("check", "folder/t.yaml").exit_code == 2
+    assert invoke("check", "folder/t.yaml").exit_code == 2
     assert not stranger.exists()
 
 
 def test_a_link_does_not_bring_a_plug_in_nearer(tmp_path, stranger):
     (tmp_path / "folder/near.py").symlink_to(tmp_path / "plug.py")
     (tmp_path / "folder/s.yaml").write_text(f"plugins: [near.py]\n{METHOD}")
-    assert call("check", "folder/s.yaml").exit_code == 2
+    assert invoke("check", "folder/s.yaml").exit_code == 2
     assert not stranger.exists()
 
 
 def test_check_without_plug_ins(tmp_path, stranger):
-    result = call("check", "--no-plugins", "folder/s.yaml")
+    result = invoke("check", "--no-plugins", "folder/s.yaml")
     assert result.exit_code == 0, result.output
     assert (
         result.stdout
@@ -165,11 +162,11 @@ def test_check_without_plug_ins(tmp_path, stranger):
     # The rest is checked as ever, and so are scripts without plug-ins.
     with (tmp_path / "folder/s.yaml").open("a") as file:
         file.write("seed: x\n")
-    result = call("check", "--no-plugins", "folder/s.yaml")
+    result = invoke("check", "--no-plugins", "folder/s.yaml")
     assert result.exit_code == 2
     assert "seed: 'x' is not a whole number" in result.stderr
     (tmp_path / "plain.yaml").write_text(METHOD + "refinement: [nothing_at_all]\n")
-    assert "no stage 'nothing_at_all'" in call("check", "--no-plugins", "plain.yaml").stderr
+    assert "no stage 'nothing_at_all'" in invoke("check", "--no-plugins", "plain.yaml").stderr
 
 
 # --- limits -----------------------------------------------------------------------------------------------------------
@@ -182,7 +179,7 @@ def test_the_limit_of_pixels_can_be_moved(tmp_path, monkeypatch):
         DataError, match=r"a\.png: says 30x20 pixels; at most 599 are read \(--max-pixels N, or STEREO_MAX_PIXELS=N"
     ):
         read_image("a.png")
-    result = call("match", "a.png", "a.png", "--max-pixels", "500")
+    result = invoke("match", "a.png", "a.png", "--max-pixels", "500")
     assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
     assert "a.png: says 30x20 pixels; at most 500 are read" in result.stderr
     # The option is for the one command.
@@ -193,7 +190,7 @@ def test_the_limit_of_pixels_can_be_moved(tmp_path, monkeypatch):
     monkeypatch.setenv("STEREO_MAX_PIXELS", "600")
     assert read_image("a.png").shape == (20, 30)
     monkeypatch.setenv("STEREO_MAX_PIXELS", "many")
-    result = call("match", "a.png", "a.png")
+    result = invoke("match", "a.png", "a.png")
     assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
     assert "STEREO_MAX_PIXELS: 'many' is not a whole number above 0" in result.stderr
 
@@ -222,7 +219,7 @@ def test_scripts_from_pipes(tmp_path):
 
 @pytest.mark.parametrize("words", [["x" * 50_000], ["--" + "x" * 50_000], ["match", "--" + "x" * 50_000]])
 def test_wrong_words_are_shown_shortened(words):
-    result = call(*words)
+    result = invoke(*words)
     assert result.exit_code == 2
     assert re.search(r"\(500\d\d characters\)", result.stderr)
     assert len(result.stderr) < 1000
@@ -242,12 +239,12 @@ def test_what_nobody_thought_of_is_one_line(monkeypatch):
         raise ZeroDivisionError("division by\nzero")
 
     monkeypatch.setattr("stereo_framework.datasets.scene_names", fails)
-    result = call("scenes")
+    result = invoke("scenes")
     assert result.exit_code == 70
     [line] = result.stderr.splitlines()
     assert line.startswith("error: ZeroDivisionError: division by zero (test_users_files.py:")
     assert "please report it" in line
-    shown = call("scenes", "--traceback").stderr
+    shown = invoke("scenes", "--traceback").stderr
     assert line in shown
     assert "Traceback (most recent call last)" in shown
 
@@ -255,7 +252,7 @@ def test_what_nobody_thought_of_is_one_line(monkeypatch):
 def test_a_stage_that_exits_is_a_run_that_failed(tmp_path):
     (tmp_path / "p.py").write_text(STAGE.replace("return disparity", "raise SystemExit(3)"))
     (tmp_path / "s.yaml").write_text(f"plugins: [p.py]\n{METHOD}refinement: [nothing_at_all]\n")
-    result = call("run", "s.yaml")
+    result = invoke("run", "s.yaml")
     assert result.exit_code == 1
     assert "refinement stage nothing_at_all: RuntimeError: calls sys.exit(3)" in result.stderr
 
@@ -265,7 +262,7 @@ def test_what_the_system_refuses_is_one_line(monkeypatch):
         raise PermissionError(13, "Permission denied", "/root/x")
 
     monkeypatch.setattr("stereo_framework.datasets.scene_names", fails)
-    result = call("scenes")
+    result = invoke("scenes")
     assert (result.exit_code, result.stderr) == (2, "error: /root/x: Permission denied\n")
 
 
@@ -294,14 +291,14 @@ def images():
 
 def test_match_replaces_what_it_wrote_and_nothing_else(tmp_path, images):
     for _ in range(2):
-        assert call("match", *images, "-o", "o").exit_code == 0
+        assert invoke("match", *images, "-o", "o").exit_code == 0
     before = (tmp_path / "disparity.png").read_bytes()
-    result = call("match", *images, "-o", ".")
+    result = invoke("match", *images, "-o", ".")
     assert result.exit_code == 2
     assert "disparity.png: was not written by this program" in result.stderr
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/picture.png").write_bytes(b"mine")
-    result = call("match", *images, "-o", "mine")
+    result = invoke("match", *images, "-o", "mine")
     assert result.exit_code == 2
     assert "mine/picture.png: was not written by this program, or was changed since, and is not overwritten" in result.stderr
     assert (tmp_path / "disparity.png").read_bytes() == before
@@ -342,7 +339,7 @@ def test_files_of_others_beside_results(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(_MINE)
     again = "run", "drawn.yaml", "--report", "--out", "o"
-    result = call(*again)
+    result = invoke(*again)
     told = [
         line
         for line in result.stderr.splitlines()
@@ -352,8 +349,8 @@ def test_files_of_others_beside_results(tmp_path):
     assert [path.read_bytes() for path in paths] == [_MINE] * 3
     for path in paths:
         path.unlink()
-    assert call(*again).exit_code == 0
-    assert call(*again).exit_code == 0
+    assert invoke(*again).exit_code == 0
+    assert invoke(*again).exit_code == 0
 
 
 @pytest.mark.slow
@@ -371,13 +368,13 @@ def test_files_of_others_beside_pictures(tmp_path, name, arguments):
     path = tmp_path / "o" / name
     path.parent.mkdir(parents=True)
     path.write_bytes(_MINE)
-    result = call(*arguments, "--out", "o")
+    result = invoke(*arguments, "--out", "o")
     assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
     assert f"{name}: was not written by this program, or was changed since, and is not overwritten" in result.stderr
     assert path.read_bytes() == _MINE
     path.unlink()
-    assert call(*arguments, "--out", "o").exit_code == 0
-    assert call(*arguments, "--out", "o").exit_code == 0
+    assert invoke(*arguments, "--out", "o").exit_code == 0
+    assert invoke(*arguments, "--out", "o").exit_code == 0
 
 
 def test_pictures_of_a_page_that_are_somebody_elses_stay(tmp_path):

@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from typer.testing import CliRunner
+from cli_parts import invoke
 
-from stereo_framework.cli.main import app
 from stereo_framework.core.errors import DataError
 from stereo_framework.io import output_folder, read_pfm, write_bytes, write_disparity, write_image
 from stereo_framework.io._files import RECORD
@@ -73,7 +72,7 @@ def home(made, tmp_path, monkeypatch):
 
 def call(*arguments):
     """A verb; whatever goes wrong is a line and no fault of the program."""
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    result = invoke(*arguments)
     assert result.exit_code in (0, 1, 2), result.output
     return result
 

@@ -1,18 +1,13 @@
 import pytest
 import yaml
-from typer.testing import CliRunner
-
-from stereo_framework.cli.main import app
+from cli_parts import invoke
 
 
 @pytest.fixture
 def cli(monkeypatch):
     monkeypatch.delenv("STEREO_DATA", raising=False)
 
-    def call(*arguments):
-        return CliRunner().invoke(app, [str(a) for a in arguments])
-
-    return call
+    return invoke
 
 
 @pytest.fixture

@@ -6,10 +6,9 @@ import cv2
 import numpy as np
 import pytest
 import yaml
-from typer.testing import CliRunner
+from cli_parts import call
 
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
-from stereo_framework.cli.main import app
 from stereo_framework.io import read_pfm, write_disparity, write_image
 from stereo_framework.io._files import RECORD
 
@@ -27,11 +26,6 @@ def cli(monkeypatch, tmp_path):
     monkeypatch.setenv("STEREO_DATA", str(tmp_path / "root"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("stereo_framework.figures.picture_files.write_pictures", lambda *_: None)
-
-    def call(*arguments, status=0):
-        result = CliRunner().invoke(app, [str(a) for a in arguments])
-        assert result.exit_code == status, result.output
-        return result
 
     return call
 

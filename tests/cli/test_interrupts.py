@@ -5,10 +5,9 @@ import signal
 import weakref
 
 import pytest
-from typer.testing import CliRunner
+from cli_parts import invoke
 
 from stereo_framework.cli._interrupts import Terminated, interruptible, status, word
-from stereo_framework.cli.main import app
 
 
 class _Thing:
@@ -55,5 +54,5 @@ def test_being_asked_to_end_is_as_an_interrupt():
 @pytest.mark.parametrize(("number", "said"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
 def test_every_verb_ends_with_a_word(monkeypatch, number, said):
     monkeypatch.setattr("stereo_framework.datasets.scene_names", lambda data: signal.raise_signal(number))
-    result = CliRunner().invoke(app, ["scenes"])
+    result = invoke("scenes")
     assert (result.exit_code, result.stderr) == (128 + number, f"{said}; results so far are kept\n")

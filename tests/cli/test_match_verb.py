@@ -4,10 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from cli_parts import invoke
 
 from stereo_framework import evaluate, load_scene
-from stereo_framework.cli.main import app
 from stereo_framework.io import read_disparity, write_disparity, write_image
 from stereo_framework.io._files import RECORD
 
@@ -23,7 +22,7 @@ def pair(tmp_path, monkeypatch):
 
 
 def call(*arguments):
-    return CliRunner().invoke(app, ["match", *map(str, arguments)])
+    return invoke("match", *map(str, arguments))
 
 
 def test_two_images(pair, tmp_path):

@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import test_contract as contract
-from typer.testing import CliRunner
+from cli_parts import invoke
 
 from stereo_framework import Pipeline, load_scene, step
 from stereo_framework.aggregation import box
-from stereo_framework.cli import main
 from stereo_framework.cli._examples import KINDS, example
 from stereo_framework.core.stage import SLOTS, find, load_plugin, stages
 from stereo_framework.io import write_image
@@ -26,7 +25,7 @@ WINDOW = {"matching_cost": absolute_difference, "aggregation": [step(box, size=9
 
 def call(*arguments):
     slot, name, *others = map(str, arguments)
-    return CliRunner().invoke(main.app, ["stages", "--new", name, "--slot", slot, *others])
+    return invoke("stages", "--new", name, "--slot", slot, *others)
 
 
 @pytest.fixture(params=SLOTS)
@@ -139,12 +138,12 @@ def test_check_warns_until_the_source_is_said(tmp_path, monkeypatch, registry):
     monkeypatch.chdir(tmp_path)
     call("aggregation", "mine")
     Path("my.yaml").write_text("plugins: [mine.py]\nmatching_cost: census\naggregation: [mine]\noptimization: winner_take_all\n")
-    result = CliRunner().invoke(main.app, ["check", "my.yaml"])
+    result = invoke("check", "my.yaml")
     assert result.exit_code == 0
     warning = "warning: aggregation.mine: its source is 'TODO: paper, section'; say where the method is defined"
     assert result.stderr.splitlines() == [warning]
     assert result.stdout == "my.yaml: no fault; 1 run on scenes named later\n"
-    assert CliRunner().invoke(main.app, ["check", "sgm"]).stderr == ""
+    assert invoke("check", "sgm").stderr == ""
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -165,17 +164,15 @@ def test_examples_of_all_else_work(kind, tmp_path, monkeypatch, registry):
         "protocol": ["--scene", "synthetic/planes", "--protocol", "own_one"],
         "data_set": ["--scene", "own_one", "--data", "data"],
     }.get(kind, ["--scene", "synthetic/planes"])
-    ran = CliRunner().invoke(main.app, ["run", "s.yaml", "--out", "runs", *more])
+    ran = invoke("run", "s.yaml", "--out", "runs", *more)
     assert ran.exit_code == 0, ran.output
     shown = {"measure": "own_one_all", "protocol": "own_one", "data_set": "own_one/first"}.get(kind, "planes")
     assert shown in ran.output
     if kind == "chart":
-        page = CliRunner().invoke(main.app, ["report", "runs", "--plugin", "own_one.py"])
+        page = invoke("report", "runs", "--plugin", "own_one.py")
         assert (page.exit_code, "own_one" in Path("runs/report.html").read_text()) == (0, True), page.output
     if kind == "reader":
         np.savetxt("map.own_one", np.full(scene.reference.shape[:2], 9, np.float32))
-        measured = CliRunner().invoke(
-            main.app, ["evaluate", "map.own_one", "--scene", "synthetic/planes", "--plugin", "own_one.py"]
-        )
+        measured = invoke("evaluate", "map.own_one", "--scene", "synthetic/planes", "--plugin", "own_one.py")
         assert (measured.exit_code, "bad_pixels" in measured.output) == (0, True), measured.output
         assert tmp_path / "map.own_one" in map_files(tmp_path)

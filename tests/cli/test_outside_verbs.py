@@ -5,10 +5,9 @@ import json
 import numpy as np
 import pytest
 import yaml
-from typer.testing import CliRunner
+from cli_parts import call
 
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
-from stereo_framework.cli.main import app
 from stereo_framework.io import write_disparity, write_image
 
 TRUTH = np.full((24, 32), 3, np.float32)
@@ -21,11 +20,6 @@ def cli(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     # Drawing them takes longer than all the rest; others test it.
     monkeypatch.setattr("stereo_framework.figures.picture_files.write_pictures", lambda *_: None)
-
-    def call(*arguments, status=0):
-        result = CliRunner().invoke(app, [str(a) for a in arguments])
-        assert result.exit_code == status, result.output
-        return result
 
     return call
 
@@ -63,8 +57,8 @@ def test_maps_stand_beside_what_run_writes(cli, root, run_first):
         ("evaluate", root / "raft", "--protocol", "middlebury-v2", "--out", out, *data),
         ("evaluate", root / "elas", "--protocol", "middlebury-v2", "--out", out, "--name", "ELAS", *data),
     ]
-    for call in calls if run_first else [*calls[1:], calls[0]]:
-        cli(*call)
+    for words in calls if run_first else [*calls[1:], calls[0]]:
+        cli(*words)
     found = _bad(json.loads(cli("results", out, "--json").stdout))
     assert {method for method, _ in found} == {"ours", "raft", "ELAS"}
     assert (found["raft", V2[0]], found["raft", V2[1]], found["ELAS", V2[0]]) == (0, 100, 100)

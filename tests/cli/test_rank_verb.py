@@ -5,11 +5,10 @@ import json
 import numpy as np
 import pytest
 import yaml
+from cli_parts import invoke
 from published import TABLE5_2002, path_of
 from scipy.stats import rankdata
-from typer.testing import CliRunner
 
-from stereo_framework.cli.main import app
 from stereo_framework.evaluation.hci import HCI_METRICS, Parameters
 from stereo_framework.sweep import Store
 from stereo_framework.sweep.result import Result
@@ -19,7 +18,7 @@ from stereo_framework.tables.ranking import astar_groups, average_ranks
 @pytest.fixture
 def rank():
     def call(*arguments):
-        return CliRunner().invoke(app, ["rank", *(str(a) for a in arguments)])
+        return invoke("rank", *(str(a) for a in arguments))
 
     return call
 
@@ -263,7 +262,7 @@ HCI_RUN = (
 def hci_run(tmp_path_factory):
     """Two methods on a scene with fine structures and on one without."""
     folder = tmp_path_factory.mktemp("hci") / "out"
-    result = CliRunner().invoke(app, [*HCI_RUN, "--out", str(folder)])
+    result = invoke(*HCI_RUN, "--out", str(folder))
     assert result.exit_code == 0, result.output
     return folder
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from cli_parts import invoke, one_line
 from made_results import SCENES, result, sweep
 from typer.testing import CliRunner
 
@@ -26,15 +27,11 @@ SCRIPT = {
 }
 
 
-def _call(*arguments):
-    return CliRunner().invoke(app, [str(a) for a in arguments])
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("stored")
     (path / "sizes.yaml").write_text(yaml.safe_dump(SCRIPT, sort_keys=False))
-    assert _call("run", path / "sizes.yaml", "--out", path / "out").exit_code == 0
+    assert invoke("run", path / "sizes.yaml", "--out", path / "out").exit_code == 0
     return path / "out"
 
 
@@ -43,23 +40,16 @@ def frame(folder):
     return results(folder)
 
 
-def _one_line(result, *parts):
-    assert result.exit_code == 2, result.output
-    [line] = result.stderr.splitlines()
-    for part in parts:
-        assert part in line, line
-
-
 def test_where_and_sort(folder, frame):
-    shown = json.loads(_call("results", folder, "--where", f"{BOX}>3", "--where", "scene=planes", "--json").stdout)
+    shown = json.loads(invoke("results", folder, "--where", f"{BOX}>3", "--where", "scene=planes", "--json").stdout)
     assert [(r["scene"], r["axes"]) for r in shown] == [("synthetic/planes", {TRUNCATION: t, BOX: 9}) for t in (5, None)]
-    shown = json.loads(_call("results", folder, "--sort", f"-{BOX},{BAD}", "--json").stdout)
+    shown = json.loads(invoke("results", folder, "--sort", f"-{BOX},{BAD}", "--json").stdout)
     expected = frame.sort_values([BOX, BAD], ascending=[False, True])
     assert [r["id"] for r in shown] == expected.id.tolist()
 
 
 def test_group(folder, frame):
-    result = _call("results", folder, "--group", TRUNCATION, "--columns", BAD, "--sort", f"-{BAD}", "--format", "csv")
+    result = invoke("results", folder, "--group", TRUNCATION, "--columns", BAD, "--sort", f"-{BAD}", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
     expected = frame.fillna({TRUNCATION: 0}).groupby(TRUNCATION)[BAD].mean().sort_values(ascending=False)
     assert [float(row[TRUNCATION] or 0) for row in rows] == expected.index.tolist()
@@ -67,19 +57,19 @@ def test_group(folder, frame):
     assert {row["results"] for row in rows} == {"4"}
     # CSV has no place for it.
     assert result.stderr.splitlines()[0] == f"mean over 2 scenes (occlusions, planes), 2 values of {BOX}"
-    table = _call("results", folder, "--group", "scene").stdout
+    table = invoke("results", folder, "--group", "scene").stdout
     assert table.startswith(f"mean over 2 values of {TRUNCATION}, 2 values of {BOX}\n")
     assert "taxonomy2002: bad (percent)" in table
 
 
 def test_pivot(folder, frame):
     pivot = ("--rows", BOX, "--columns", "scene", "--value", BAD)
-    shown = json.loads(_call("results", folder, *pivot, "--json").stdout)
+    shown = json.loads(invoke("results", folder, *pivot, "--json").stdout)
     expected = frame.pivot_table(BAD, BOX, "scene")
     for row in shown:
         for scene in SCRIPT["scenes"]:
             assert row[scene.removeprefix("synthetic/")] == pytest.approx(expected.loc[row[BOX], scene])
-    text = _call("results", folder, *pivot, "--format", "markdown").stdout
+    text = invoke("results", folder, *pivot, "--format", "markdown").stdout
     assert text.startswith(
         f"{BAD} (%, lower is better) by scene; mean over 2 values of {TRUNCATION}\n\n| {BOX} | planes | occlusions |\n"
     )
@@ -87,7 +77,7 @@ def test_pivot(folder, frame):
 
 
 def test_best(folder, frame):
-    [*each, overall] = json.loads(_call("results", folder, "--best", BAD, "--json").stdout)
+    [*each, overall] = json.loads(invoke("results", folder, "--best", BAD, "--json").stdout)
     for row in each:
         own = frame[frame.scene == row["scene"]]
         assert row[BAD] == own[BAD].min()
@@ -95,12 +85,12 @@ def test_best(folder, frame):
     means = frame.fillna({TRUNCATION: 0}).groupby([TRUNCATION, BOX])[BAD].mean()
     assert (overall["scene"], overall[BAD]) == ("mean of 2 scenes", pytest.approx(means.min()))
     assert (overall[TRUNCATION] or 0, overall[BOX]) == means.idxmin()
-    assert _call("results", folder, "--best", BAD, "--top", 3, "--format", "csv").stdout.count("synthetic/planes") == 3
+    assert invoke("results", folder, "--best", BAD, "--top", 3, "--format", "csv").stdout.count("synthetic/planes") == 3
 
 
 def test_best_values_are_bold_on_a_terminal(folder, monkeypatch):
     pivot = ("results", folder, "--rows", BOX, "--columns", "scene", "--value", BAD)
-    assert "\x1b[1m" not in _call(*pivot).stdout
+    assert "\x1b[1m" not in invoke(*pivot).stdout
     monkeypatch.setattr(_output, "on_a_terminal", lambda: True)
     shown = CliRunner().invoke(app, [str(a) for a in pivot], color=True).stdout
     bold = [line.count("\x1b[1m") for line in shown.splitlines() if "." in line and "aggregation" not in line]
@@ -111,40 +101,40 @@ def test_best_values_are_bold_on_a_terminal(folder, monkeypatch):
     ("kind", "start"), [("csv", "id,scene,"), ("json", "[\n"), ("md", "| scene |"), ("tex", "% taxonomy2002"), ("table", "")]
 )
 def test_formats(folder, kind, start):
-    text = _call("results", folder, "--format", kind).stdout
+    text = invoke("results", folder, "--format", kind).stdout
     assert text.startswith(start)
     assert "synthetic/occlusions" in text
-    assert "synthetic/occlusions" in _call("results", folder, "--group", "scene", "--format", kind).stdout
+    assert "synthetic/occlusions" in invoke("results", folder, "--group", "scene", "--format", kind).stdout
 
 
 def test_plots(folder):
-    result = _call("results", folder, "--plots")
+    result = invoke("results", folder, "--plots")
     assert result.exit_code == 0, result.stderr
     assert [Path(line).name for line in result.stdout.splitlines()] == ["sizes.svg", "sizes.png"]
     assert (folder / "plots/sizes.svg").is_file()
     before = (folder / "plots/sizes.svg").read_bytes()
-    assert _call("results", folder, "--plots", "--where", "scene=planes").exit_code == 0
+    assert invoke("results", folder, "--plots", "--where", "scene=planes").exit_code == 0
     assert (folder / "plots/sizes.svg").read_bytes() != before
 
 
 def test_mistakes(folder):
-    _one_line(_call("results", folder, "--rows", BOX, "--value", BAD), "a pivot is --rows KEY --columns KEY --value STATISTIC")
-    _one_line(
-        _call("results", folder, "--rows", BOX, "--columns", "scene", "--value", BAD, "--group", "scene"), "without --group"
+    one_line(invoke("results", folder, "--rows", BOX, "--value", BAD), "a pivot is --rows KEY --columns KEY --value STATISTIC")
+    one_line(
+        invoke("results", folder, "--rows", BOX, "--columns", "scene", "--value", BAD, "--group", "scene"), "without --group"
     )
-    _one_line(_call("results", folder, "--best", BAD, "--sort", BAD), "--best goes without --group, --columns and --sort")
-    _one_line(_call("results", folder, "--top", 3), "--best STATISTIC")
-    _one_line(_call("results", folder, "--group", "scen"), "'scen': no result has it", "did you mean 'scene'?")
-    _one_line(_call("results", folder, "--group", "scene", "--sort", BOX), "the table has no column", "legal: ")
-    _one_line(_call("results", folder, "--format", "csv", "--json"), "one format at a time, not csv and json")
-    _one_line(_call("results", folder, "--format", "xls"), "no format 'xls'; legal formats: csv, json, latex")
-    _one_line(_call("results", folder, "--format", "csv", "--plots"), "--plots goes with --where and --all only")
-    _one_line(_call("results", folder, "--where", "scene=plains"), "no result has 'plains'", "did you mean 'planes'?")
+    one_line(invoke("results", folder, "--best", BAD, "--sort", BAD), "--best goes without --group, --columns and --sort")
+    one_line(invoke("results", folder, "--top", 3), "--best STATISTIC")
+    one_line(invoke("results", folder, "--group", "scen"), "'scen': no result has it", "did you mean 'scene'?")
+    one_line(invoke("results", folder, "--group", "scene", "--sort", BOX), "the table has no column", "legal: ")
+    one_line(invoke("results", folder, "--format", "csv", "--json"), "one format at a time, not csv and json")
+    one_line(invoke("results", folder, "--format", "xls"), "no format 'xls'; legal formats: csv, json, latex")
+    one_line(invoke("results", folder, "--format", "csv", "--plots"), "--plots goes with --where and --all only")
+    one_line(invoke("results", folder, "--where", "scene=plains"), "no result has 'plains'", "did you mean 'planes'?")
 
 
 def test_nothing_to_plot(folder, tmp_path):
-    assert _call("run", "window", "--scene", "synthetic/planes", "--out", tmp_path / "plain", "--no-maps").exit_code == 0
-    _one_line(_call("results", tmp_path / "plain", "--plots"), "no script there asks for plots; write them under 'report:'")
+    assert invoke("run", "window", "--scene", "synthetic/planes", "--out", tmp_path / "plain", "--no-maps").exit_code == 0
+    one_line(invoke("results", tmp_path / "plain", "--plots"), "no script there asks for plots; write them under 'report:'")
 
 
 def test_protocols(tmp_path):
@@ -152,12 +142,12 @@ def test_protocols(tmp_path):
     script = SCRIPT | {"evaluation": {"protocol": ["taxonomy2002", half]}, "scenes": ["synthetic/planes"]}
     (tmp_path / "two.yaml").write_text(yaml.safe_dump(script, sort_keys=False))
     out = tmp_path / "out"
-    assert _call("run", tmp_path / "two.yaml", "--out", out).exit_code == 0
+    assert invoke("run", tmp_path / "two.yaml", "--out", out).exit_code == 0
     for what in (("--group", BOX), ("--rows", BOX, "--columns", "scene", "--value", BAD), ("--best", BAD)):
-        _one_line(_call("results", out, *what), "results of taxonomy2002 and half", "--where 'protocol=taxonomy2002'")
-        assert _call("results", out, *what, "--where", "protocol=half").exit_code == 0
-    assert _call("results", out, "--format", "markdown").stdout.count("| scene |") == 2
-    assert [Path(line).name for line in _call("results", out, "--plots").stdout.splitlines()][::2] == [
+        one_line(invoke("results", out, *what), "results of taxonomy2002 and half", "--where 'protocol=taxonomy2002'")
+        assert invoke("results", out, *what, "--where", "protocol=half").exit_code == 0
+    assert invoke("results", out, "--format", "markdown").stdout.count("| scene |") == 2
+    assert [Path(line).name for line in invoke("results", out, "--plots").stdout.splitlines()][::2] == [
         "sizes_taxonomy2002.svg",
         "sizes_half.svg",
     ]
@@ -180,9 +170,9 @@ def test_figure_8_of_the_paper(data, tmp_path):
     }
     (tmp_path / "experiment.yaml").write_text(yaml.safe_dump(script, sort_keys=False))
     out = tmp_path / "out"
-    assert _call("run", tmp_path / "experiment.yaml", "--data", data, "--out", out, "--workers", 2).exit_code == 0
+    assert invoke("run", tmp_path / "experiment.yaml", "--data", data, "--out", out, "--workers", 2).exit_code == 0
     pivot = ("--rows", TRUNCATION, "--columns", "scene,matching_cost,matching_cost.interval", "--value", BAD)
-    rows = json.loads(_call("results", out, *pivot, "--json").stdout)
+    rows = json.loads(invoke("results", out, *pivot, "--json").stdout)
     assert [row[TRUNCATION] for row in rows] == values
     for scene in script["scenes"]:
         for cost in ("absolute_difference", "squared_difference"):
@@ -194,7 +184,7 @@ def test_figure_8_of_the_paper(data, tmp_path):
 
 def test_long_tables_are_cut_unless_asked_for(folder):
     def rows(*options):
-        lines = _call("results", folder, *options).stdout.splitlines()
+        lines = invoke("results", folder, *options).stdout.splitlines()
         return sum("synthetic/" in line for line in lines), lines[-1]
 
     assert rows("--limit", 3) == (3, "the first 3 of 8 rows; --limit 0 shows all")
@@ -202,8 +192,8 @@ def test_long_tables_are_cut_unless_asked_for(folder):
     by_size = ("--group", f"scene,{BOX}")
     assert rows("--limit", 3, *by_size) == (3, "the first 3 of 4 rows; --limit 0 shows all")
     # What machines read is whole.
-    assert len(json.loads(_call("results", folder, "--limit", 3, "--json").stdout)) == 8
-    assert len(_call("results", folder, "--limit", 3, "--format", "csv").stdout.splitlines()) == 9
+    assert len(json.loads(invoke("results", folder, "--limit", 3, "--json").stdout)) == 8
+    assert len(invoke("results", folder, "--limit", 3, "--format", "csv").stdout.splitlines()) == 9
 
 
 def _stored(folder, *found):
@@ -219,7 +209,7 @@ def test_a_cut_table_has_the_columns_and_the_best_of_all(tmp_path, monkeypatch):
     good = [result(SCENES[0], {BOX: n}, {BAD: 10.0 - n}) for n in sizes]
     _stored(tmp_path, *(result(SCENES[1], {BOX: n}, {}, error="broken") for n in sizes), *good)
     for options in ((), ("--columns", BAD)):
-        shown = _call("results", tmp_path, "--limit", 5, *options)
+        shown = invoke("results", tmp_path, "--limit", 5, *options)
         assert shown.exit_code == 0, shown.stderr
         header, *rows = (line.split("\t") for line in shown.stdout.splitlines() if "\t" in line)
         assert header[:4] == ["scene", "method", BOX, BAD]
@@ -228,7 +218,7 @@ def test_a_cut_table_has_the_columns_and_the_best_of_all(tmp_path, monkeypatch):
     bests = []
     monkeypatch.setattr(_output, "print_table", lambda header, rows, *, best, **_: bests.append(best))
     for limit in (3, 5):
-        _call("results", tmp_path, "--where", f"scene={SCENES[0]}", "--limit", limit)
+        invoke("results", tmp_path, "--where", f"scene={SCENES[0]}", "--limit", limit)
     assert bests == [frozenset(), {(4, 3)}]
 
 
@@ -238,7 +228,7 @@ def test_each_protocol_has_its_first_rows(tmp_path):
         for name, count in (("p", 8), ("q", 4))
     )
     _stored(tmp_path, *p, *q)
-    lines = _call("results", tmp_path, "--limit", 3).stdout.splitlines()
+    lines = invoke("results", tmp_path, "--limit", 3).stdout.splitlines()
     assert sum(line.startswith("scene\t") for line in lines) == 2
     assert lines[-1] == "the first 3 of 8 rows of p, the first 3 of 4 rows of q; --limit 0 shows all"
 
@@ -255,7 +245,7 @@ def test_all_averages_stand_below_a_cut_table(tmp_path):
         ),
     )
     for limit in (1, 4):
-        lines = _call("results", tmp_path, "--limit", limit).stdout.splitlines()
+        lines = invoke("results", tmp_path, "--limit", limit).stdout.splitlines()
         assert [line.split("\t")[2:4] for line in lines if line.startswith("average of 2")] == [["1", "1.50"], ["2", "3.00"]]
 
 
@@ -264,7 +254,7 @@ def test_of_very_many_averages_the_first_stand_below_a_cut_table(tmp_path, monke
     same = {"protocol": "taxonomy2002", "protocol_text": str(resolve("taxonomy2002"))}
     _stored(tmp_path, *sweep({BOX: [1, 2, 3]}, lambda s, n: {BAD: n * 1.0}, **same))
     for limit, shown, cut in ((4, 2, True), (0, 3, False)):
-        lines = _call("results", tmp_path, "--limit", limit).stdout.splitlines()
+        lines = invoke("results", tmp_path, "--limit", limit).stdout.splitlines()
         assert sum(line.startswith("average of 2") for line in lines) == shown
         assert ("the first 2 of 3 averages" in lines) == cut
 
@@ -273,14 +263,14 @@ def test_a_run_prints_the_first_of_many_results(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules["stereo_framework.cli.run"], "_MOST_ROWS", 3)
     (tmp_path / "sizes.yaml").write_text(yaml.safe_dump(SCRIPT | {"report": {}}, sort_keys=False))
     for _ in range(2):  # computed, and found stored
-        said = _call("run", tmp_path / "sizes.yaml", "--out", tmp_path / "out")
+        said = invoke("run", tmp_path / "sizes.yaml", "--out", tmp_path / "out")
         assert said.exit_code == 0, said.output
         assert said.stdout.count("synthetic/planes") == 3
         assert f"the first 3 of 8 rows; stereo-framework results {tmp_path / 'out'} --limit 0 shows all" in said.stdout
-    whole = json.loads(_call("run", tmp_path / "sizes.yaml", "--out", tmp_path / "out", "--json").stdout)
-    assert whole == json.loads(_call("results", tmp_path / "out", "--json").stdout)
+    whole = json.loads(invoke("run", tmp_path / "sizes.yaml", "--out", tmp_path / "out", "--json").stdout)
+    assert whole == json.loads(invoke("results", tmp_path / "out", "--json").stdout)
     # Failures are counted wherever they stand, and without a folder all is printed.
-    failed = _call("run", tmp_path / "sizes.yaml", "--out", tmp_path / "other", "--memory", "1K")
+    failed = invoke("run", tmp_path / "sizes.yaml", "--out", tmp_path / "other", "--memory", "1K")
     assert failed.exit_code == 1
     assert failed.stderr.splitlines()[-1].startswith("error: 5 more runs failed; stereo-framework results ")
-    assert _call("run", tmp_path / "sizes.yaml").stdout.count("synthetic/") == 8
+    assert invoke("run", tmp_path / "sizes.yaml").stdout.count("synthetic/") == 8

@@ -5,10 +5,9 @@ import json
 import re
 
 import pytest
+from cli_parts import invoke
 from file_server import serving
-from typer.testing import CliRunner
 
-from stereo_framework.cli.main import app
 from stereo_framework.core.progress import Progress
 from stereo_framework.datasets import catalogue, download
 from stereo_framework.datasets.catalogue import PublicSet, RemoteFile
@@ -40,7 +39,7 @@ def server(monkeypatch):
 
 
 def scenes(*arguments):
-    return CliRunner().invoke(app, ["scenes", *map(str, arguments)])
+    return invoke("scenes", *map(str, arguments))
 
 
 def one_line(result):

@@ -9,9 +9,8 @@ import time
 
 import pytest
 import yaml
-from typer.testing import CliRunner
+from cli_parts import invoke, one_line
 
-from stereo_framework.cli.main import app
 from stereo_framework.core.errors import DataError
 from stereo_framework.sweep import Store
 
@@ -33,37 +32,26 @@ def script(tmp_path, monkeypatch):
     return path
 
 
-def call(*arguments):
-    return CliRunner().invoke(app, [str(a) for a in arguments])
-
-
-def one_line(result, *parts):
-    assert result.exit_code == 2, result.output
-    [line] = result.stderr.splitlines()
-    for part in parts:
-        assert part in line, line
-
-
 @pytest.mark.slow
 def test_options_of_run(script):
-    plain = json.loads(call("tune", script, *SCENES, "--trials", 2, "--json").stdout)
-    result = call("tune", script, *SCENES, "--trials", 2, "--json", "--executor", "process", "--memory", "1G")
+    plain = json.loads(invoke("tune", script, *SCENES, "--trials", 2, "--json").stdout)
+    result = invoke("tune", script, *SCENES, "--trials", 2, "--json", "--executor", "process", "--memory", "1G")
     assert json.loads(result.stdout) == plain
-    one_line(call("tune", script, *SCENES, "--memory", "much"), "--memory 'much': expected an amount of memory")
-    one_line(call("tune", script, *SCENES, "--executor", "proces"), "no such executor", "did you mean 'process'?")
+    one_line(invoke("tune", script, *SCENES, "--memory", "much"), "--memory 'much': expected an amount of memory")
+    one_line(invoke("tune", script, *SCENES, "--executor", "proces"), "no such executor", "did you mean 'process'?")
 
 
 def test_the_best_is_printed_and_runs_to_the_same_numbers(script, tmp_path):
     out = tmp_path / "out"
-    result = call("tune", script, *SCENES, "--trials", 6, "--out", out)
+    result = invoke("tune", script, *SCENES, "--trials", 6, "--out", out)
     assert result.exit_code == 0, result.output
     first, *_ = result.stdout.splitlines()
     assert first.startswith("best of 6 trials")
     assert "of 6 settings: trial " in first
     assert f"best script: {out / 'best.yaml'}" in result.stdout
     assert "taxonomy2002: bad (percent) = error > 1 px" in result.stdout
-    ran = json.loads(call("run", out / "best.yaml", "--json").stdout)
-    again = json.loads(call("tune", script, *SCENES, "--trials", 6, "--out", out, "--json").stdout)
+    ran = json.loads(invoke("run", out / "best.yaml", "--json").stdout)
+    again = json.loads(invoke("tune", script, *SCENES, "--trials", 6, "--out", out, "--json").stdout)
     assert {r["scene"]: r["statistics"]["bad_pixels_nonocc"] for r in ran} == again["best"]["scenes"]
     assert again["best"]["value"] == pytest.approx(sum(again["best"]["scenes"].values()) / 2, rel=1e-12)
     assert yaml.safe_load((out / "best.yaml").read_text()) == again["script"]
@@ -71,32 +59,32 @@ def test_the_best_is_printed_and_runs_to_the_same_numbers(script, tmp_path):
     for scene, value in again["best"]["scenes"].items():
         assert any(line.split() == [scene, f"{value:.2f}"] for line in result.stdout.splitlines())
     # The other verbs know the folder.
-    assert len(json.loads(call("results", out, "--json").stdout)) == sum(len(t["scenes"]) for t in again["trials"])
+    assert len(json.loads(invoke("results", out, "--json").stdout)) == sum(len(t["scenes"]) for t in again["trials"])
 
 
 def test_without_a_folder_the_script_is_printed(script, tmp_path):
-    result = call("tune", script, "--scene", "synthetic/planes", "--trials", 2, "--set", "matching_cost.truncation=20")
+    result = invoke("tune", script, "--scene", "synthetic/planes", "--trials", 2, "--set", "matching_cost.truncation=20")
     assert result.exit_code == 0, result.output
     assert "best of 2 trials of 3 settings: trial " in result.stdout
     best = tmp_path / "best.yaml"
     best.write_text(result.stdout[result.stdout.index("name: windows") :])
-    [ran] = json.loads(call("run", best, "--json").stdout)
+    [ran] = json.loads(invoke("run", best, "--json").stdout)
     assert ran["parameters"]["matching_cost.truncation"] == 20
     assert f"{ran['statistics']['bad_pixels_nonocc']:.2f}" in result.stdout
 
 
 def test_mistakes_are_one_line(script):
     one_line(
-        call("tune", script, *SCENES, "--statistic", "bad_pixels_nonoc"),
+        invoke("tune", script, *SCENES, "--statistic", "bad_pixels_nonoc"),
         "no 'bad_pixels_nonoc'",
         "did you mean bad_pixels_nonocc",
     )
-    one_line(call("tune", "window", *SCENES), "window: nothing to tune")
-    one_line(call("tune", script), "windows: no scene to run on")
-    one_line(call("tune", script, *SCENES, "--trials", 0), "trials: 0 is below 1")
+    one_line(invoke("tune", "window", *SCENES), "window: nothing to tune")
+    one_line(invoke("tune", script), "windows: no scene to run on")
+    one_line(invoke("tune", script, *SCENES, "--trials", 0), "trials: 0 is below 1")
     script.write_text(SCRIPT.replace("[10, null]", "{between: [1, 50]}"))
-    one_line(call("run", script, *SCENES), f"{script}:5:5: ", "only 'tune' searches a continuous axis")
-    assert call("tune", script, "--scene", "synthetic/planes", "--trials", 2).exit_code == 0
+    one_line(invoke("run", script, *SCENES), f"{script}:5:5: ", "only 'tune' searches a continuous axis")
+    assert invoke("tune", script, "--scene", "synthetic/planes", "--trials", 2).exit_code == 0
 
 
 def test_the_place_of_an_error_is_printed_when_asked_for(script, tmp_path):
@@ -109,15 +97,15 @@ def test_the_place_of_an_error_is_printed_when_asked_for(script, tmp_path):
     script.write_text(f"plugins: [{plugin.name}]\n{SCRIPT}refinement: [fails_in_a_trial]\n")
     place = f'  File "{plugin}", line 4, in fails_in_a_trial\n'
     few = ("tune", script, "--scene", "synthetic/planes", "--trials", 2)
-    assert place not in call(*few).stderr
-    asked = call(*few, "--traceback", "--json")
+    assert place not in invoke(*few).stderr
+    asked = invoke(*few, "--traceback", "--json")
     assert asked.stderr.count(place) == 1  # of both trials once
     assert [trial.keys() & {"error", "traceback"} for trial in json.loads(asked.stdout)["trials"]] == [{"error"}] * 2
 
 
 def test_failed_trials_are_told(script):
     script.write_text(SCRIPT + "    search.maximum: [-5, 12]\n")
-    result = call("tune", script, "--scene", "synthetic/planes", "--trials", 12)
+    result = invoke("tune", script, "--scene", "synthetic/planes", "--trials", 12)
     assert result.exit_code == 1, result.output
     assert "best of 12 trials (6 failed) of 12 settings" in result.stdout
     errors = [line for line in result.stderr.splitlines() if line.startswith("error: trial ")]
@@ -127,11 +115,11 @@ def test_failed_trials_are_told(script):
 
 def test_time_that_is_up(script, tmp_path):
     out = tmp_path / "out"
-    result = call("tune", script, *SCENES, "--trials", 6, "--timeout", "1e-9", "--out", out)
+    result = invoke("tune", script, *SCENES, "--trials", 6, "--timeout", "1e-9", "--out", out)
     assert result.exit_code == 0, result.output
     assert result.stderr.splitlines() == [f"the time is up after 0 of 6 trials; the same command continues from {out}"]
     assert "no trial was completed" in result.stdout
-    assert call("tune", script, *SCENES, "--trials", 6, "--out", out).stderr == ""
+    assert invoke("tune", script, *SCENES, "--trials", 6, "--out", out).stderr == ""
 
 
 @pytest.mark.slow
@@ -162,5 +150,5 @@ def test_control_c(script, tmp_path):
     done = int(line.split()[2])
     assert 0 < done < 90
     assert (out / "best.yaml").is_file()
-    finished = call("tune", script, *SCENES, "--out", out, "--trials", done + 1, "--json")
+    finished = invoke("tune", script, *SCENES, "--out", out, "--trials", done + 1, "--json")
     assert len(json.loads(finished.stdout)["trials"]) == done + 1

@@ -7,10 +7,9 @@ import shutil
 import numpy as np
 import pytest
 import yaml
-from typer.testing import CliRunner
+from cli_parts import call
 
 from stereo_framework import load_scene
-from stereo_framework.cli.main import app
 from stereo_framework.core.scene import Scene
 from stereo_framework.io import read_disparity, write_disparity, write_image
 from stereo_framework.sweep.kept_scenes import keep_scene
@@ -18,16 +17,10 @@ from stereo_framework.sweep.kept_scenes import keep_scene
 SCENE = ["--scene", "synthetic/planes"]
 
 
-def _call(*arguments, status=0):
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    assert result.exit_code == status, result.output
-    return result
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("runs")
-    _call("run", "window", "sgbm", *SCENE, "--maps", "--out", out)
+    call("run", "window", "sgbm", *SCENE, "--maps", "--out", out)
     return out
 
 
@@ -38,20 +31,20 @@ def test_compare(folder, tmp_path):
     spoilt[:, :160] += 5
     write_disparity(tmp_path / "spoilt.pfm", spoilt)
     both = [good, tmp_path / "spoilt.pfm"]
-    out = _call("compare", *both, *SCENE, "--without-truth", "--out", tmp_path / "out").stdout
+    out = call("compare", *both, *SCENE, "--without-truth", "--out", tmp_path / "out").stdout
     assert f"synthetic/planes, without truth, against {good.stem}: wrong pixels more (+) or less (-)" in out
     assert re.search(r"^spoilt\t\+\d+\.\d\t\+- \d+\.\d\tworse$", out, re.MULTILINE), out
     assert "bad_pixels" not in out
     assert (tmp_path / "out/disagreement.png").is_file()
-    assert "without truth" not in _call("compare", *both, *SCENE).stdout
-    assert "\tbetter\n" in _call("compare", *reversed(both), *SCENE, "--without-truth").stdout
+    assert "without truth" not in call("compare", *both, *SCENE).stdout
+    assert "\tbetter\n" in call("compare", *reversed(both), *SCENE, "--without-truth").stdout
     again = tmp_path / "again.pfm"
     shutil.copy(good, again)
-    [told, *_] = json.loads(_call("compare", good, again, *SCENE, "--without-truth", "--json").stdout)
+    [told, *_] = json.loads(call("compare", good, again, *SCENE, "--without-truth", "--json").stdout)
     [standing] = told["without_truth"]["standings"]
     assert standing == {"name": "again", "difference": 0.0, "half_width": 0.0, "verdict": "cannot tell"}
     # Of a results folder the maps of all methods, by their names.
-    out = _call("compare", folder, *SCENE, "--without-truth").stdout
+    out = call("compare", folder, *SCENE, "--without-truth").stdout
     assert "against window: " in out
     assert re.search(r"^sgbm\t.*\t(better|cannot tell)$", out, re.MULTILINE), out
 
@@ -62,7 +55,7 @@ def test_compare_of_a_doubtful_pair_shows_statistics_and_a_warning(tmp_path):
     [exchanged] = tmp_path.glob("scenes/*/scene.yaml")
     for name in "ab":
         write_disparity(tmp_path / f"{name}.pfm", scene.truth)
-    found = _call("compare", tmp_path / "a.pfm", tmp_path / "b.pfm", "--scene", exchanged)
+    found = call("compare", tmp_path / "a.pfm", tmp_path / "b.pfm", "--scene", exchanged)
     assert "cannot tell: the images look exchanged" in found.stderr
     assert "predict_err" in found.stdout
     assert "against" not in found.stdout
@@ -72,7 +65,7 @@ def test_compare_of_a_doubtful_pair_shows_statistics_and_a_warning(tmp_path):
 def test_tune(tmp_path):
     script = tmp_path / "sizes.yaml"
     script.write_text(yaml.safe_dump({"include": "window", "sweep": {"grid": {"aggregation.box.size": [1, 9]}}}))
-    found = json.loads(_call("tune", script, *SCENE, "--without-truth", "--json").stdout)
+    found = json.loads(call("tune", script, *SCENE, "--without-truth", "--json").stdout)
     assert (found["statistic"], found["protocol"]) == ("reference_distance", "truthfree-1")
     assert found["best"]["axes"] == {"aggregation.box.size": 9}
     # The window of the script itself has 9 pixels too.
@@ -81,11 +74,11 @@ def test_tune(tmp_path):
     standings = {s["name"]: s for s in told["standings"]}
     assert standings.keys() == {"tuned", "fine"}
     assert (standings["tuned"]["difference"], standings["fine"]["verdict"]) == (0, "better")
-    assert "against sizes, not tuned" in _call("tune", script, *SCENE, "--without-truth").stdout
+    assert "against sizes, not tuned" in call("tune", script, *SCENE, "--without-truth").stdout
 
 
 def test_choose(tmp_path):
-    out = _call("choose", *SCENE, "--stretch", "--methods", "window,sgbm", "-o", tmp_path / "c").stdout
+    out = call("choose", *SCENE, "--stretch", "--methods", "window,sgbm", "-o", tmp_path / "c").stdout
     ends = [
         float(end)
         for end in re.search(r"stretched: the intensities (\S+) to (\S+) became 0 to 255; 'match --stretch", out).groups()
@@ -97,12 +90,12 @@ def test_choose(tmp_path):
     assert yaml.safe_load((tmp_path / "c/best.yaml").read_text())["name"] == "fine"
     assert read_disparity(tmp_path / "c/best.pfm").shape == (240, 320)
     assert (tmp_path / "c/comparison.png").is_file()
-    found = json.loads(_call("choose", *SCENE, "--methods", "window", "-o", tmp_path / "k", "--json").stdout)
+    found = json.loads(call("choose", *SCENE, "--methods", "window", "-o", tmp_path / "k", "--json").stdout)
     assert (found["chosen"], found["first"], found["left_out"]) == ("fine", "fine", [])
     assert found["seconds"].keys() == {"fine", "window"}
-    assert "two images are needed" in _call("choose", "a.png", status=2).stderr
-    assert "--scene NAME alone" in _call("choose", *SCENE, "--disparities", "0:9", status=2).stderr
-    assert "--scene NAME alone" in _call("choose", "a.png", "b.png", *SCENE, status=2).stderr
+    assert "two images are needed" in call("choose", "a.png", status=2).stderr
+    assert "--scene NAME alone" in call("choose", *SCENE, "--disparities", "0:9", status=2).stderr
+    assert "--scene NAME alone" in call("choose", "a.png", "b.png", *SCENE, status=2).stderr
 
 
 def test_choose_tells_at_once_that_it_cannot(tmp_path):
@@ -110,5 +103,5 @@ def test_choose_tells_at_once_that_it_cannot(tmp_path):
     for name, image in (("l", scene.reference), ("r", scene.match)):
         write_image(tmp_path / f"{name}.png", image)
     exchanged = ["choose", tmp_path / "r.png", tmp_path / "l.png", "-o", tmp_path / "c"]
-    assert "error: cannot tell: the images look exchanged: " in _call(*exchanged, status=2).stderr
+    assert "error: cannot tell: the images look exchanged: " in call(*exchanged, status=2).stderr
     assert not (tmp_path / "c").exists()

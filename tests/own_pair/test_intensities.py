@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tifffile
-from typer.testing import CliRunner
+from cli_parts import invoke
 
 from stereo_framework import load_scene
-from stereo_framework.cli.main import app
 from stereo_framework.core.scene import Frame, Scene
 from stereo_framework.own_pair.intensities import intensity_doubt, stretched
 
@@ -74,9 +73,9 @@ def test_satellite_images_of_eleven_bits(tmp_path, monkeypatch):
         samples[:9, :9] = 0
         tifffile.imwrite(f"{name}.tif", samples, photometric="minisblack", extratags=[*geo, (42113, 2, 0, "0", True)])
     call = ["match", "l.tif", "r.tif", "--method", "fast", "--disparities", "0:31"]
-    dark = CliRunner().invoke(app, call)
+    dark = invoke(*call)
     assert "warning: the images are dark: of intensities up to 255 they reach 7.94, " in dark.stderr
-    found = CliRunner().invoke(app, [*call, "--stretch", "-o", "out"])
+    found = invoke(*call, "--stretch", "-o", "out")
     assert found.exit_code == 0, found.output
     assert "dark" not in found.stderr
     with tifffile.TiffFile("out/disparity.tiff") as file:

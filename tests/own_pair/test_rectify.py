@@ -5,11 +5,10 @@ import json
 import cv2
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from cli_parts import invoke
 
 import stereo_framework
 from stereo_framework import load_scene
-from stereo_framework.cli.main import app
 from stereo_framework.core.errors import DataError, DataWarning
 from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import pair_scene
@@ -190,7 +189,7 @@ def test_the_command(raw, tmp_path, monkeypatch):
     written(tmp_path / "i.yml", **INTRINSICS)
     written(tmp_path / "e.yml", **EXTRINSICS)
     both = ["--rectify", "i.yml", "--rectify", "e.yml"]
-    run = CliRunner().invoke(app, ["match", "l.png", "r.png", "--method", "fast", *both, "--disparities", "0:40", "-o", "out"])
+    run = invoke("match", "l.png", "r.png", "--method", "fast", *both, "--disparities", "0:40", "-o", "out")
     assert run.exit_code == 0, run.output
     assert "rectified: matched points lie 0.0" in run.stdout
     assert "not rectified" not in run.stderr
@@ -201,7 +200,7 @@ def test_the_command(raw, tmp_path, monkeypatch):
     disparity, valid = read_pfm("out/disparity.pfm"), read_alpha("out/left_rectified.png")
     assert not np.isfinite(disparity[~valid]).any()
     files = ["out/left_rectified.png", "out/right_rectified.png", "--calibration", "out/rectified.yml"]
-    run = CliRunner().invoke(app, ["match", *files, "--method", "fast", "--disparities", "0:40", "-o", "again", "--json"])
+    run = invoke("match", *files, "--method", "fast", "--disparities", "0:40", "-o", "again", "--json")
     assert json.loads(run.stdout)[0]["error"] is None
     np.testing.assert_array_equal(read_pfm("again/disparity.pfm"), disparity)
     assert read_image("again/depth.tiff").shape == disparity.shape

@@ -1,8 +1,7 @@
 import pytest
-from typer.testing import CliRunner
+from cli_parts import invoke
 
 from stereo_framework import stage
-from stereo_framework.cli.main import app
 from stereo_framework.script import load, script_names
 from stereo_framework.script.trial import trial
 
@@ -49,11 +48,11 @@ def test_the_verb(tmp_path):
     )
     (tmp_path / "s.yaml").write_text("{include: window, plugins: [plug.py], aggregation: [lost]}")
     script = str(tmp_path / "s.yaml")
-    plain, tried = (CliRunner().invoke(app, ["check", script, *given]) for given in ([], ["--try"]))
+    plain, tried = (invoke("check", script, *given) for given in ([], ["--try"]))
     assert (plain.exit_code, tried.exit_code) == (0, 2)
     assert "aggregation stage lost returned None; expected a CostVolume" in tried.stderr
-    fine = CliRunner().invoke(app, ["check", "ssd", "--try"])
+    fine = invoke("check", "ssd", "--try")
     assert (fine.exit_code, "no fault; 1 run on scenes named later, tried on a small pair" in fine.output) == (0, True), (
         fine.output
     )
-    assert CliRunner().invoke(app, ["check", script, "--try", "--no-plugins"]).exit_code == 2
+    assert invoke("check", script, "--try", "--no-plugins").exit_code == 2

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from cli_parts import invoke
 
-from stereo_framework.cli.main import app
 from stereo_framework.sweep import Store, run
 
 SCRIPT = {
@@ -32,12 +31,10 @@ def test_measured_and_stored(tmp_path):
     with Store(tmp_path / "out") as store:
         [stored] = store.results()
     assert sorted(stored.confidence) == ["left_right_consistency", "peak_ratio"]
-    out = CliRunner().invoke(
-        app, ["rank", str(tmp_path / "out"), "--boundary", "--error-rate", "0.02", "--out", str(tmp_path / "roc")]
-    )
+    out = invoke("rank", str(tmp_path / "out"), "--boundary", "--error-rate", "0.02", "--out", str(tmp_path / "roc"))
     assert "sure: peak_ratio" in out.output
     assert (tmp_path / "roc" / "roc_mean.svg").is_file()
-    page = CliRunner().invoke(app, ["report", str(tmp_path / "out"), "--out", str(tmp_path / "page.html")])
+    page = invoke("report", str(tmp_path / "out"), "--out", str(tmp_path / "page.html"))
     assert page.exit_code == 0, page.output
     text = (tmp_path / "page.html").read_text()
     assert "auc_ratio_peak_ratio" in text

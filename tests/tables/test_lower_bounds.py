@@ -4,10 +4,9 @@ import csv
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from cli_parts import invoke
 
 from stereo_framework import run
-from stereo_framework.cli.main import app
 from stereo_framework.tables.results import stored, where
 from stereo_framework.tables.tables import listing
 from stereo_framework.tables.values import better
@@ -60,7 +59,7 @@ def test_tables_show_them_where_there_are_some(folder):
 
 def test_reports_know_them(folder):
     for verb in (["results", folder, "--plots"], ["report", folder]):
-        done = CliRunner().invoke(app, [str(word) for word in verb])
+        done = invoke(*verb)
         assert done.exit_code == 0, done.output
     first, second, rows = list(csv.reader((folder / "tables/gaps.csv").read_text().splitlines()))[-3:]
     assert first[0] == "first"

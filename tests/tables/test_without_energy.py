@@ -5,10 +5,9 @@ import io
 import json
 
 import pytest
-from typer.testing import CliRunner
+from cli_parts import call
 
 from stereo_framework import run
-from stereo_framework.cli.main import app
 from stereo_framework.tables.results import ordered, stored, where
 from stereo_framework.tables.summaries import best, group, pivot
 from stereo_framework.tables.tables import listing, to_csv
@@ -55,12 +54,10 @@ def test_energy_is_missing(made):
 
 def test_reports_are_written_all_the_same(made):
     _, folder = made
-    runner = CliRunner()
     for verb in (["results", folder, "--plots"], ["report", folder], ["rank", folder, "--columns", "bad_pixels_all"]):
-        done = runner.invoke(app, [str(word) for word in verb])
-        assert done.exit_code == 0, done.output
+        call(*verb)
     rows = list(csv.reader((folder / "tables/energies.csv").read_text().splitlines()))
     assert rows[2] == ["whole", "", ""]
     assert (folder / "plots/energies.svg").is_file()
-    done = runner.invoke(app, ["results", str(folder), "--json"])
+    done = call("results", folder, "--json")
     assert [one["energy"] is None for one in json.loads(done.stdout)] == [False, True] * 2
