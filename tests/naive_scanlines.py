@@ -64,18 +64,16 @@ class OcclusionRow:
     weight of the edge that it ends on.
     """
 
-    def __init__(self, costs, weights, occlusion, search, pins=None):
+    def __init__(self, costs, weights, occlusion, search):
         # With the match image on the left the row is walked from its other end.
         turn = slice(None, None, search.direction)
-        self.costs, self.pins = costs[turn], None if pins is None else pins[turn]
+        self.costs = costs[turn]
         self.weights = weights[:-1][turn]
         self.occlusion, self.step, self.direction = occlusion, Fraction(search.step).limit_denominator(100), search.direction
         self.columns, self.levels = costs.shape
 
     def data(self, column, level):
-        """Cost of a match; infinite where a pin forbids it."""
-        if self.pins is not None and self.pins[column] not in (-1, level):
-            return math.inf
+        """Cost of a match."""
         return float(self.costs[column, level])
 
     def change(self, column, levels):
@@ -88,7 +86,7 @@ class OcclusionRow:
         # Rises by whole pixels first, then those by a part of a pixel more; among them the smaller first.
         for rise in sorted(range(1, level + 1), key=lambda rise: (rise * self.step % 1, rise)):
             start = column - 1 - math.floor(rise * self.step)
-            if start >= 0 and (self.pins is None or (self.pins[start + 1 : column] == -1).all()):
+            if start >= 0:
                 yield start, level - rise, self.change(column, rise)
         for fall in range(1, self.levels - level):
             yield column - 1, level + fall, self.change(column, fall)
@@ -128,46 +126,6 @@ class OcclusionRow:
         candidates = [found for level in range(self.levels) for found in paths(self.columns - 1, level)]
         cost, path = min(candidates, key=lambda found: found[0])
         return self.labels(path), cost
-
-
-def largest_ordered(positions):
-    """The size of the largest set of entries, None excepted, that increase from left to right; tries all sets."""
-    known = [p for p in positions if p is not None]
-    for size in range(len(known), 0, -1):
-        for chosen in itertools.combinations(known, size):
-            if all(a < b for a, b in itertools.pairwise(chosen)):
-                return size
-    return 0
-
-
-def reliable_matches(costs, search, margin):
-    """(row, column) -> level of all matches that are best for both pixels by the margin, before their order is looked at."""
-    rows, columns, levels = costs.shape
-
-    def position(x, k):
-        return x * search.denominator - search.direction * (search.first + k * search.stride)
-
-    def seen(x, k):
-        return 0 <= position(x, k) <= (columns - 1) * search.denominator
-
-    found = {}
-    for y, x, k in np.ndindex(rows, columns, levels):
-        if not seen(x, k):
-            continue
-        cost = float(costs[y, x, k])
-        own = [j for j in range(levels) if j != k and seen(x, j)]
-        far = [j for j in own if abs(j - k) > max(1, round(1 / search.step))]
-        others = [
-            float(costs[y, u, j])
-            for u in range(columns)
-            for j in range(levels)
-            if u != x and position(u, j) == position(x, k) and seen(u, j)
-        ]
-        unique = all(cost < float(costs[y, x, j]) for j in own) and all(cost < other for other in others)
-        if unique and far and all(float(costs[y, x, j]) >= cost + margin for j in far):
-            found[y, x] = k
-    neighbours = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0)]
-    return {(y, x): k for (y, x), k in found.items() if any((y + i, x + j) in found for i, j in neighbours)}
 
 
 def fill_occlusions(disparity, rule):

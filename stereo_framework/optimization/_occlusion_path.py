@@ -20,7 +20,6 @@ _FROM_RISE, _FROM_DROP, _LONGER_RUN, _LONGER_DROP = 1, 2, 4, 8
 def occlusion_paths(
     costs: NDArray[np.float32],
     weights: NDArray[np.float32],
-    pins: NDArray[np.int16],
     occlusion_cost: float,
     denominator: int,
     stride: int,
@@ -43,8 +42,6 @@ def occlusion_paths(
         Of a match.
     weights : ndarray, float32, (rows, columns)
         Cost of a rise or drop by the edge to the right on which it ends.
-    pins : ndarray, int16, (rows, columns) or (0, 0)
-        Levels that the path must match pixels at, -1 where it is free. They must allow a path.
     occlusion_cost : float
         Of a rise or drop by one level, float32.
     denominator, stride : int
@@ -62,7 +59,7 @@ def occlusion_paths(
     slides = np.empty((columns if denominator > 1 else 0, levels, LANES), np.int16)
     ends = np.empty((levels, LANES), np.float32)
     for y in range(0, rows, LANES):
-        _forward(costs, weights, pins, y, occlusion_cost, denominator, stride, mirrored, decisions, slides, ends)
+        _forward(costs, weights, y, occlusion_cost, denominator, stride, mirrored, decisions, slides, ends)
         for lane in range(min(LANES, rows - y)):
             best = levels - 1
             for i in range(levels - 1, -1, -1):
@@ -86,7 +83,6 @@ def occlusion_paths(
 def _forward(
     costs: NDArray[np.float32],
     weights: NDArray[np.float32],
-    pins: NDArray[np.int16],
     y: int,
     occlusion_cost: float,
     denominator: int,
@@ -109,7 +105,6 @@ def _forward(
     # By their last column, modulo stride + 1. Before each lie levels above the highest, for what would rise beyond it.
     runs = np.full((stride + 1, size + reach), infinite)
     beside = _side_by_side(weights, y)
-    pinned = np.full(LANES, -stride, np.int64)
     for column in range(columns):
         at = columns - 1 - column if mirrored else column
         _gather_costs(costs, y, at, data)
@@ -139,8 +134,6 @@ def _forward(
                     | np.uint8(r < m) * np.uint8(_LONGER_DROP)
                 )
             match, following = following, match
-        if pins.size > 0:
-            _pin(pins, y, at, column, stride, pinned, match, runs[column % (stride + 1), reach:])
         drop[:LANES] = infinite
         for i in range(LANES, size):
             m, r = match[i - LANES], drop[i - LANES]
@@ -190,30 +183,6 @@ def _side_by_side(weights: NDArray[np.float32], y: int) -> NDArray[np.float32]:
         for x in range(columns):
             beside[x, lane] = row[x]
     return beside
-
-
-@kernel
-def _pin(
-    pins: NDArray[np.int16],
-    y: int,
-    at: int,
-    column: int,
-    stride: int,
-    pinned: NDArray[np.int64],
-    match: NDArray[np.float32],
-    run: NDArray[np.float32],
-) -> None:
-    """Forbid what passes a pin: matches at another level, and runs over its column. `pinned` is the last one's column in each row."""
-    levels = match.shape[0] // LANES
-    for lane in range(LANES):
-        pin = pins[min(y + lane, pins.shape[0] - 1), at]
-        if pin >= 0:
-            pinned[lane] = column
-            for k in range(levels):
-                if k != pin:
-                    match[(levels - 1 - k) * LANES + lane] = np.inf
-        if column - pinned[lane] < stride:
-            run[lane::LANES] = np.inf
 
 
 @kernel

@@ -7,10 +7,9 @@ from typing import Annotated
 import numpy as np
 
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.stage import NonNegative, PositiveInt, Unit, stage
+from stereo_framework.core.stage import NonNegative, Unit, stage
 from stereo_framework.core.volume import CostVolume, Labeling, Smoothness
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.optimization._ground_control import control_points
 from stereo_framework.optimization._occlusion_path import occlusion_paths
 from stereo_framework.optimization._smoothness import required_smoothness
 
@@ -18,7 +17,7 @@ from stereo_framework.optimization._smoothness import required_smoothness
 @stage(
     "optimization",
     source="Scharstein & Szeliski 2002, section 4.3; Bobick & Intille 1999",
-    halo=lambda ground_control_points: None if ground_control_points else 0,
+    halo=lambda: 0,
     refuses_smoothness=("linear", "truncated_linear", "truncated_quadratic"),
 )
 def dynamic_programming(
@@ -26,9 +25,6 @@ def dynamic_programming(
     smoothness: Smoothness | None = None,
     *,
     occlusion_cost: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0,
-    ground_control_points: bool = False,
-    control_window: Annotated[PositiveInt, Unit("pixels")] = 9,
-    control_margin: Annotated[NonNegative, Unit("units of the matching cost")] = 2.0,
 ) -> Labeling:
     """The cheapest ordered matching of every row, in which pixels of either image may be occluded.
 
@@ -40,13 +36,6 @@ def dynamic_programming(
         A Potts model, of which the edges to the right are used.
     occlusion_cost : float
         Cost of an occluded pixel of either image, in units of the matching cost.
-    ground_control_points : bool
-        Make every row's path pass through its most reliable matches: see Notes.
-    control_window : int
-        Width and height in pixels of the shiftable window in which these matches are sought; 1: in the volume as it is.
-    control_margin : float
-        How much more than a control point any other level more than a pixel away must cost in that window, on average, in units of
-        the matching cost.
 
     Returns
     -------
@@ -73,11 +62,6 @@ def dynamic_programming(
     hides none, and the matched points of the match image are in order and distinct. All occlusions cost in proportion to their width.
     With the match frame on the left rows run from right to left.
 
-    Ground control points follow Bobick & Intille 1999: matches that are the only best one for both their pixels and have another such
-    match beside them. The margin replaces their threshold on the cost itself, which untextured surfaces pass with any disparity. Of
-    points in one row that contradict each other's order a largest set that does not is kept, and a path can always pass through
-    these. With control points the stage sees the whole image.
-
     Examples
     --------
     >>> import numpy as np
@@ -99,10 +83,6 @@ def dynamic_programming(
                 "dynamic_programming: a jump pays once, whatever its size, but the smoothness term grows with it; use smoothness: potts"
             )
         weights = smoothness.right * rho[1]
-    if ground_control_points:
-        pins = control_points(volume, control_window, control_margin)
-    else:
-        pins = np.empty((0, 0), np.int16)
     labels = np.empty((rows, columns), np.int16)
     chosen = np.empty((rows, columns), np.float32)
     totals = np.empty(rows, np.float64)
@@ -112,7 +92,6 @@ def dynamic_programming(
         occlusion_paths(
             costs[start:stop],
             weights[start:stop],
-            pins[start:stop],
             per_level,
             search.denominator,
             search.stride,
