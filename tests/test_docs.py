@@ -27,6 +27,8 @@ from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.io import read_image, write_disparity, write_image
 from stereo_framework.script import load, schema
 
+pytestmark = pytest.mark.docs
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # The blocks of the methods' own pages run in test_method_pages.py, those of methods from outside, with what they name, in test_outside_page.py.

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.docs
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 

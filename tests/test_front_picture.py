@@ -6,6 +6,8 @@ import pytest
 pytest.importorskip("PIL")
 from draw_front_picture import BACKGROUND, from_the_side
 
+pytestmark = pytest.mark.docs
+
 
 def test_what_is_near_hides_what_is_behind_and_moves_against_it():
     x, y = np.meshgrid(np.linspace(-1, 1, 200), np.linspace(-1, 1, 200))

@@ -19,6 +19,8 @@ from stereo_framework.datasets import ready_made
 from stereo_framework.script import load
 from stereo_framework.tables.results import stored
 
+pytestmark = pytest.mark.docs
+
 ROOT = Path(__file__).parents[1]
 METHODS = ROOT / "docs" / "methods"
 GOLDEN = ROOT / "tests" / "golden"

@@ -21,6 +21,8 @@ from stereo_framework.core.scene import Scene
 from stereo_framework.io import write_disparity, write_image
 from stereo_framework.script import load
 
+pytestmark = pytest.mark.docs
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "outside.md").read_text()
 FILES = dict(re.findall(r"```(?:yaml|python)\n# (\S+)\n(.*?)```", PAGE, re.DOTALL))

@@ -20,6 +20,8 @@ from stereo_framework.core.shipped import library
 from stereo_framework.core.stage import SLOTS, stages
 from stereo_framework.script import schema
 
+pytestmark = pytest.mark.docs
+
 DOCS = Path(__file__).parents[1] / "docs"
 SHIPPED = sorted(path.stem for path in (library() / "methods").glob("*.yaml"))
 

@@ -7,6 +7,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+pytestmark = pytest.mark.docs
+
 TUTORIALS = Path(__file__).parents[1] / "docs" / "tutorials"
 PICTURES = {"taxonomy": 8, "own_pair": 3, "own_cost": 6, "network": 3}
 """How many cells of each notebook show pictures."""
