@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import importlib.util
+import os
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
@@ -65,10 +66,12 @@ def sources(file: Path) -> list[Path]:
 
 def forget(files: list[Path]) -> None:
     """Let the modules in some files be imported anew."""
-    gone = set(files)
+    gone, folders = set(files), {os.path.realpath(file.parent) for file in files}
+    real = functools.cache(os.path.realpath)
     for name, module in list(sys.modules.items()):
         path = getattr(module, "__file__", None)
-        if path and name != "__main__" and Path(path).resolve() in gone:
+        # Of thousands of modules hardly one lies there.
+        if path and name != "__main__" and real(os.path.dirname(path)) in folders and Path(path).resolve() in gone:
             del sys.modules[name]
     importlib.invalidate_caches()
 

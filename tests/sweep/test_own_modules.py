@@ -46,7 +46,13 @@ def written(folder, files):
 def loaded_anew(folder, **changed):
     """The plug-in's own files and the digest of the code, as a process of its own would find them."""
     plugin = written(folder / "mine", FILES | {name: f"{FILES[name]}limit = 2\n" for name in changed.get("files", ())})
-    forget([path for name in list(sys.modules) if (path := _file(name)) and "_of_a_test" in path.as_posix()])
+    forget(
+        [
+            Path(path).resolve()
+            for one in list(sys.modules.values())
+            if "_of_a_test" in (path := getattr(one, "__file__", None) or "")
+        ]
+    )
     load_plugin(str(plugin))
     return sources(plugin), code_digest((str(plugin),))
 
