@@ -18,6 +18,7 @@ from stereo_framework.matching_cost._sampling import (
     Sampling,
     bounds,
     close_view,
+    floats_of,
     geometry,
     sample_intervals,
     sample_row,
@@ -52,7 +53,7 @@ def difference_volume(
     view = geometry(columns, search)
     symmetric = interval == "symmetric"
     sampling = Sampling(search.denominator, interpolation == "cubic", reference.dtype == np.uint8, not symmetric)
-    left, right = reference.reshape(rows, columns, -1), match.reshape(rows, columns, -1)
+    left, right = floats_of(reference), floats_of(match)
 
     def run(start: int, stop: int) -> None:
         given = left[start:stop], right[start:stop], view, sampling, cutoff, outside, squared

@@ -8,10 +8,15 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import Search
+from stereo_framework.core.scene import Image, Search, read_only
 from stereo_framework.kernels.decorator import kernel
 
 Interpolation = Literal["linear", "cubic"]
+
+
+def floats_of(image: Image) -> NDArray[np.float32]:
+    """An image as kernels take it that compute in float32, ``(rows, columns, channels)``: they are then compiled once for all images."""
+    return read_only(np.ascontiguousarray(image, np.float32).reshape(*image.shape[:2], -1))
 
 
 class Sampling(NamedTuple):

@@ -21,13 +21,14 @@ from stereo_framework.kernels.local_averages import local_averages
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._bit_strings import Strings, bit_strings, count_differences
 from stereo_framework.matching_cost._difference import difference_row
-from stereo_framework.matching_cost._grey import Grey, Odd, pixels_of
+from stereo_framework.matching_cost._grey import Grey, Odd
 from stereo_framework.matching_cost._sampling import (
     Geometry,
     Interpolation,
     Sampling,
     arrange,
     close_view,
+    floats_of,
     geometry,
     sample_row,
 )
@@ -157,8 +158,7 @@ def ad_census(
     right_strings = bit_strings(
         match, width=width, height=height, form="plain", grey=grey, denominator=search.denominator, cubic=cubic
     )
-    left, _ = pixels_of(reference)
-    right, _ = pixels_of(match)
+    left, right = floats_of(reference), floats_of(match)
     view, sampling = geometry(columns, search), Sampling(search.denominator, cubic, reference.dtype == np.uint8)
     saturation = _Saturation(
         np.float32(1 / (difference_scale * left.shape[2])),

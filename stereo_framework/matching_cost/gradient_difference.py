@@ -13,13 +13,14 @@ from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._difference import difference_row
-from stereo_framework.matching_cost._grey import add_channels, grey_line, pixels_of
+from stereo_framework.matching_cost._grey import add_channels, grey_line
 from stereo_framework.matching_cost._sampling import (
     Geometry,
     Interpolation,
     Sampling,
     arrange,
     close_view,
+    floats_of,
     geometry,
     sample_row,
 )
@@ -91,8 +92,7 @@ def gradient_difference(
     """
     rows, columns = reference.shape[:2]
     outside = np.float32((1 - share) * min(255.0, truncation) + share * min(255.0, gradient_truncation))
-    left, _ = pixels_of(reference)
-    right, _ = pixels_of(match)
+    left, right = floats_of(reference), floats_of(match)
     channels = left.shape[2]
     view = geometry(columns, search)
     sampling = Sampling(search.denominator, interpolation == "cubic", reference.dtype == np.uint8)
