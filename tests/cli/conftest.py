@@ -4,6 +4,18 @@ from cli_parts import invoke
 
 
 @pytest.fixture
+def pictures():
+    """For tests that look at the pictures of maps."""
+
+
+@pytest.fixture(autouse=True)
+def _no_pictures(request, monkeypatch):
+    """Drawing them takes longer than all the rest."""
+    if "pictures" not in request.fixturenames:
+        monkeypatch.setattr("stereo_framework.figures.picture_files.write_pictures", lambda *_: None)
+
+
+@pytest.fixture
 def cli(monkeypatch):
     monkeypatch.delenv("STEREO_DATA", raising=False)
 

@@ -15,7 +15,7 @@ from stereo_framework.io.images import write_image
 from stereo_framework.sweep import Result
 
 
-def test_evaluate(cli, tmp_path):
+def test_evaluate(pictures, cli, tmp_path):
     from stereo_framework import load_scene
 
     scene = load_scene("synthetic/planes")
@@ -156,7 +156,7 @@ def benchmark(tmp_path):
     return tmp_path
 
 
-def test_evaluate_a_submission(cli, benchmark):
+def test_evaluate_a_submission(pictures, cli, benchmark):
     data = ("--data", benchmark / "root")
     arguments = ("evaluate", benchmark / "mine", benchmark / "theirs", "--protocol", "middlebury-v2", *data)
     mine, theirs = json.loads(cli(*arguments, "--json").stdout)
@@ -174,7 +174,7 @@ def test_evaluate_a_submission(cli, benchmark):
     assert "stone.png: belongs to no scene; left out" in cli(*arguments).stderr
 
 
-def test_compare(cli, benchmark):
+def test_compare(pictures, cli, benchmark):
     maps = (benchmark / "mine/cones.png", benchmark / "theirs/cones.png")
     arguments = ("compare", *maps, "--scene", "cones", "--data", benchmark / "root")
     first, second = json.loads(cli(*arguments, "--json").stdout)

@@ -25,7 +25,6 @@ SCENES = {
 def cli(monkeypatch, tmp_path):
     monkeypatch.setenv("STEREO_DATA", str(tmp_path / "root"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("stereo_framework.figures.picture_files.write_pictures", lambda *_: None)
 
     return call
 

@@ -18,8 +18,6 @@ V2 = ("middlebury-v2/teddy", "middlebury-v2/cones")
 def cli(monkeypatch, tmp_path):
     monkeypatch.delenv("STEREO_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    # Drawing them takes longer than all the rest; others test it.
-    monkeypatch.setattr("stereo_framework.figures.picture_files.write_pictures", lambda *_: None)
 
     return call
 
