@@ -264,7 +264,9 @@ def test_tsukuba_energy_lies_between_scanlines_and_graph_cuts(data):
     scene = load_scene("tsukuba", data=data)
     volume = absolute_difference(scene.reference, scene.match, scene.search, interval=True)
     energy = Energy(volume, potts(scene.reference, scene.search, weight=20.0, gradient_threshold=8.0, gradient_penalty=2.0))
-    cut, rows = (energy.of(optimizer(energy.volume, energy.smoothness).labels) for optimizer in (graph_cut, scanline_optimization))
+    cut, rows = (
+        energy.of(optimizer(energy.volume, energy.smoothness).labels) for optimizer in (graph_cut, scanline_optimization)
+    )
     for schedule, iterations in (("accelerated", 20), ("synchronous", 100)):
         found = belief_propagation(energy.volume, energy.smoothness, schedule=schedule, iterations=iterations)
         # Tappen & Freeman 2003 find energies of belief propagation some percent above those of graph cuts, whose own lies
