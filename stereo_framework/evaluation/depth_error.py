@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from stereo_framework.core.border import in_one_form
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.scene import Disparity, Mask
 from stereo_framework.evaluation._sizes import check_sizes
@@ -83,7 +84,7 @@ def sigma_z_error(
             f"mu: {mu!r} is not above 0, which missing='literal' needs: disparity 0 would be infinitely far away"
         )
     absent = {"zero_depth": 0.0, "literal": scale / mu if mu else math.inf, "skip": math.nan}[missing]
-    total, count = _sum_kernel(disparity, truth, mask, float(scale), float(mu), absent)
+    total, count = _sum_kernel(*map(in_one_form, (disparity, truth, mask)), float(scale), float(mu), absent)
     if not count:
         return math.nan
     return total / count if mean else total

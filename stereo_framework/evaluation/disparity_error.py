@@ -16,6 +16,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.border import in_one_form
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Disparity, Mask
 from stereo_framework.evaluation._sizes import check_sizes
@@ -68,7 +69,7 @@ def bad_pixels(
     count = int(np.count_nonzero(mask))
     if not count:
         return math.nan
-    good, estimated = _good_kernel(disparity, truth, mask, np.float32(threshold), relative)
+    good, estimated = _good_kernel(*map(in_one_form, (disparity, truth, mask)), np.float32(threshold), float(relative))
     return 100 * ((count if count_missing else estimated) - good) / count
 
 
@@ -92,7 +93,7 @@ def rms_error(disparity: Disparity, truth: Disparity, mask: Mask) -> float:
     Scharstein & Szeliski 2002, equation 8. Squares are summed in float64.
     """
     check_sizes("rms_error", disparity=disparity, truth=truth, mask=mask)
-    total, count = _squares_kernel(disparity, truth, mask)
+    total, count = _squares_kernel(*map(in_one_form, (disparity, truth, mask)))
     return math.sqrt(total / count) if count else math.nan
 
 

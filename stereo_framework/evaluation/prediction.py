@@ -15,6 +15,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.border import in_one_form
 from stereo_framework.core.brief import brief
 from stereo_framework.core.scene import Disparity, Image, Mask, Scene
 from stereo_framework.evaluation._sizes import check_sizes
@@ -137,14 +138,14 @@ def prediction_error(prediction: Prediction, image: Image, *, partial_shuffle: f
     """
     check_sizes("prediction_error", prediction=prediction.image, image=image)
     shape = (*prediction.visible.shape, -1)
-    real, drawn = image.reshape(shape), prediction.image.reshape(shape)
+    real, drawn = in_one_form(image).reshape(shape), in_one_form(prediction.image).reshape(shape)
     if partial_shuffle > 0:
         low, high = _interval(real.astype(np.float64), partial_shuffle)
         drawn_low, drawn_high = _interval(drawn.astype(np.float64), partial_shuffle)
     else:
         low, high, drawn_low, drawn_high = real, real, drawn, drawn
     counted = np.ones_like(prediction.visible) if count_holes else prediction.visible
-    total, count = _sum_of_squared_gaps(low, high, drawn_low, drawn_high, counted)
+    total, count = _sum_of_squared_gaps(*map(in_one_form, (low, high, drawn_low, drawn_high, counted)))
     return float(np.sqrt(total / count)) if count else float("nan")
 
 
