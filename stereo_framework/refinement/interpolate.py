@@ -191,7 +191,8 @@ def _choose(
                 values[i], differences[i] = values[i - 1], differences[i - 1]
                 i -= 1
             values[i] = disparity[found]
-            differences[i] = np.abs(colours[found] - colours[pixel]).max()
+            if mei:
+                differences[i] = np.abs(colours[found] - colours[pixel]).max()
             count += 1
         if count == 0:
             continue

@@ -21,6 +21,9 @@ from stereo_framework.kernels.counting import counted
 _KNOWN = 0.25
 """Share of a tile's pixels that the small map must know; a tile of which it knows less is searched at all disparities."""
 
+_SPECKLE = 1 / 4000
+"""Surfaces of the small map with at most this share of a tile's pixels are taken for chance matches, and widen no tile's search."""
+
 
 def _largest(shape: tuple[int, int], search: Search, size: int, overlap: int, factor: int, margin: float) -> tuple[int, int]:
     """Rows and columns of the largest pair that tiles make, where one of them is searched at all disparities."""
@@ -72,18 +75,19 @@ def tiles(
     Hirschmueller 2008 matches huge images in overlapping tiles and blends their maps. Here each pixel keeps the disparity of one tile, so that none
     becomes one that nobody has found. That a smaller map narrows the search is from Rothermel et al. 2012, there for each pixel. A tile's match image is cut
     where its own smallest disparity points, so that both images are wider than the tile by the width of its range alone. Where the small map knows less than a
-    quarter of a tile's pixels, the tile is searched at all disparities. A stage that looks at the whole image (energies, regions, segments) sees the
+    quarter of a tile's pixels, the tile is searched at all disparities; its surfaces of less than 1/4000 of a tile are taken for chance matches. A stage that looks at the whole image (energies, regions, segments) sees the
     tile's part of it: the minimum of an energy is that of each tile.
     """
     width = pair.search.maximum - pair.search.minimum
     small = solve(pair.reduced(factor)) if factor > 1 else None
+    surfaces = None if small is None else _surfaces(small, (size / factor) ** 2)
     grid = list(itertools.product(*(_spans(n, size, overlap) for n in pair.shape)))
     found: dict[str, NDArray] = {}
     matches = [] if small is None else [small]
     least, most = (np.full(pair.shape, fill, np.float32) for fill in (np.inf, -np.inf))
     for i in counted(len(grid), "tile"):
         core, seen, within = zip(*grid[i], strict=True)
-        search = pair.search if small is None else _searched(small, pair.search, seen, factor, margin)
+        search = pair.search if surfaces is None else _searched(surfaces, pair.search, seen, factor, margin)
         part, place, shift = cut(replace(pair, search=search), *seen)
         match = solve(part)
         disparity = match.disparity[place] + np.float32(shift)
@@ -134,11 +138,23 @@ def _spans(length: int, size: int, overlap: int) -> list[_Span]:
     ]
 
 
-def _searched(small: Any, search: Search, seen: tuple[slice, slice], factor: int, margin: float) -> Search:
+def _surfaces(small: Any, area: float) -> NDArray[np.float32]:
+    """A map where it was matched, without speckles, for tiles of an area; NaN elsewhere."""
+    import cv2
+
+    # OpenCV's speckles are those of whole numbers.
+    nothing = np.iinfo(np.int16).min
+    matched = np.where(small.status == Status.MATCHED, np.nan_to_num(small.disparity, nan=nothing), nothing)
+    kept = np.rint(matched).astype(np.int16)
+    cv2.filterSpeckles(kept, nothing, int(_SPECKLE * min(area, kept.size)), 1)
+    return np.where(kept > nothing, small.disparity, np.float32(np.nan))
+
+
+def _searched(surfaces: NDArray, search: Search, seen: tuple[slice, slice], factor: int, margin: float) -> Search:
     """The part of a search range that the map of the smaller pair shows in a tile, with a margin; all of it where the map knows too little."""
-    part = tuple(slice(one.start // factor, -(-one.stop // factor)) for one in seen)
-    known = small.disparity[part][(small.status[part] == Status.MATCHED) & np.isfinite(small.disparity[part])]
-    if known.size < _KNOWN * small.disparity[part].size:
+    part = surfaces[tuple(slice(one.start // factor, -(-one.stop // factor)) for one in seen)]
+    known = part[np.isfinite(part)]
+    if known.size < _KNOWN * part.size:
         return search
     # Levels of the search, as many between whole pixels as there, and at least two.
     every = search.denominator

@@ -113,6 +113,22 @@ def test_each_tile_is_searched_where_the_small_map_has_found_something():
     assert [match.disparity[0, x] for x in (0, 30, 63)] == [3, 7, 3]
 
 
+@pytest.mark.parametrize(("width", "most"), [(4, 11), (6, 60)])
+def test_chance_matches_of_the_small_map_widen_no_search(width, most):
+    pair = Pair(*np.zeros((2, 300, 300), np.uint8), Search(0, 79))
+    seen = []
+
+    def solve(part):
+        seen.append(part.search)
+        disparity = np.full(part.shape, 5.0, np.float32)
+        disparity[8, 20 : 20 + width] = 30
+        disparity[0, 0] = np.nan
+        return replace(FOUND, disparity=disparity, status=np.zeros(part.shape, np.uint8))
+
+    tiles(solve, pair, factor=2, margin=0.0)  # 150x150 pixels: surfaces of up to 5 are none
+    assert (seen[1].minimum, seen[1].maximum) == (10, most)
+
+
 def test_the_range_of_a_tile_begins_at_a_whole_pixel():
     """As that of the whole pair does, on which an optimizer may rely that takes whole levels first."""
     pair = Pair(*np.zeros((2, 16, 16), np.uint8), Search(0, 40, 0.5))
