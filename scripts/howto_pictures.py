@@ -158,10 +158,10 @@ def performance() -> None:
         if seconds.strip():
             tiled = ", tiles" * tiles.strip()[:1].isdigit()
             sizes[list(sizes)[-1]].append((method.strip("` ") + tiled, float(seconds)))
-    figure = Figure((9, 2.2), layout="constrained")
-    for axes, (size, own) in zip(figure.subplots(1, len(sizes)), sizes.items(), strict=True):
+    figure = Figure((9, 4), layout="constrained")
+    for axes, (size, own) in zip(figure.subplots(2, len(sizes) // 2).flat, sizes.items(), strict=True):
         bars = axes.barh([method for method, _ in own][::-1], [value for _, value in own][::-1])
-        axes.bar_label(bars, fmt="%.1f", padding=2)
+        axes.bar_label(bars, fmt="%.3g", padding=2)
         axes.margins(x=0.2)
         axes.set_title(f"{size} levels", fontsize=9)
         axes.set(xlabel="seconds")
