@@ -85,7 +85,6 @@ def data() -> Path:
 def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What the test registers is forgotten after it, and the plug-ins that it loads."""
     stage.stages()  # which are loaded when they are first looked for, and once
-    monkeypatch.setattr(stage, "_REGISTRY", {slot: dict(stages) for slot, stages in stage._REGISTRY.items()})
     monkeypatch.setattr(stage, "_BY_FUNCTION", dict(stage._BY_FUNCTION))
     kept = {id(one): (dict(one.data), dict(one._origins)) for one in Registry.every}
     before = set(sys.modules)

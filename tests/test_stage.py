@@ -141,7 +141,7 @@ def _function(name, *arguments):
 
 def test_a_taken_name_is_refused_but_the_same_code_may_come_again(registry):
     with pytest.raises(
-        StereoFrameworkError, match=r"stage aggregation.box: already registered by stereo_framework.aggregation.box;"
+        StereoFrameworkError, match=r"stage of aggregation 'box': already registered by stereo_framework.aggregation.box;"
     ):
 
         @aggregation()
@@ -304,7 +304,7 @@ def test_plugin_from_a_module(registry, tmp_path, monkeypatch):
         ("1 / 0", r"plugins: broken.py cannot be imported: ZeroDivisionError: division by zero"),
         ("import no_such_module_anywhere", r"broken.py cannot be imported: ModuleNotFoundError: No module named"),
         (PLUGIN.replace("aggregation", "agregation"), r"^@stage\('agregation'\): no such slot"),
-        (PLUGIN.replace("from_a_plugin", "box"), r"^stage aggregation.box: already registered by"),
+        (PLUGIN.replace("from_a_plugin", "box"), r"^stage of aggregation 'box': already registered by"),
     ],
 )
 def test_broken_plugin_files_are_told_in_one_line_and_can_be_mended(registry, tmp_path, text, message):
@@ -321,7 +321,7 @@ def test_two_plugins_cannot_share_a_name(registry, tmp_path):
     for name in ("one.py", "two.py"):
         (tmp_path / name).write_text(PLUGIN)
     load_plugin("one.py", tmp_path)
-    with pytest.raises(StereoFrameworkError, match=r"from_a_plugin: already registered by stereo_framework_plugin_one_"):
+    with pytest.raises(StereoFrameworkError, match=r"'from_a_plugin': already registered by stereo_framework_plugin_one_"):
         load_plugin("two.py", tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""What can be added to: measures, data sets, readers and protocols, by name. Stages have a registry of their own, by slot."""
+"""What can be added to: stages, measures, data sets, readers, protocols and charts, by name."""
 
 from __future__ import annotations
 

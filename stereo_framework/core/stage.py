@@ -36,6 +36,7 @@ from stereo_framework.core.parameters import (
     unit,
     with_defaults,
 )
+from stereo_framework.core.registry import Registry
 from stereo_framework.core.slots import SLOTS, VOLUME_SLOTS, Slot
 from stereo_framework.core.volume import CostVolume, Labeling, as_volume
 
@@ -134,7 +135,7 @@ class Stage:
         return summary(self.function)
 
 
-_REGISTRY: dict[str, dict[str, Stage]] = {slot: {} for slot in SLOTS}
+_REGISTRY: dict[str, Registry[Stage]] = {slot: Registry(f"stage of {slot}", {}) for slot in SLOTS}
 _BY_FUNCTION: dict[Callable[..., Any], Stage] = {}
 
 
@@ -238,7 +239,8 @@ def stage(
             needs_smoothness,
             frozenset(refuses_smoothness),
         )
-        _REGISTRY[slot][name] = _BY_FUNCTION[public] = _BY_FUNCTION[function] = found
+        _REGISTRY[slot].add(name, found, function.__module__)
+        _BY_FUNCTION[public] = _BY_FUNCTION[function] = found
         return cast(F, public)
 
     if slot not in SLOTS:
@@ -260,8 +262,6 @@ def _data(slot: str, resume: str | None, function: Callable[..., Any]) -> tuple[
     def wrong(said: str) -> StereoFrameworkError:
         return StereoFrameworkError(f"stage {slot}.{name}: {said}")
 
-    if name in _REGISTRY[slot] and _origin(_REGISTRY[slot][name].function) != _origin(function):
-        raise wrong(f"already registered by {_REGISTRY[slot][name].function.__module__}; choose another name")
     data = []
     for parameter in parameters.values():
         if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
@@ -284,13 +284,6 @@ def _data(slot: str, resume: str | None, function: Callable[..., Any]) -> tuple[
     if (resume is not None) != ("partial" in data) or (resume is not None and resume not in parameters.keys() - set(data)):
         raise wrong("a stage that can be continued names the data 'partial' and declares @stage(..., resume=PARAMETER)")
     return tuple(data)
-
-
-def _origin(function: Callable[..., Any]) -> tuple[str, str]:
-    """File and name of a function: the same after its module was loaded again, or the cell of a notebook, which has another file each time."""
-    if function.__module__ == "__main__":
-        return "__main__", function.__qualname__
-    return inspect.getsourcefile(inspect.unwrap(function)) or function.__module__, function.__qualname__
 
 
 def typed_stages() -> tuple[str, ...]:
