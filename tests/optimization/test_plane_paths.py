@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import in_threads
 
-from stereo_framework import Pipeline, Search, load_scene, step, threads
+from stereo_framework import Pipeline, Search, load, load_scene, step, threads
 from stereo_framework.core.border import in_one_form
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.pair import Pair
@@ -28,6 +28,7 @@ from stereo_framework.optimization._plane_candidates import (
     write_candidates,
 )
 from stereo_framework.optimization._plane_passes import LANES, path_sums, spare_array
+from stereo_framework.optimization._semi_global_penalties import by_edges
 from stereo_framework.optimization.plane_paths import _mean_of_near, _start
 from stereo_framework.refinement import left_right_check
 
@@ -257,6 +258,15 @@ def test_integer_costs_give_what_the_same_costs_give_as_floats(steps):
 
 
 @pytest.mark.compiled
+@pytest.mark.parametrize(("name", "stage"), [("fine", "plane_paths"), ("first_look", "semi_global"), ("sgm", "semi_global")])
+def test_penalties_of_shipped_methods_stay_whole_at_edges(name, stage):
+    """So that sums of paths over whole costs take two bytes, not four."""
+    [own] = [one.parameters for one in load(name).pipeline.steps if one.stage.name == stage]
+    prices = by_edges(*np.zeros((2, 3, 4), np.uint8), 4, own["p1"], own["p2"], 15).prices
+    assert (prices == np.rint(prices)).all()
+    assert not (by_edges(*np.zeros((2, 3, 4), np.uint8), 4, 85.0, 340.0, 15).prices % 1 == 0).all()
+
+
 def test_closed_cells_are_never_chosen():
     scene = load_scene("synthetic/planes")
     low = np.full(scene.reference.shape[:2], np.nan, F)
