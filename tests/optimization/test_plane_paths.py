@@ -257,7 +257,6 @@ def test_integer_costs_give_what_the_same_costs_give_as_floats(steps):
         np.testing.assert_array_equal(one, two)
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(("name", "stage"), [("fine", "plane_paths"), ("first_look", "semi_global"), ("sgm", "semi_global")])
 def test_penalties_of_shipped_methods_stay_whole_at_edges(name, stage):
     """So that sums of paths over whole costs take two bytes, not four."""
@@ -267,6 +266,7 @@ def test_penalties_of_shipped_methods_stay_whole_at_edges(name, stage):
     assert not (by_edges(*np.zeros((2, 3, 4), np.uint8), 4, 85.0, 340.0, 15).prices % 1 == 0).all()
 
 
+@pytest.mark.compiled
 def test_closed_cells_are_never_chosen():
     scene = load_scene("synthetic/planes")
     low = np.full(scene.reference.shape[:2], np.nan, F)
