@@ -16,6 +16,7 @@ KINDS = {
     "chart": "a chart that works; 'report DIR --plugin {path}' draws it",
     "reader": "a reader that works; with --plugin {path} disparity maps may be files that end with .{name}",
     "protocol": "a protocol that works; 'run SCRIPT --protocol {name} --plugin {path}' measures by it",
+    "paper": "a paper that works; 'reproduce {name} --plugin {path}' runs it",
     "data_set": "a data set that works; with --plugin {path} --scene {name} stands for the scenes in the folder {name} of a data root",
 }
 """What can be added besides stages, with what to do with the example."""

@@ -23,7 +23,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from stereo_framework import __version__
-from stereo_framework.cli._completion import COMPLETED
 from stereo_framework.cli._interrupts import interruptible, word
 from stereo_framework.cli._interrupts import status as status_of
 from stereo_framework.cli._options import MaxPixels, Plugins, Traceback
@@ -156,7 +155,6 @@ def _documented(verb: Callable[..., Any]) -> inspect.Signature:
         info = copy.copy(given[0]) if given else usual
         # Python leaves docstrings out where it is asked to (-OO).
         info.help = info.help or texts.get(one.name, "")
-        info.autocompletion = COMPLETED.get((verb.__name__, one.name))
         found.append(one.replace(annotation=Annotated[kind, info]))
     keyword = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
     found.append(keyword("max_pixels", default=None, annotation=MaxPixels))

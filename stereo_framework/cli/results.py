@@ -29,8 +29,6 @@ def results(
     group: Annotated[str | None, typer.Option(metavar="KEY")] = None,
     rows: Annotated[str | None, typer.Option(metavar="KEY")] = None,
     value: Annotated[str | None, typer.Option(metavar="STATISTIC")] = None,
-    best: Annotated[str | None, typer.Option(metavar="STATISTIC")] = None,
-    top: Annotated[int | None, typer.Option(min=1)] = None,
     limit: Annotated[int, typer.Option(min=0)] = 200,
     every: Annotated[bool, typer.Option("--all")] = False,
     format: str | None = None,
@@ -61,10 +59,6 @@ def results(
         A pivot: what its rows are; needs --columns and --value.
     value
         A pivot: what its cells show, means over all else.
-    best
-        The best settings of each scene and on the mean of all.
-    top
-        How many of the best to list; default 1.
     limit
         Most rows of a printed table; 0: all. Formats for machines hold all rows.
     every
@@ -92,10 +86,10 @@ def results(
     with Store(folder) as store:
         found, lacking = chosen(store.results(every=every), where or []), store.lacking()
     if plots:
-        if kind != "table" or sort or columns or group or rows or value or best or top:
+        if kind != "table" or sort or columns or group or rows or value:
             raise ParameterError("--plots goes with --where and --all only; what is drawn stands in the script's 'report'")
         _write_plots(found, folder)
-    elif (table := _summary(found, group, rows, columns, value, best, top, sort)) is None:
+    elif (table := _summary(found, group, rows, columns, value, sort)) is None:
         print_all(ordered(found, opt.names(sort)), opt.names(columns), kind, most=limit)
         if kind == "table" and not (cut := _cut(limit, [r.protocol_text for r in found])):
             print(f"{len(found)} results")
@@ -138,26 +132,18 @@ def _summary(
     rows: str | None,
     columns: str | None,
     value: str | None,
-    best: str | None,
-    top: int | None,
     sort: str | None,
 ) -> Table | None:
-    """The group, pivot or list of the best that is asked for; None for a plain list."""
+    """The group or pivot that is asked for; None for a plain list."""
     from stereo_framework.evaluation.metrics import spelled_out
     from stereo_framework.tables import summaries
     from stereo_framework.tables.tables import shown_statistics, sort_table
 
     names = opt.names
     if rows is not None or value is not None:
-        if rows is None or columns is None or value is None or group or best or top:
-            raise ParameterError("a pivot is --rows KEY --columns KEY --value STATISTIC, without --group, --best and --top")
+        if rows is None or columns is None or value is None or group:
+            raise ParameterError("a pivot is --rows KEY --columns KEY --value STATISTIC, without --group")
         return sort_table(summaries.pivot(found, names(rows), names(columns), spelled_out(names(value))), names(sort))
-    if best is not None:
-        if group or columns or sort:
-            raise ParameterError("--best goes without --group, --columns and --sort")
-        return summaries.best(found, best, top or 1)
-    if top is not None:
-        raise ParameterError("--top: of what? Give --best STATISTIC too")
     if group is None:
         return None
     return sort_table(summaries.group(found, names(group), shown_statistics(found, names(columns))), names(sort))

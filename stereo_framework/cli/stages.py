@@ -39,7 +39,7 @@ def stages(
     name
         A stage or a protocol to document, or a slot whose stages are listed; measures: what is measured, with units and sources, and the protocols.
     slot
-        Only stages of this slot; with --new also measure, chart, reader, protocol or data_set.
+        Only stages of this slot; with --new also measure, chart, reader, protocol, paper or data_set.
     new
         Write a complete example of the --slot's stages, or of that kind, as a file of your own, to change into what you want.
     out

@@ -1,4 +1,4 @@
-"""What can be added to: stages, measures, data sets, readers, protocols and charts, by name."""
+"""What can be added to: stages, measures, data sets, readers, protocols, charts and papers, by name."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Scene
@@ -128,14 +129,19 @@ class Context:
     _runs: dict[tuple[str, tuple[str, ...]], list[Result]] = field(default_factory=dict)
 
     def run(
-        self, name: str, *, overrides: Sequence[str] = (), scenes: Sequence[str | Scene] | None = None, maps: bool = False
+        self,
+        name: str | Mapping[str, Any],
+        *,
+        overrides: Sequence[str] = (),
+        scenes: Sequence[str | Scene] | None = None,
+        maps: bool = False,
     ) -> list[Result]:
-        """The results of the paper's script `name` on those of its scenes that are available; it runs once and is resumed from the folder.
+        """The results of a script of the paper on those of its scenes that are available; it runs once and is resumed from the folder.
 
         Parameters
         ----------
-        name : str
-            Name of a script in ``configs/PAPER``.
+        name : str or mapping
+            Name of a script in ``configs/PAPER``; or a script as a mapping, with a name of its own.
         overrides : sequence of str
             As for ``--set``.
         scenes : sequence of str or Scene, optional
@@ -143,12 +149,12 @@ class Context:
         maps : bool
             Keep disparity maps.
         """
-        script = load(f"{self.paper}/{name}", overrides=list(overrides))
+        script = load(f"{self.paper}/{name}" if isinstance(name, str) else name, overrides=list(overrides))
         asked = scenes if scenes is not None else script.scenes
         wanted = [s for s in asked if isinstance(s, Scene) or s in self.available([s])]
         if self.quick:
             wanted = wanted[:1]
-        key = (f"{name} {' '.join(overrides)} {maps}", tuple(s.name if isinstance(s, Scene) else s for s in wanted))
+        key = (f"{script.name} {' '.join(overrides)} {maps}", tuple(s.name if isinstance(s, Scene) else s for s in wanted))
         if key not in self._runs:
             self._runs[key] = self._results(script, wanted, maps) if wanted else []
         return self._runs[key]

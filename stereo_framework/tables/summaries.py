@@ -1,4 +1,4 @@
-"""Tables that summarize results: by groups, as a pivot table, and the best settings."""
+"""Tables that summarize results: by groups, and as a pivot table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.script.result_names import STATISTIC
-from stereo_framework.tables.means import Mean, Means, is_seed, means, telling_keys
+from stereo_framework.tables.means import Mean, Means, means
 from stereo_framework.tables.tables import Table, best_cells, density
 from stereo_framework.tables.values import better, one_protocol
 from stereo_framework.tables.words import caption, short_names, unit
@@ -101,57 +101,6 @@ def pivot(results: Sequence[Result], rows: Sequence[str], columns: Sequence[str]
     title = f"{', '.join(map(_about, statistics))} by {', '.join(columns)}"
     title += f"; {found.averaged}" if found.averaged else ""
     return Table(header, tuple(table), len(rows), title, _notes(found, results), best_cells(table, contest))
-
-
-def best(results: Sequence[Result], statistic: str, top: int = 1) -> Table:
-    """A table of the best settings on each scene, and of those that are best in the mean over all scenes.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        Of one protocol.
-    statistic : str
-        The statistic that decides; it knows whether lower or higher is better.
-    top : int
-        How many settings to list for each scene and for the mean.
-
-    Returns
-    -------
-    Table
-        Runs that differ only in random seeds count as one setting, with their mean.
-
-    Raises
-    ------
-    ParameterError
-        As in `means`, or neither lower nor higher values of the statistic are better.
-    """
-    direction = better(statistic)
-    telling = telling_keys(results)
-    keys = [key for key in telling if key != "scene" and not is_seed(key)]
-    each = means(results, ["scene", *keys], [statistic], telling)
-    if not direction:
-        raise ParameterError(f"{statistic}: neither lower nor higher is better; there is no best")
-    keys_shown = [key for i, key in enumerate(keys, 1) if key == "method" or len({cell[i] for cell in each.cells}) > 1]
-    kept = [keys.index(key) for key in keys_shown]
-    scenes = list(dict.fromkeys(cell[0] for cell in each.cells))
-    overall = means(results, keys, [statistic], telling) if len({r.scene for r in results}) > 1 else each
-    lists = [(scene, {cell[1:]: mean for cell, mean in each.cells.items() if cell[0] == scene}) for scene in scenes]
-    if len(scenes) > 1:
-        lists.append((f"mean of {len(scenes)} scenes", dict(overall.cells)))
-    rows, equals = [], []
-    for name, cells in lists:
-        found = [(key, mean.value) for key, mean in cells.items()]
-        values = sorted((value for _, value in found if value is not None), reverse=direction == "higher")
-        # Settings with equal values share the rank of the first one.
-        ranks = {value: rank for rank, value in reversed([*enumerate(values, 1)])}
-        ranked = [(ranks[value], key, value) for key, value in found if value is not None]
-        ranked.sort(key=lambda entry: entry[0])
-        rows += [(name, rank, *(key[i] for i in kept), value) for rank, key, value in ranked[:top]]
-        as_good = sum(rank == ranked[top - 1][0] for rank, _, _ in ranked[top:])
-        equals += [f"{name}: {as_good} more as good as the last one"] if as_good else []
-    title = f"best settings by {_about(statistic)}" + (f"; {each.averaged}" if each.averaged else "")
-    notes = tuple(dict.fromkeys((*equals, *each.notes, *_notes(overall, results))))
-    return Table(("scene", "rank", *keys_shown, statistic), tuple(rows), 2 + len(keys_shown), title, notes)
 
 
 def _about(statistic: str) -> str:

@@ -27,7 +27,7 @@ from stereo_framework.refinement import equiangular, left_right_check, parabola
 from stereo_framework.tables.formats import to_text
 from stereo_framework.tables.means import average_rows
 from stereo_framework.tables.results import stored
-from stereo_framework.tables.summaries import best, pivot
+from stereo_framework.tables.summaries import group, pivot
 from stereo_framework.tables.tables import listing
 
 
@@ -384,8 +384,10 @@ def test_coverage_stands_in_every_table(kind, columns):
     assert "fraction" in to_text(table, kind)
 
 
-@pytest.mark.parametrize("shape", ["pivot", "best"])
+@pytest.mark.parametrize("shape", ["pivot", "group"])
 def test_tables_that_sum_up_say_how_much_is_covered(shape):
     made = [result("set/a", {}, {"bad_pixels_all": 3.0, "fraction_matched": share}, method=f"{share}") for share in (0.745, 1.0)]
-    table = pivot(made, ["scene"], ["method"], ["bad_pixels_all"]) if shape == "pivot" else best(made, "bad_pixels_all")
+    table = (
+        pivot(made, ["scene"], ["method"], ["bad_pixels_all"]) if shape == "pivot" else group(made, ["scene"], ["bad_pixels_all"])
+    )
     assert "74.5 to 100 % of the pixels have an estimate" in table.notes

@@ -60,7 +60,7 @@ def call(*arguments):
 def verbs(folder):
     return [
         ("results", folder),
-        ("results", folder, "--best", "bad_pixels_nonocc"),
+        ("results", folder, "--group", "scene"),
         ("report", folder, "--out", folder / "page.html"),
         ("rank", folder),
     ]
@@ -285,7 +285,7 @@ def test_folders_of_any_name(tmp_path):
         folder = tmp_path / name
         filled(folder, 3)
         for verb in (
-            ("results", folder, "--best", "bad_pixels_nonocc"),
+            ("results", folder, "--group", "scene"),
             ("rank", folder),
             ("rank", folder, "--boundary"),
         ):

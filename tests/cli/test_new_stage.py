@@ -176,3 +176,12 @@ def test_examples_of_all_else_work(kind, tmp_path, monkeypatch, registry):
         measured = invoke("evaluate", "map.own_one", "--scene", "synthetic/planes", "--plugin", "own_one.py")
         assert (measured.exit_code, "bad_pixels" in measured.output) == (0, True), measured.output
         assert tmp_path / "map.own_one" in map_files(tmp_path)
+    if kind == "paper":
+        again = ("reproduce", "own_one/table1", "--plugin", "own_one.py", "--out", "paper")
+        done = invoke(*again)
+        assert (done.exit_code, "0 of 1 do not hold, 1 hold" in done.stdout) == (0, True), done.output
+        Path("other.py").write_text(Path("own_one.py").read_text().replace("8.25", "8.35").replace("own_one", "other"))
+        moved = invoke("reproduce", "other", "--plugin", "other.py", "--out", "paper")
+        assert (moved.exit_code, "1 of 2 judged lie outside" in moved.stdout) == (1, True), moved.output
+        lost = invoke("reproduce", "own_onne", "--plugin", "own_one.py")
+        assert (lost.exit_code, "did you mean 'own_one'?" in lost.stderr) == (2, True), lost.output

@@ -76,18 +76,6 @@ def test_pivot(folder, frame):
     assert text.count("**") == 4
 
 
-def test_best(folder, frame):
-    [*each, overall] = json.loads(invoke("results", folder, "--best", BAD, "--json").stdout)
-    for row in each:
-        own = frame[frame.scene == row["scene"]]
-        assert row[BAD] == own[BAD].min()
-        assert row[BOX] == own.loc[own[BAD].idxmin(), BOX]
-    means = frame.fillna({TRUNCATION: 0}).groupby([TRUNCATION, BOX])[BAD].mean()
-    assert (overall["scene"], overall[BAD]) == ("mean of 2 scenes", pytest.approx(means.min()))
-    assert (overall[TRUNCATION] or 0, overall[BOX]) == means.idxmin()
-    assert invoke("results", folder, "--best", BAD, "--top", 3, "--format", "csv").stdout.count("synthetic/planes") == 3
-
-
 def test_best_values_are_bold_on_a_terminal(folder, monkeypatch):
     pivot = ("results", folder, "--rows", BOX, "--columns", "scene", "--value", BAD)
     assert "\x1b[1m" not in invoke(*pivot).stdout
@@ -122,8 +110,6 @@ def test_mistakes(folder):
     one_line(
         invoke("results", folder, "--rows", BOX, "--columns", "scene", "--value", BAD, "--group", "scene"), "without --group"
     )
-    one_line(invoke("results", folder, "--best", BAD, "--sort", BAD), "--best goes without --group, --columns and --sort")
-    one_line(invoke("results", folder, "--top", 3), "--best STATISTIC")
     one_line(invoke("results", folder, "--group", "scen"), "'scen': no result has it", "did you mean 'scene'?")
     one_line(invoke("results", folder, "--group", "scene", "--sort", BOX), "the table has no column", "legal: ")
     one_line(invoke("results", folder, "--format", "csv", "--json"), "one format at a time, not csv and json")
@@ -143,7 +129,7 @@ def test_protocols(tmp_path):
     (tmp_path / "two.yaml").write_text(yaml.safe_dump(script, sort_keys=False))
     out = tmp_path / "out"
     assert invoke("run", tmp_path / "two.yaml", "--out", out).exit_code == 0
-    for what in (("--group", BOX), ("--rows", BOX, "--columns", "scene", "--value", BAD), ("--best", BAD)):
+    for what in (("--group", BOX), ("--rows", BOX, "--columns", "scene", "--value", BAD)):
         one_line(invoke("results", out, *what), "results of taxonomy2002 and half", "--where 'protocol=taxonomy2002'")
         assert invoke("results", out, *what, "--where", "protocol=half").exit_code == 0
     assert invoke("results", out, "--format", "markdown").stdout.count("| scene |") == 2

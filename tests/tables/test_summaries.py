@@ -1,4 +1,4 @@
-"""Means, pivots and best settings: against pandas and by hand."""
+"""Means and pivots: against pandas and by hand."""
 
 import math
 
@@ -8,7 +8,7 @@ from made_results import SCENES, result, sweep
 
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.sweep.result import ResultList
-from stereo_framework.tables.summaries import best, group, pivot
+from stereo_framework.tables.summaries import group, pivot
 
 TRUNCATION, BOX = "matching_cost.truncation", "aggregation.box.size"
 BAD, MATCHED = "bad_pixels_nonocc", "fraction_matched"
@@ -57,23 +57,6 @@ def test_pivot_is_what_pandas_pivots(random_results):
     assert table.best == wanted
 
 
-def test_best_is_what_pandas_finds(random_results):
-    frame = ResultList(random_results).frame
-    keys = ["matching_cost.use", TRUNCATION, BOX]
-    for statistic, ascending in ((BAD, True), (MATCHED, False)):
-        table = best(random_results, statistic, top=2)
-        assert table.header == ("scene", "rank", "method", "matching_cost", TRUNCATION, BOX, statistic)
-        rows = []
-        for scene in SCENES:
-            ranked = frame[frame.scene == scene].sort_values(statistic, ascending=ascending).head(2)
-            rows += [(scene, *r) for r in ranked[[*keys, statistic]].itertuples(index=False)]
-        overall = frame.groupby(keys)[statistic].mean().sort_values(ascending=ascending).head(2)
-        rows += [("mean of 2 scenes", *key, value) for key, value in overall.items()]
-        assert [(row[0], *row[3:-1]) for row in table.rows] == [row[:-1] for row in rows]
-        np.testing.assert_allclose([row[-1] for row in table.rows], [row[-1] for row in rows], rtol=1e-12)
-        assert [row[1] for row in table.rows] == [1, 2] * 3
-
-
 def test_what_was_averaged_is_said():
     found = sweep({TRUNCATION: [1, 5], "seed": [1, 2, 3]}, lambda scene, t, seed: {BAD: t + seed})
     assert group(found, [TRUNCATION], [BAD]).title == "mean over 2 scenes (tsukuba, venus), 3 values of seed"
@@ -91,13 +74,6 @@ def test_no_mean_over_other_scenes_than_its_neighbours():
     assert table.texts()[2] == ["none", "1", "-"]
     failed = [*found[:-1], result(SCENES[1], {TRUNCATION: None}, {}, error="no luck")]
     assert group(failed, [TRUNCATION], [BAD]).rows[2] == (None, 1, None)
-    # Nor is a setting with a failure the best on the mean; on the scene where it ran it may be.
-    good = [result(r.scene, r.axes, {BAD: 1.0} if r.axes[TRUNCATION] is None and r.statistics else r.statistics) for r in failed]
-    assert [row[:1] + row[-2:] for row in best(good, BAD).rows] == [
-        (SCENES[0], None, 1.0),
-        (SCENES[1], 1, 10.0),
-        ("mean of 2 scenes", 1, 10.0),
-    ]
 
 
 def test_means_where_scenes_have_different_settings_are_not_given():
@@ -118,10 +94,6 @@ def test_methods_with_settings_of_their_own():
     box = sweep({BOX: [3, 9]}, lambda scene, size: {BAD: 10.0 + size}, method="box")
     gc = sweep({"seed": [1, 2, 3]}, lambda scene, seed: {BAD: float(seed)}, method="gc")
     assert group([*box, *gc], ["method"], [BAD]).rows == (("box", 4, 16.0), ("gc", 6, 2.0))
-    # Seeds are not chosen: a method is as good as the mean of its seeds.
-    table = best([*box, *gc], BAD)
-    assert [(row[0], row[2], row[-1]) for row in table.rows] == [(s, "gc", 2.0) for s in (*SCENES, "mean of 2 scenes")]
-    assert "mean over up to 3 values of seed" in table.title
     table = pivot([*box, *gc], ["method", BOX], ["scene"], [BAD])
     assert table.texts() == [["box", "3", "13.00", "13.00"], ["box", "9", "19.00", "19.00"], ["gc", "-", "2.00", "2.00"]]
 
@@ -136,15 +108,7 @@ def test_several_statistics_side_by_side_and_each_its_best():
     assert down.header == ("scene", "statistic", "1", "5")
 
 
-def test_equal_settings_are_counted():
-    table = best(sweep({TRUNCATION: [1, 5, 9]}, lambda scene, t: {BAD: 3.0}, SCENES[:1]), BAD)
-    assert table.rows == ((SCENES[0], 1, "m", 1, 3.0),)
-    assert table.notes[0] == f"{SCENES[0]}: 2 more as good as the last one"
-
-
-@pytest.mark.parametrize(
-    "make", [lambda r: group(r, ["scene"], [BAD]), lambda r: pivot(r, ["scene"], [TRUNCATION], [BAD]), lambda r: best(r, BAD)]
-)
+@pytest.mark.parametrize("make", [lambda r: group(r, ["scene"], [BAD]), lambda r: pivot(r, ["scene"], [TRUNCATION], [BAD])])
 def test_protocols_are_not_mixed(make):
     found = sweep({TRUNCATION: [1]}, lambda scene, t: {BAD: 1.0})
     other = sweep({TRUNCATION: [1]}, lambda scene, t: {BAD: 1.0}, protocol="q", protocol_text="q: otherwise")
@@ -161,8 +125,6 @@ def test_mistakes():
         group(found, [f"{TRUNCATION}s"], [BAD])
     with pytest.raises(ParameterError, match="scene occurs twice"):
         pivot(found, ["scene"], ["scene"], [BAD])
-    with pytest.raises(ParameterError, match="pixels_all: neither lower nor higher is better"):
-        best(found, "pixels_all")
     with pytest.raises(ParameterError, match="tsukuba m: results of the same setting twice"):
         group([*found, found[0]], ["scene"], [BAD])
     with pytest.raises(ParameterError, match="statistics are the columns of a group"):
@@ -170,4 +132,4 @@ def test_mistakes():
 
 
 def test_nothing_to_sum_up():
-    assert group([], ["scene"], [BAD]).rows == pivot([], ["scene"], ["method"], [BAD]).rows == best([], BAD).rows == ()
+    assert group([], ["scene"], [BAD]).rows == pivot([], ["scene"], ["method"], [BAD]).rows == ()

@@ -9,7 +9,7 @@ from cli_parts import call
 
 from stereo_framework import run
 from stereo_framework.tables.results import ordered, stored, where
-from stereo_framework.tables.summaries import best, group, pivot
+from stereo_framework.tables.summaries import group, pivot
 from stereo_framework.tables.tables import listing, to_csv
 
 SCRIPT = {
@@ -48,7 +48,6 @@ def test_energy_is_missing(made):
     assert [row[2] is None for row in grouped.rows] == [False, True]
     assert grouped.notes[0] == "not given: energy of whole, which has none"
     assert [row[1:] for row in pivot(found, ["method"], ["scene"], ["energy"]).rows][1] == (None, None)
-    assert {row[2] for row in best(found, "energy").rows} == {"volume"}
     assert "not given: energy, which no result has" in group(whole, ["method"], ["energy"]).notes
 
 
