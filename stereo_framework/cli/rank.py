@@ -51,7 +51,7 @@ def rank(
     Parameters
     ----------
     tables
-        Results folders, CSV files (a row per method, or tidy) or YAML files with columns and rows; several make one table.
+        Results folders or CSV files with a row for each method; several make one table.
     columns
         Measures to rank by, names, groups (hci) or patterns separated by commas; default: the bad pixels of the regions, else the HCI metrics.
     lower

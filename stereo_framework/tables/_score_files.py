@@ -1,32 +1,26 @@
-"""Reading files that hold scores of methods: folders of stored results, and CSV, JSON and YAML files.
+"""Reading what holds scores of methods: folders of stored results, and CSV files.
 
-A CSV file has one of three forms: a row for each method and a column for each score, which may be named ``SCENE:MEASURE``; or the columns ``method``,
-``scene`` and one for each statistic, as ``results --csv`` writes them; or the tidy form with the columns ``method``, ``measure``, ``value`` and perhaps
-``scene`` and ``protocol``. A JSON file is what ``run``, ``evaluate`` and ``results`` print with ``--json``. A YAML file has the form of a published table:
-``columns``, and ``rows`` that map methods to lists of values or are a list of ``{algorithm, values}``. An empty cell, ``-``, ``nan`` or null is a hole.
+A CSV file has a row for each method and a column for each score, which may be named ``SCENE:MEASURE``; or the columns ``method``, ``scene`` and one for each
+statistic, as ``results --format csv`` prints them. An empty cell, ``-``, ``nan`` or null is a hole.
 """
 
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, short
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.io import read_bytes
-from stereo_framework.script.places import Faults
-from stereo_framework.script.yaml_loader import parse
 from stereo_framework.sweep import Store
 from stereo_framework.tables.means import is_average
 from stereo_framework.tables.ranking import column_name
-from stereo_framework.tables.words import name_of, setting_name
+from stereo_framework.tables.words import setting_name
 
 _HOLES = ("", "-", "nan", "null", "n/a")
 
@@ -70,18 +64,13 @@ def read_entries(path: Path, entries: Entries, protocol: str | None, split: str)
     if path.is_dir():
         _read_results(path, entries, protocol)
         return
+    if path.suffix.lower() != ".csv":
+        raise DataError(f"{path}: expected a results folder or a .csv file")
     try:
         text = read_bytes(path, limits.TABLE, empty=True).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: cannot be read: not UTF-8 text") from error
-    if path.suffix.lower() in (".yaml", ".yml"):
-        _read_yaml(path, text, entries, split)
-    elif path.suffix.lower() == ".csv":
-        _read_csv(path, text, entries, protocol, split)
-    elif path.suffix.lower() == ".json":
-        _read_json(path, text, entries, protocol)
-    else:
-        raise DataError(f"{path}: expected a results folder, a .csv, .json or .yaml file")
+    _read_csv(path, text, entries, protocol, split)
 
 
 def _read_results(folder: Path, entries: Entries, protocol: str | None) -> None:
@@ -115,77 +104,13 @@ def _read_csv(path: Path, text: str, entries: Entries, protocol: str | None, spl
         rows = [row for row in rows if row["protocol"] == protocol]
     entries.protocols |= {row["protocol"]: row["protocol"] for row in rows if row.get("protocol")}
     first = "method" if "method" in header else header[0]
-    measure = next((name for name in ("measure", "statistic", "column") if name in header), None)
-    if measure is not None and "value" in header:
-        numbers = _numbers(path, [first], ["value"], rows)
-        for row, scores in zip(rows, numbers, strict=True):
-            if "value" not in scores:
-                raise DataError(f"{path}: the column 'value' holds no number; expected the score of each row")
-            entries.add(str(path), row[first], row.get("scene", ""), {row[measure]: scores["value"]}, split)
-        return
     per_scene = "scene" in header
     others = [name for name in header if name not in (first, "scene", "protocol") and (not per_scene or metric_of(name))]
-    for row, scores in zip(rows, _numbers(path, [first], others, rows), strict=True):
+    for row, scores in zip(rows, _numbers(path, first, others, rows), strict=True):
         entries.add(str(path), row[first], row.get("scene", ""), scores, split)
 
 
-def _read_json(path: Path, text: str, entries: Entries, protocol: str | None) -> None:
-    """Add the scores that ``run``, ``evaluate`` and ``results`` print with ``--json``."""
-    try:
-        records = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise DataError(f"{path}:{error.lineno}:{error.colno}: is not JSON: {error.msg}") from None
-    wanted = ("scene", "method", "statistics")
-    if not isinstance(records, list) or not all(isinstance(r, dict) and r.keys() >= {*wanted} for r in records):
-        raise DataError(f"{path}: no results: expected a list of objects with {', '.join(wanted)}, as run --json prints it")
-    for record in records:
-        if protocol in (None, record.get("protocol")):
-            scores = {name: math.nan if score is None else float(score) for name, score in record["statistics"].items()}
-            name = name_of(record["method"], record.get("axes") or {})
-            entries.add(str(path), name, record["scene"], scores)
-            if given := record.get("protocol"):
-                entries.protocols[given] = given
-
-
-def _read_yaml(path: Path, text: str, entries: Entries, split: str) -> None:
-    if len(text) > limits.TEXT:
-        raise DataError(f"{path}: is {len(text)} characters long; at most {limits.TEXT} of YAML are read, of CSV {limits.TABLE}")
-    faults = Faults()
-    node = parse(text, str(path), faults)
-    faults.raise_if_any()
-    table = node.data() if node is not None else None
-    columns = table.get("columns") if isinstance(table, dict) else None
-    rows = table.get("rows") if isinstance(table, dict) else None
-    if not isinstance(columns, list) or not isinstance(rows, dict | list) or not rows:
-        raise DataError(f"{path}: no table: expected 'columns' (a list of names) and 'rows' (lists of values by method)")
-    header = [str(name) for name in columns]
-    named = list(rows.items()) if isinstance(rows, dict) else _listed_rows(path, rows)
-    for method, values in named:
-        if not isinstance(values, list) or len(values) != len(header):
-            count = f"{len(values)} values" if isinstance(values, list) else "no list of values"
-            raise DataError(f"{path}: rows.{method}: {count}; the {len(header)} columns need one each")
-    given = [{"": method, **dict(zip(header, values, strict=True))} for method, values in named]
-    for row, scores in zip(given, _numbers(path, [""], header, given), strict=True):
-        entries.add(str(path), row[""], "", scores, split)
-
-
-def _listed_rows(path: Path, rows: list[Any]) -> list[tuple[str, Any]]:
-    """Names and values of a list of ``{algorithm, values}``. Algorithms of the same name are distinguished by their ``id``."""
-    names = []
-    for i, row in enumerate(rows):
-        name = next((row[key] for key in ("algorithm", "method", "name") if key in row), None) if isinstance(row, dict) else None
-        if name is None or "values" not in row:
-            raise DataError(f"{path}: rows[{i}]: expected 'algorithm' and 'values'")
-        names.append(str(name))
-    return [
-        (f"{name} ({row['id']})" if names.count(name) > 1 and "id" in row else name, row["values"])
-        for name, row in zip(names, rows, strict=True)
-    ]
-
-
-def _numbers(
-    path: Path, names: Sequence[str], columns: Iterable[str], rows: Sequence[Mapping[str, Any]]
-) -> list[dict[str, float]]:
+def _numbers(path: Path, first: str, columns: Iterable[str], rows: Sequence[Mapping[str, str]]) -> list[dict[str, float]]:
     """The cells of columns as numbers. A column without any number holds text and is left out; in all others every cell must be a number or a hole."""
     found: list[dict[str, float]] = [{} for _ in rows]
     for column in columns:
@@ -194,17 +119,13 @@ def _numbers(
             continue
         for row, number, scores in zip(rows, numbers, found, strict=True):
             if number is None:
-                raise DataError(f"{path}: {row[names[0]]}, column {column!r}: {row[column]!r} is not a number")
+                raise DataError(f"{path}: {row[first]}, column {column!r}: {row[column]!r} is not a number")
             scores[column] = number
     return found
 
 
-def _number(cell: Any) -> float | None:
-    if cell is None or (isinstance(cell, str) and cell.lower() in _HOLES):
-        return math.nan
-    if isinstance(cell, bool):
-        return None
+def _number(cell: str) -> float | None:
     try:
-        return float(cell)
-    except (TypeError, ValueError, OverflowError):
+        return math.nan if cell.lower() in _HOLES else float(cell)
+    except ValueError:
         return None

@@ -1,4 +1,4 @@
-"""The table of scores by which methods are ranked, made from results folders and from CSV, JSON and YAML files."""
+"""The table of scores by which methods are ranked, made from results folders and CSV files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read_scores(
     protocol: str | None = None,
     split: str = ":",
 ) -> tuple[pandas.DataFrame, tuple[str, ...]]:
-    """Read scores from results folders and from CSV, JSON and YAML files. Several files together make one table.
+    """Read scores from results folders and CSV files. Several files together make one table.
 
     Parameters
     ----------

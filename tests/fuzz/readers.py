@@ -205,12 +205,6 @@ _SCRIPTS = [
 _SCORES = [
     ("s.csv", b"method,tsukuba:bad_pixels_all,venus:bad_pixels_all\na,1,2\nb,2.5,nan\nc,,1\n"),
     ("t.csv", b'method,scene,bad_pixels_all,rms_error_all,protocol\n"a, b",s,1,2,taxonomy2002\nc,s,3,4,taxonomy2002\n'),
-    ("u.csv", b"method,measure,value,scene\na,bad_pixels_all,1,s\nb,bad_pixels_all,2,s\n"),
-    ("s.yaml", b"columns: [tsukuba:bad_pixels_all, venus:bad_pixels_all]\nrows: {a: [1, 2], b: [2, null]}\n"),
-    (
-        "t.yaml",
-        b"columns: [bad_pixels_all]\nrows:\n- {algorithm: a, id: 1, values: [1]}\n- {algorithm: a, id: 2, values: [3.5]}\n",
-    ),
 ]
 _LEGACY = [
     (
@@ -279,7 +273,7 @@ READERS = {
     "stereo": Reader(_rectify, _STEREO, _TEXT),
     "scene": Reader(_scene, _SCENES, _YAML),
     "script": Reader(load, _SCRIPTS, _YAML),
-    "scores": Reader(lambda path: read_scores([path], better={"*": "lower"}), _SCORES, _YAML + _TEXT),
+    "scores": Reader(lambda path: read_scores([path], better={"*": "lower"}), _SCORES, _TEXT),
     "legacy": Reader(
         lambda path: convert(path, lambda line: None),
         _LEGACY,
