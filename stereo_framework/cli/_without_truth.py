@@ -1,4 +1,4 @@
-"""What `choose`, `compare` and `tune` print of maps that are compared without truth."""
+"""What `choose` and `compare` print of maps that are compared without truth."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ from stereo_framework.core.errors import DataError
 if TYPE_CHECKING:
     from stereo_framework.core.scene import Disparity, Scene
     from stereo_framework.own_pair.choosing import Standing
-
-    Against = tuple[str, str, Sequence[Standing]]
-    """A scene, its first map, and the others against that."""
 
 
 def compared(scene: Scene, maps: Mapping[str, Disparity | None]) -> Sequence[Standing]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,8 +14,6 @@ from stereo_framework.cli._interrupts import interruptible, status, word
 from stereo_framework.core.progress import Progress
 
 if TYPE_CHECKING:
-    from stereo_framework.cli._without_truth import Against
-    from stereo_framework.core.scene import Scene
     from stereo_framework.sweep.tune import Tuned
 
 
@@ -35,7 +32,6 @@ def tune(
     settings: opt.Settings = None,
     plugin: opt.Plugins = None,
     protocol: opt.ProtocolSpec = None,
-    without_truth: bool = False,
     data: opt.Data = None,
     json: bool = False,
     traceback: opt.Traceback = False,
@@ -62,9 +58,6 @@ def tune(
         Of the search.
     timeout
         Begin no trial after this time.
-    without_truth
-        Search for the lowest distance to a reference map (reference_distance of the protocol truthfree-1), whatever truth there is; what was found is
-        compared with the script without its sweep, and with the default method.
     json
         Print one JSON object instead of a table.
     """
@@ -72,10 +65,6 @@ def tune(
     from stereo_framework.sweep.runs import scenes_of
     from stereo_framework.sweep.tune import Tuner
 
-    if without_truth:
-        from stereo_framework.evaluation.protocols import WITHOUT_TRUTH
-
-        statistic, settings = "reference_distance", [*(settings or []), f"evaluation.protocol={WITHOUT_TRUTH}"]
     if protocol is not None:
         settings = [*(settings or []), f"evaluation.protocol={protocol}"]
     searched = load(script, overrides=settings or [], tuning=True, plugins=plugin or [])
@@ -107,19 +96,11 @@ def tune(
             print(f"{word(error)} after {count} of {tuner.trials} trials; {hint}", file=sys.stderr)
             return status(error)
         tuned = tuner.tuned()
-    beside = _beside(tuned, tuner.scenes, searched.resolved, plugin or []) if without_truth else []
     if json:
-        from stereo_framework.cli._without_truth import record
-
-        records: dict[str, Any] = {"without_truth": [record(*found) for found in beside]} if without_truth else {}
-        records |= {"best": tuned.best and tuned.best.record(), "trials": [trial.record() for trial in tuned.trials]}
+        records = {"best": tuned.best and tuned.best.record(), "trials": [trial.record() for trial in tuned.trials]}
         _output.print_json(vars(tuned) | {"protocol": tuned.protocol.name} | records)
     else:
-        from stereo_framework.cli._without_truth import print_standings
-
         _print(tuned, out)
-        for found in beside:
-            print_standings(*found)
     for trial in tuned.trials:
         if trial.error:
             print(f"error: trial {trial.number} ({_said(trial.axes)}): {trial.error}", file=sys.stderr)
@@ -129,24 +110,6 @@ def tune(
         hint = f"the same command continues from {out}" if out else "--out DIR keeps trials to continue from"
         print(f"the time is up after {count} of {tuner.trials} trials; {hint}", file=sys.stderr)
     return 1 if any(trial.error for trial in tuned.trials) else 0
-
-
-def _beside(tuned: Tuned, scenes: Sequence[Scene], resolved: Mapping[str, Any], plugins: Sequence[str]) -> list[Against]:
-    """By scene: the best setting and the default method, compared with the script as it is without its sweep."""
-    from stereo_framework.cli._without_truth import compared
-    from stereo_framework.own_pair.matching import DEFAULT
-    from stereo_framework.sweep import run
-
-    if tuned.best is None or tuned.script is None:
-        return []
-    own = resolved.get("methods", {}).get(tuned.best.method, {})
-    plain = {k: v for k, v in {**resolved, **own}.items() if k not in ("methods", "sweep", "report", "name")}
-    first = f"{tuned.best.method}, not tuned"
-    scripts: dict[str, str | Mapping[str, Any]] = {first: plain, "tuned": tuned.script, DEFAULT: DEFAULT}
-    return [
-        (s.name, first, compared(s, {n: run(one, s, plugins=plugins, maps=True)[0].disparity for n, one in scripts.items()}))
-        for s in scenes
-    ]
 
 
 def _print(tuned: Tuned, out: Path | None) -> None:
@@ -167,8 +130,6 @@ def _print(tuned: Tuned, out: Path | None) -> None:
     rows = [[scene, show(value)] for scene, value in best.scenes.items()]
     _output.print_table(["scene", tuned.statistic], [*rows, ["average", show(best.value)]])
     _output.say(_output.said_protocol(str(tuned.protocol)))
-    if tuned.importance:
-        _output.say(f"share in the best tenth: {', '.join(f'{name} {share:.0%}' for name, share in tuned.importance.items())}")
     if out is None:
         print(f"\n{yaml.safe_dump(dict(tuned.script), sort_keys=False)}", end="")
     else:

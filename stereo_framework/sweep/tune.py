@@ -51,10 +51,6 @@ _HOPELESS = 75.0
 """Percentage of the complete trials that are better than a hopeless one. The median, 50, gave up the best of a grid of windows on two
 scenes in half of all searches."""
 
-_FOR_IMPORTANCE = 50
-"""Complete trials without which a parameter's importance is a guess: its estimate wants five trials in the best tenth. From 30
-trials it named one axis first or another, depending on the seed."""
-
 
 @dataclass(eq=False)
 class Trial:
@@ -107,9 +103,6 @@ class Tuned:
         None if no trial is complete.
     script : mapping or None
         The script of the best setting on the same scenes, all values filled in; it runs to the same numbers.
-    importance : mapping of str to float
-        Share of each axis in what makes a trial one of the best tenth, largest first, 1 in all (PED-ANOVA, Watanabe et al. 2023). Empty
-        below 50 complete trials.
     size : float
         Number of settings that there are; infinite with a continuous axis.
     """
@@ -120,7 +113,6 @@ class Tuned:
     trials: tuple[Trial, ...]
     best: Trial | None
     script: Mapping[str, Any] | None
-    importance: Mapping[str, float]
     size: float
 
 
@@ -386,17 +378,8 @@ class Tuner:
             trials=tuple(one.trial for one in self._made),
             best=best.trial if best else None,
             script=self._script(best) if best else None,
-            importance=self._importance(),
             size=self.size,
         )
-
-    def _importance(self) -> dict[str, float]:
-        complete = [one for one in self._made if one.trial.value is not None]
-        if len(complete) < _FOR_IMPORTANCE or len({name for one in complete for name in one.asked.params}) < 2:
-            return {}
-        evaluator = optuna.importance.PedAnovaImportanceEvaluator()
-        with _quiet():
-            return optuna.importance.get_param_importances(self._study, evaluator=evaluator)
 
 
 @contextlib.contextmanager

@@ -115,16 +115,6 @@ def test_higher_is_better_where_the_metric_says_so():
     assert tuned.best.value == max(averages(script, noisy(), "r_ssim").values())
 
 
-def test_what_changes_nothing_is_of_no_importance():
-    # Interpolation is for intervals and fractional steps, which there are none of.
-    grid = {"matching_cost.interpolation": ["linear", "cubic"], "aggregation.box.size": {"range": [1, 25, 1]}}
-    tuned = tune(swept(**grid), BAD, noisy(), trials=50)
-    assert sum(tuned.importance.values()) == pytest.approx(1)
-    assert list(tuned.importance) == ["aggregation.box.size", "matching_cost.interpolation"]
-    assert tuned.importance["matching_cost.interpolation"] < 0.1
-    assert tune(swept(**grid), BAD, noisy(), trials=20).importance == {}
-
-
 def test_seeds_search_differently():
     first, second, again = (tune(SCRIPT, BAD, noisy(), trials=5, seed=seed) for seed in (0, 1, 0))
     assert rows(first) == rows(again)
