@@ -6,7 +6,7 @@ count. The truth of im1 is disp1GT.pfm; other downloads of the same scenes call 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,16 @@ from stereo_framework.core.scene import Frame
 from stereo_framework.io import CalibrationFile, read_calibration, read_disparity, read_image, read_mask
 
 
-def scene_names(folder: Path) -> Iterator[str]:
-    """Names of the scene folders in `folder`, sorted."""
-    yield from sorted(image.parent.name for image in folder.glob("*/im0.png"))
+def names_below(folders: Iterable[str]) -> Callable[[Path], list[str]]:
+    """A function that lists the scenes in some folders of a data set: folder by folder, sorted."""
+    folders = tuple(folders)
+    return lambda root: [
+        f"{folder}/{image.parent.name}" for folder in folders for image in sorted((root / folder).glob("*/im0.png"))
+    ]
 
 
-def parts(folder: Path, *others: Path) -> tuple[CalibrationFile, dict[str, Any]]:
-    """The content of calib.txt, and the arguments from which a `Scene` of `folder` is made.
+def calibrated_pair(folder: Path, *others: Path) -> tuple[CalibrationFile, dict[str, Any]]:
+    """The content of calib.txt, and the fields of the `Scene` of a folder.
 
     Parameters
     ----------

@@ -14,7 +14,6 @@ object; background_nonocc and foreground_nonocc, the same where disp_noc is know
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -22,68 +21,64 @@ import numpy as np
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Frame, Mask, Scene, Search
+from stereo_framework.datasets.dataset import dataset
 from stereo_framework.io import read_disparity, read_grey, read_image, read_kitti_calibration
 
 _TESTING = "testing/"
-
-
-@dataclass(frozen=True)
-class Kitti:
-    """One of the two sets.
-
-    Parameters
-    ----------
-    FOLDER : str
-        Folder below a data root; also the name of the protocol that the set is measured with.
-    cameras : sequence of (str, str, int, int)
-        Folders of the left and right images with the numbers of their cameras; the first pair that exists is taken.
-    calibration, truth, visible_truth : str
-        Folders of the calibrations and of the truths of all and of the non-occluded pixels.
-    """
-
-    FOLDER: str
-    cameras: Sequence[tuple[str, str, int, int]]
-    calibration: str
-    truth: str
-    visible_truth: str
-
-    def scene_names(self, root: Path) -> tuple[str, ...]:
-        """``000000_10`` and so on for the training pairs, ``testing/000000_10`` and so on for the test pairs."""
-        found: list[str] = []
-        for prefix, part in (("", "training"), (_TESTING, "testing")):
-            folders = [root / self.FOLDER / part / left for left, *_ in self.cameras]
-            found += [prefix + stem for stem in sorted({image.stem for folder in folders for image in folder.glob("*_10.png")})]
-        return tuple(found)
-
-    def load(self, root: Path, name: str) -> Scene:
-        """Load one of `scene_names`; its calibration is read at once, everything else on first use."""
-        part = root / self.FOLDER / ("testing" if name.startswith(_TESTING) else "training")
-        file = f"{name.removeprefix(_TESTING)}.png"
-        left, right, *cameras = next(c for c in self.cameras if (part / c[0] / file).is_file())
-        calibration = part / self.calibration / f"{file.partition('_')[0]}.txt"
-        truths = {"": part / self.truth / file, "_nonocc": part / self.visible_truth / file}
-        there = {suffix: truth for suffix, truth in truths.items() if truth.is_file()}
-        masks: dict[str, Callable[[], Mask]] = {"nonocc": partial(_known, there["_nonocc"])} if "_nonocc" in there else {}
-        objects = part / "obj_map" / file
-        if objects.is_file():
-            for suffix, truth in there.items():
-                masks[f"background{suffix}"] = partial(_of_objects, objects, truth, moving=False)
-                masks[f"foreground{suffix}"] = partial(_of_objects, objects, truth, moving=True)
-        places = [f"{images}/{file}" for images in (left, right)]
-        return Scene(
-            f"{self.FOLDER}/{name}",
-            tuple(Frame(place, partial(read_image, part / place), i) for i, place in enumerate(places)),
-            search=Search(0, 255),
-            truths={(0, 1): partial(read_disparity, there[""])} if "" in there else {},
-            masks=masks,
-            calibration=read_kitti_calibration(calibration, *cameras) if calibration.is_file() else None,
-            protocol=self.FOLDER,
-        )
-
-
 _GREY_OR_COLOUR = (("image_0", "image_1", 0, 1), ("colored_0", "colored_1", 2, 3))
-KITTI_2012 = Kitti("kitti2012", _GREY_OR_COLOUR, "calib", "disp_occ", "disp_noc")
-KITTI_2015 = Kitti("kitti2015", (("image_2", "image_3", 2, 3),), "calib_cam_to_cam", "disp_occ_0", "disp_noc_0")
+"""Folders of the left and right images with the numbers of their cameras; the first pair that exists is taken."""
+
+
+def _names(*folders: str) -> Callable[[Path], list[str]]:
+    """A function that lists ``000000_10`` and so on for the training pairs, ``testing/000000_10`` and so on for the test pairs."""
+
+    def names(folder: Path) -> list[str]:
+        found = []
+        for prefix, part in (("", "training"), (_TESTING, "testing")):
+            images = (image for left in folders for image in (folder / part / left).glob("*_10.png"))
+            found += [prefix + stem for stem in sorted({image.stem for image in images})]
+        return found
+
+    return names
+
+
+@dataset("kitti2012", names=_names("image_0", "colored_0"), protocol="kitti2012")
+def kitti2012(folder: Path, name: str) -> Scene:
+    """A scene by its name; its calibration is read at once, everything else on first use."""
+    return _scene(folder, name, _GREY_OR_COLOUR, "calib", "disp_occ", "disp_noc")
+
+
+@dataset("kitti2015", names=_names("image_2"), protocol="kitti2015")
+def kitti2015(folder: Path, name: str) -> Scene:
+    """A scene by its name; its calibration is read at once, everything else on first use."""
+    return _scene(folder, name, (("image_2", "image_3", 2, 3),), "calib_cam_to_cam", "disp_occ_0", "disp_noc_0")
+
+
+def _scene(
+    folder: Path, name: str, pairs: Sequence[tuple[str, str, int, int]], calibrations: str, truth: str, visible_truth: str
+) -> Scene:
+    """A scene of one of the two sets: the folders of its images, calibrations, and truths of all and of the non-occluded pixels."""
+    part = folder / ("testing" if name.startswith(_TESTING) else "training")
+    file = f"{name.removeprefix(_TESTING)}.png"
+    left, right, *cameras = next(pair for pair in pairs if (part / pair[0] / file).is_file())
+    calibration = part / calibrations / f"{file.partition('_')[0]}.txt"
+    truths = {"": part / truth / file, "_nonocc": part / visible_truth / file}
+    there = {suffix: truth for suffix, truth in truths.items() if truth.is_file()}
+    masks: dict[str, Callable[[], Mask]] = {"nonocc": partial(_known, there["_nonocc"])} if "_nonocc" in there else {}
+    objects = part / "obj_map" / file
+    if objects.is_file():
+        for suffix, known in there.items():
+            masks[f"background{suffix}"] = partial(_of_objects, objects, known, moving=False)
+            masks[f"foreground{suffix}"] = partial(_of_objects, objects, known, moving=True)
+    places = [f"{images}/{file}" for images in (left, right)]
+    return Scene(
+        name,
+        tuple(Frame(place, partial(read_image, part / place), i) for i, place in enumerate(places)),
+        search=Search(0, 255),
+        truths={(0, 1): partial(read_disparity, there[""])} if "" in there else {},
+        masks=masks,
+        calibration=read_kitti_calibration(calibration, *cameras) if calibration.is_file() else None,
+    )
 
 
 def _known(truth: Path) -> Mask:

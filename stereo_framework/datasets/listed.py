@@ -1,23 +1,28 @@
-"""Data sets of a few scenes: middlebury2001, middlebury2003, and single pairs that come with other programs.
+"""Data sets of a few scenes: middlebury2001, middlebury2003, middlebury-v2, and single pairs that come with other programs.
 
-Their files, search ranges and encodings are listed in ``listed.yaml`` beside this file.
+Their files, search ranges and encodings are listed in ``listed.yaml`` beside this file. Version 2 of the Middlebury benchmark is tsukuba, venus, teddy and
+cones of the first two with its own masks, nonocc, all and disc, which all scenes of the two get where these are found. The masks leave out the border, so
+the benchmark's scenes have no border of their own.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from stereo_framework.core.scene import Calibration, Frame, Mask, Scene, Search
 from stereo_framework.core.shipped import shipped_yaml
+from stereo_framework.datasets.dataset import dataset
 from stereo_framework.io import read_disparity, read_image, read_mask
 
-MASKS = "middlebury-v2/masks"
-"""Folder of the masks of the Middlebury benchmark, version 2. A mask pixel counts only when it is 255."""
+_BENCHMARK = "middlebury-v2"
+_MASKS = f"{_BENCHMARK}/masks"
+"""Folder of the benchmark's masks below a data root. A mask pixel counts only when it is 255."""
+_OF_BENCHMARK = {"cones": "middlebury2003", "teddy": "middlebury2003", "tsukuba": "middlebury2001", "venus": "middlebury2001"}
 
 
 @functools.cache
@@ -26,42 +31,40 @@ def _listed() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
     return found
 
 
-@dataclass(frozen=True)
-class Listed:
-    """One of these sets, by its folder below a data root."""
+def _names(folder: Path) -> list[str]:
+    """Names of the listed scenes that have a folder."""
+    return [name for name in _listed()[folder.name] if _place(folder, name).is_dir()]
 
-    FOLDER: str
 
-    def scene_names(self, root: Path) -> tuple[str, ...]:
-        """Names of the scenes that a data root has a folder for."""
-        scenes = _listed()[self.FOLDER]
-        return tuple(name for name in scenes if self._folder(root, name).is_dir())
+def _place(folder: Path, name: str) -> Path:
+    return folder / _listed()[folder.name][name].get("folder", name)
 
-    def load(self, root: Path, name: str) -> Scene:
-        """Load one of `scene_names`; its files are read on first use."""
-        entry, folder = dict(_listed()[self.FOLDER][name]), self._folder(root, name)
-        files, match, sparse = entry.pop("frames"), entry.pop("match"), entry.pop("sparse", False)
-        truths, encoding = entry.pop("truths"), entry.pop("truth", {})
-        entry.pop("folder", None)
-        there = [i for i, file in enumerate(files) if not sparse or i in match or (folder / file).is_file()]
-        entry["search"] = Search(*entry["search"])
-        if "calibration" in entry:
-            entry["calibration"] = Calibration(*entry["calibration"])
-        return Scene(
-            f"{self.FOLDER}/{name}",
-            tuple(Frame(files[i], partial(read_image, folder / files[i]), i) for i in there),
-            reference_index=there.index(match[0]),
-            match_index=there.index(match[1]),
-            truths={
-                (there.index(a), there.index(b)): partial(read_disparity, folder / file, **encoding)
-                for file, (a, b) in truths.items()
-            },
-            masks=_masks(root / MASKS / name),
-            **entry,
-        )
 
-    def _folder(self, root: Path, name: str) -> Path:
-        return root / self.FOLDER / _listed()[self.FOLDER][name].get("folder", name)
+@dataset("middlebury2001", names=_names)
+@dataset("middlebury2003", names=_names)
+@dataset("kitti", names=_names)
+@dataset("motorcycle", names=_names)
+def listed(folder: Path, name: str) -> Scene:
+    """A scene by its name; its files are read on first use."""
+    entry, place = dict(_listed()[folder.name][name]), _place(folder, name)
+    files, match, sparse = entry.pop("frames"), entry.pop("match"), entry.pop("sparse", False)
+    truths, encoding = entry.pop("truths"), entry.pop("truth", {})
+    entry.pop("folder", None)
+    there = [i for i, file in enumerate(files) if not sparse or i in match or (place / file).is_file()]
+    entry["search"] = Search(*entry["search"])
+    if "calibration" in entry:
+        entry["calibration"] = Calibration(*entry["calibration"])
+    return Scene(
+        name,
+        tuple(Frame(files[i], partial(read_image, place / files[i]), i) for i in there),
+        reference_index=there.index(match[0]),
+        match_index=there.index(match[1]),
+        truths={
+            (there.index(a), there.index(b)): partial(read_disparity, place / file, **encoding) for file, (a, b) in truths.items()
+        },
+        masks=_masks(folder.parent / _MASKS / name),
+        **entry,
+    )
 
 
 def _masks(folder: Path) -> dict[str, Callable[[], Mask]]:
@@ -69,5 +72,14 @@ def _masks(folder: Path) -> dict[str, Callable[[], Mask]]:
     return {mask: partial(read_mask, folder / f"{mask}.png") for mask in ("nonocc", "all", "disc") if folder.is_dir()}
 
 
-MIDDLEBURY_2001, MIDDLEBURY_2003 = Listed("middlebury2001"), Listed("middlebury2003")
-KITTI_SAMPLE, MOTORCYCLE = Listed("kitti"), Listed("motorcycle")
+def _of_benchmark(folder: Path) -> Iterator[str]:
+    """Names of the scenes whose images and masks both exist."""
+    for name, source in _OF_BENCHMARK.items():
+        if _place(folder.parent / source, name).is_dir() and (folder.parent / _MASKS / name).is_dir():
+            yield name
+
+
+@dataset(_BENCHMARK, names=_of_benchmark, protocol=_BENCHMARK)
+def middlebury_v2(folder: Path, name: str) -> Scene:
+    """A scene of the benchmark by its name; its files are read on first use."""
+    return replace(listed(folder.parent / _OF_BENCHMARK[name], name), border=0)

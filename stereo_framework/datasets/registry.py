@@ -1,7 +1,6 @@
 """Which scenes exist, where their data are stored, and what a scene's name means.
 
-A data set is one module with ``FOLDER``, ``scene_names(root)`` and ``load(root, name)``, or an object of a module where several share their layout; its
-scenes are called ``FOLDER/name``. To add one of your own, see `dataset`.
+The scenes of a data set are called ``FOLDER/name``. To add a set of your own, see `dataset`.
 """
 
 from __future__ import annotations
@@ -17,14 +16,22 @@ from typing import TypeAlias
 
 from stereo_framework.core.errors import DataError, close_names, nearest, short
 from stereo_framework.core.scene import Scene
-from stereo_framework.datasets import middlebury_v2, more, ready_made, scene_file  # noqa: F401  more: adds its data sets
+from stereo_framework.datasets import (  # noqa: F401  most of them add data sets
+    eth3d,
+    kitti,
+    listed,
+    middlebury_v3,
+    more,
+    ready_made,
+    scene_file,
+    structured_light,
+)
 from stereo_framework.datasets.dataset import DATA_SETS, DataSet
-from stereo_framework.datasets.structured_light import MIDDLEBURY_2005, MIDDLEBURY_2006
 from stereo_framework.io import PathLike
 
 _REPEATS = (
-    f"{middlebury_v2.FOLDER}/",
-    *(f"{data_set.FOLDER}/{size}Size/" for data_set in (MIDDLEBURY_2005, MIDDLEBURY_2006) for size in ("Third", "Half", "Full")),
+    "middlebury-v2/",
+    *(f"middlebury{year}/{size}Size/" for year in (2005, 2006) for size in ("Third", "Half", "Full")),
 )
 """Prefixes of the names of scenes that reuse images of other scenes; a short name means the other scene if it exists."""
 
@@ -73,12 +80,12 @@ _Places: TypeAlias = list[tuple[DataSet, Path, Mapping[str, None]]]
 
 
 def _places(data: PathLike | None) -> _Places:
-    there = ((s, root) for s in DATA_SETS.values() for root in data_roots(data) if (root / s.FOLDER).is_dir())
+    there = ((s, root) for _, s in sorted(DATA_SETS.items()) for root in data_roots(data) if (root / s.folder).is_dir())
     return [(data_set, root, dict.fromkeys(data_set.scene_names(root))) for data_set, root in there]
 
 
 def _full_names(places: _Places) -> tuple[str, ...]:
-    found = (f"{data_set.FOLDER}/{name}" for data_set, _, names in places for name in names)
+    found = (f"{data_set.folder}/{name}" for data_set, _, names in places for name in names)
     return (*ready_made.scene_names(), *dict.fromkeys(found))
 
 
@@ -127,9 +134,9 @@ def load_scenes(wanted: Iterable[str | Scene], *, data: PathLike | None = None) 
     DataError
         No scene has a name, or none fits a pattern.
     """
-    listed = functools.cache(lambda: _listed(data))
-    found = dict.fromkeys(one for w in wanted for one in ([w] if isinstance(w, Scene) else _found(w, listed()[1])))
-    return [one if isinstance(one, Scene) else _loaded(one, data, listed) for one in found]
+    look = functools.cache(lambda: _listed(data))
+    found = dict.fromkeys(one for w in wanted for one in ([w] if isinstance(w, Scene) else _found(w, look()[1])))
+    return [one if isinstance(one, Scene) else _loaded(one, data, look) for one in found]
 
 
 def _listed(data: PathLike | None) -> tuple[_Places, tuple[str, ...]]:
@@ -137,18 +144,18 @@ def _listed(data: PathLike | None) -> tuple[_Places, tuple[str, ...]]:
     return places, _full_names(places)
 
 
-def _loaded(name: PathLike, data: PathLike | None, listed: Callable[[], tuple[_Places, tuple[str, ...]]]) -> Scene:
-    """Load a scene by its name or file; the data roots are `listed` only for names."""
+def _loaded(name: PathLike, data: PathLike | None, look: Callable[[], tuple[_Places, tuple[str, ...]]]) -> Scene:
+    """Load a scene by its name or file; only for names it is necessary to `look` into the data roots."""
     if not str(name):
         raise DataError("the name of the scene is empty")
     if isinstance(name, str) and not name.endswith((".yaml", ".yml")):
-        places, known = listed()
+        places, known = look()
         full = _full_name(name, known)
         if ready_made.is_built_in(full):
             return ready_made.load(full)
         for data_set, root, names in places:
-            short = full.removeprefix(f"{data_set.FOLDER}/")
-            if full.startswith(f"{data_set.FOLDER}/") and short in names:
+            short = full.removeprefix(f"{data_set.folder}/")
+            if full.startswith(f"{data_set.folder}/") and short in names:
                 return data_set.load(root, short)
     path = _expanded(name)
     try:

@@ -16,12 +16,12 @@ calibration of the scene ArtL of the third benchmark, the same images, agrees.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Calibration, Disparity, Frame, Scene, Search
+from stereo_framework.datasets.dataset import dataset
 from stereo_framework.io import read_bytes, read_disparity, read_image
 
 _SIZES = {"": 3, "ThirdSize/": 3, "HalfSize/": 2, "FullSize/": 1}
@@ -31,38 +31,32 @@ _FULL_SEARCH = 240
 """Number of disparities searched, in full-size pixels; it corresponds to the 80 that studies on these sets use in third size."""
 
 
-@dataclass(frozen=True)
-class StructuredLight:
-    """One of the sets, by its folder below a data root."""
-
-    FOLDER: str
-
-    def scene_names(self, root: Path) -> tuple[str, ...]:
-        """Names of the scenes below a data root, ``Art`` or ``HalfSize/Art``."""
-        return tuple(f"{size}{name}" for size in _SIZES for name in _in_one_size(root / self.FOLDER / size))
-
-    def load(self, root: Path, name: str) -> Scene:
-        """Load one of `scene_names`; its files are read on first use."""
-        reduction = _SIZES.get(name.partition("/")[0] + "/", 3)
-        images = root / self.FOLDER / name
-        scene = images.parents[1] if images.parent.name.startswith("Illum") else images
-        views = [i for i in range(7) if i in (1, 5) or (images / f"view{i}.png").is_file()]
-        reference, match = views.index(1), views.index(5)
-        truths = {(reference, match): scene / "disp1.png", (match, reference): scene / "disp5.png"}
-        return Scene(
-            f"{self.FOLDER}/{name}",
-            tuple(Frame(f"view{i}.png", partial(read_image, images / f"view{i}.png"), i) for i in views),
-            reference,
-            match,
-            Search(0, _FULL_SEARCH // reduction - 1),
-            {pair: partial(_truth, file, reduction) for pair, file in truths.items() if file.is_file()},
-            calibration=_calibration(scene / "dmin.txt", reduction),
-            reduction=reduction,
-            grey_levels=reduction,
-        )
+def _names(folder: Path) -> list[str]:
+    """Names of the scenes, ``Art`` or ``HalfSize/Art``."""
+    return [f"{size}{name}" for size in _SIZES for name in _in_one_size(folder / size)]
 
 
-MIDDLEBURY_2005, MIDDLEBURY_2006 = StructuredLight("middlebury2005"), StructuredLight("middlebury2006")
+@dataset("middlebury2005", names=_names)
+@dataset("middlebury2006", names=_names)
+def structured_light(folder: Path, name: str) -> Scene:
+    """A scene by its name; its files are read on first use."""
+    reduction = _SIZES.get(name.partition("/")[0] + "/", 3)
+    images = folder / name
+    scene = images.parents[1] if images.parent.name.startswith("Illum") else images
+    views = [i for i in range(7) if i in (1, 5) or (images / f"view{i}.png").is_file()]
+    reference, match = views.index(1), views.index(5)
+    truths = {(reference, match): scene / "disp1.png", (match, reference): scene / "disp5.png"}
+    return Scene(
+        name,
+        tuple(Frame(f"view{i}.png", partial(read_image, images / f"view{i}.png"), i) for i in views),
+        reference,
+        match,
+        Search(0, _FULL_SEARCH // reduction - 1),
+        {pair: partial(_truth, file, reduction) for pair, file in truths.items() if file.is_file()},
+        calibration=_calibration(scene / "dmin.txt", reduction),
+        reduction=reduction,
+        grey_levels=reduction,
+    )
 
 
 def _in_one_size(folder: Path) -> list[str]:

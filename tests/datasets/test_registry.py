@@ -9,6 +9,7 @@ import pytest
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.datasets import data_roots, load_scene, load_scenes, registry, scene_names
+from stereo_framework.datasets.dataset import dataset
 from stereo_framework.io import write_image
 
 SYNTHETIC = (
@@ -72,7 +73,7 @@ def test_only_what_exists_is_listed(nothing):
     root = folders(
         nothing / "data", "middlebury2001/venus", "middlebury2003/cones", "middlebury2003/other", "middlebury-v2/masks/venus"
     )
-    assert scene_names(root) == (*SYNTHETIC, "middlebury2001/venus", "middlebury2003/cones", "middlebury-v2/venus")
+    assert scene_names(root) == (*SYNTHETIC, "middlebury-v2/venus", "middlebury2001/venus", "middlebury2003/cones")
 
 
 def test_scenes_of_several_roots_are_listed_once(nothing, monkeypatch):
@@ -100,16 +101,8 @@ def test_short_names(nothing):
     assert load_scene("planes", data=root).name == "synthetic/planes"
 
 
-class Other:
-    FOLDER = "other"
-
-    @staticmethod
-    def scene_names(root):
-        return ("venus", "deep/planes")
-
-
-def test_ambiguous_short_names(nothing, monkeypatch):
-    registry.DATA_SETS.add("other", Other, "a test")
+def test_ambiguous_short_names(nothing):
+    dataset("other", names=lambda folder: ("venus", "deep/planes"))(lambda folder, name: None)
     root = folders(nothing / "data", "middlebury2001/venus", "other")
     with pytest.raises(DataError, match="scene 'venus' is ambiguous; say which: middlebury2001/venus, other/venus$"):
         load_scene("venus", data=root)
