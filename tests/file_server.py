@@ -23,44 +23,31 @@ class FileServer:
 
     Attributes
     ----------
-    ranges : bool
-        Whether it answers requests for parts with parts.
     cuts : int
         How many of the next answers break off half-way.
     status : int
         Another answer than the file.
-    requests : list of (str, str)
-        Path and Range header of every request so far.
+    requests : list of str
+        Paths of all requests so far.
     """
 
     def __init__(self, url):
         self.url = url
         self.files, self.requests = {}, []
-        self.ranges, self.cuts, self.status = True, 0, 200
+        self.cuts, self.status = 0, 200
 
 
 @contextmanager
 def serving():
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
-            wanted = self.headers.get("Range", "")
-            server.requests.append((self.path, wanted))
-            content = server.files.get(self.path)
-            status = server.status if content is not None else 404
-            start = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted and server.ranges else 0
+            server.requests.append(self.path)
+            body = server.files.get(self.path)
+            status = server.status if body is not None else 404
             if status != 200:
                 self.send_error(status)
                 return
-            if start >= len(content) > 0:
-                self.send_response(416)
-                self.send_header("Content-Range", f"bytes */{len(content)}")
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-                return
-            self.send_response(206 if start else 200)
-            if start:
-                self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
-            body = content[start:]
+            self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             if server.cuts:

@@ -1,8 +1,7 @@
 """Fetching public data sets into a data root, in the layout that their readers expect.
 
-Downloads are resumed where the server allows it, checked, unpacked and recorded: below ``.fetched`` in the data root, one small
-JSON file for each download says where it came from, its checksum, and which files it gave. Files that are already there are not fetched
-again. Downloading uses pooch, an optional dependency; since pooch cannot resume, the transfer itself is implemented here.
+Downloads, by the optional library pooch, are checked, unpacked and recorded: below ``.fetched`` in the data root, one small JSON file for each download says
+where it came from, its checksum, and which files it gave. Files that are already there are not fetched again.
 """
 
 from __future__ import annotations
@@ -11,14 +10,11 @@ import errno
 import hashlib
 import json
 import os
-import shutil
 import tempfile
-import time
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, MissingExtraError, brings
@@ -30,10 +26,7 @@ Progress = Callable[[str, int, int | None], None]
 """Called with a file's name, the number of bytes that have arrived, and the whole size if known."""
 
 _RECORDS = ".fetched"
-_ATTEMPTS = 3
-_PAUSE_SECONDS = 1.0
 _TIMEOUT_SECONDS = 30
-_CHUNK = 2**16
 
 
 @dataclass(frozen=True)
@@ -85,7 +78,7 @@ def fetch(name: str, *, data: PathLike | None = None, progress: Progress | None 
     ------
     DataError
         There is no such set, its publisher asks for a registration, the transfer failed, the checksum is wrong, or the disk is full.
-        The part of a file that has arrived is kept, and the next call continues from there.
+        Whole files that have arrived are kept.
     MissingExtraError
         pooch is not installed, or py7zr for sets that come as 7z archives.
     """
@@ -177,83 +170,42 @@ def _retrieve(file: RemoteFile, public_set: PublicSet, download: Path, record: P
 
     known = _recorded(record)
     sha256 = file.sha256 or (known.sha256 if known else None)
-    part = download.with_name(f"{download.name}.part")
-
-    def transfer(url: str, output_file: str, _: Any) -> None:
-        _resume(url, part, lambda done, total: progress(file.name, done, total))
-        os.replace(part, output_file)
-
-    logger = pooch.get_logger()
-    level = logger.level
-    logger.setLevel("WARNING")
+    names, urls = {download.name: f"sha256:{sha256}" if sha256 else None}, {download.name: file.url}
+    one = pooch.create(download.parent, base_url="", registry=names, urls=urls, retry_if_failed=2)
+    pooch.get_logger().setLevel("WARNING")
     try:
-        pooch.retrieve(file.url, f"sha256:{sha256}" if sha256 else None, download.name, download.parent, downloader=transfer)
+        one.fetch(download.name, downloader=pooch.HTTPDownloader(_Bar(file.name, progress), timeout=_TIMEOUT_SECONDS))
     except requests.HTTPError as error:
         raise DataError(f"refused by the server: {error}; the publisher's page is {public_set.page}") from None
     except requests.RequestException as error:
-        raise DataError(f"{file.url}: {_reason(error, part)}") from None
+        raise DataError(f"{file.url}: no connection, or it broke off ({type(error).__name__}); try again") from None
     except ValueError:  # pooch's word for a wrong checksum; it has deleted the file
         accept = "" if file.sha256 else f"; it was recorded when the file was first fetched: delete {record} to accept another"
         raise DataError(
             f"{file.url}: the file that arrived has another checksum than {sha256}: damaged on its way, or changed by its publisher; "
             f"nothing was kept{accept}"
         ) from None
-    finally:
-        logger.setLevel(level)
     return _sha256(download)
 
 
-def _reason(error: Exception, part: Path) -> str:
-    kept = f"; {part.stat().st_size} bytes are kept, the same command continues there" if part.is_file() else ""
-    return f"no connection, or it broke off ({type(error).__name__}){kept}"
+class _Bar:
+    """What pooch tells a progress bar, passed on."""
 
+    total = 0
 
-def _resume(url: str, part: Path, progress: Callable[[int, int | None], None]) -> None:
-    """Download to `part`, continuing after what is already there; makes a few attempts."""
-    import requests
+    def __init__(self, name: str, tell: Progress):
+        self.name, self.tell, self.done = name, tell, 0
 
-    for pause in (*range(1, _ATTEMPTS), None):
-        try:
-            _transfer(url, part, progress)
-            return
-        except requests.HTTPError:
-            raise
-        except requests.RequestException:
-            if pause is None:
-                raise
-            time.sleep(pause * _PAUSE_SECONDS)
+    def update(self, count: int) -> None:
+        self.done += count
+        if self.done <= self.total or not self.total:
+            self.tell(self.name, self.done, self.total or None)
 
+    def reset(self) -> None:
+        self.done = 0
 
-def _transfer(url: str, part: Path, progress: Callable[[int, int | None], None]) -> None:
-    import requests
-
-    start = part.stat().st_size if part.is_file() else 0
-    # With a compressed transfer, sizes would not say how much has arrived.
-    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
-    with requests.get(url, headers=headers, stream=True, timeout=_TIMEOUT_SECONDS) as response:
-        span = response.headers.get("Content-Range", "")
-        if start and response.status_code in (206, 416) and not span.startswith(f"bytes {start}-"):
-            if span == f"bytes */{start}":
-                return  # it had all arrived before
-            part.unlink()  # the file at the server is another than the one that was begun
-            _transfer(url, part, progress)
-            return
-        response.raise_for_status()
-        if response.status_code != 206:
-            start = 0  # the server sends the whole, whatever was asked for
-        length = response.headers.get("Content-Length", "")
-        total = start + int(length) if length.isdigit() else None
-        free = shutil.disk_usage(part.parent).free
-        if total is not None and total - start > free:
-            raise OSError(errno.ENOSPC, f"{total - start} bytes are needed, {free} are free", str(part))
-        done = start
-        with part.open("ab" if start else "wb") as file:
-            for chunk in response.iter_content(_CHUNK):
-                file.write(chunk)
-                done += len(chunk)
-                progress(done, total)
-    if total is not None and done < total:
-        raise requests.ConnectionError
+    def close(self) -> None:
+        pass
 
 
 def _unpack(archive: Path, root: Path, file: RemoteFile) -> Iterator[tuple[str, str]]:
@@ -293,14 +245,11 @@ def _extract(archive: Path, folder: str, url: str) -> None:
 
 
 def _check_unpacked(total: int, archive: Path, url: str) -> None:
-    """Refuse an archive whose content, of `total` bytes, is too large for any data set or for the disk."""
+    """Refuse an archive whose content, of `total` bytes, is too large for any data set."""
     most = min(limits.UNPACKED, max(limits.SMALL, limits.RATIO * archive.stat().st_size))
     if total > most:
         archive.unlink()
         raise DataError(f"{url}: the archive would unpack to {total} bytes, at most {most} are unpacked; it was deleted")
-    free = shutil.disk_usage(archive.parent).free
-    if total > free:
-        raise OSError(errno.ENOSPC, f"{total} bytes are needed, {free} are free", str(archive))
 
 
 def _place(source: Path, target: Path) -> None:

@@ -9,8 +9,11 @@ from cli_parts import invoke
 from file_server import serving
 
 from stereo_framework.core.progress import Progress
-from stereo_framework.datasets import catalogue, download
+from stereo_framework.datasets import catalogue
 from stereo_framework.datasets.catalogue import PublicSet, RemoteFile
+
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""pooch leaves connections that failed to the garbage collector."""
 
 CONTENT = b"P5 2 1 255\n\x07\x08"
 
@@ -19,7 +22,7 @@ CONTENT = b"P5 2 1 255\n\x07\x08"
 def root(tmp_path, monkeypatch):
     monkeypatch.setenv("STEREO_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(download, "_PAUSE_SECONDS", 0)
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
     return tmp_path / "data"
 
 

@@ -3,7 +3,7 @@
 import pytest
 from file_server import CONTENT, serving
 
-from stereo_framework.datasets import catalogue, download
+from stereo_framework.datasets import catalogue
 from stereo_framework.datasets.catalogue import PublicSet, RemoteFile
 
 
@@ -19,7 +19,7 @@ def root(tmp_path, monkeypatch):
     """The first data root, which does not exist yet."""
     monkeypatch.setenv("STEREO_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(download, "_PAUSE_SECONDS", 0)
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
     return tmp_path / "data"
 
 

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-from pathlib import Path
 
 import pytest
 from file_server import CONTENT, files, sha
@@ -12,8 +11,8 @@ from stereo_framework.core.errors import DataError, MissingExtraError
 from stereo_framework.datasets import download
 from stereo_framework.datasets.catalogue import RemoteFile
 
-CHUNK = download._CHUNK
-
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""pooch leaves connections that failed to the garbage collector."""
 
 # what arrives
 
@@ -36,7 +35,7 @@ def test_a_file_is_fetched_checked_and_recorded(root, server, one, options, chec
     assert (fetched.name, fetched.sha256, fetched.bytes) == ("im0.png", sha(CONTENT), len(CONTENT))
     assert (fetched.checked, fetched.already_there) == (checked, False)
     assert told[-1] == ("im0.png", len(CONTENT), len(CONTENT))
-    assert [done for _, done, _ in told] == sorted({done for _, done, _ in told})
+    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
     record = json.loads((root / ".fetched/set/scene/im0.png.json").read_text())
     assert (record["url"], record["sha256"]) == (f"{server.url}/im0.png", sha(CONTENT))
 
@@ -69,75 +68,16 @@ def test_the_given_root_comes_first(root, tmp_path, one):
     assert not root.exists()
 
 
-# broken connections
-
-
-def test_a_cut_connection_is_continued(root, server, one):
+def test_a_cut_connection_is_tried_again(root, server, one):
     one(sha256=sha(CONTENT))
     server.cuts = 2
     download.fetch("set")
     assert (root / "set/scene/im0.png").read_bytes() == CONTENT
-    # half of it and half of the rest had arrived; what had not filled a chunk is lost
-    assert server.requests == [("/im0.png", ""), ("/im0.png", f"bytes={4 * CHUNK}-"), ("/im0.png", f"bytes={6 * CHUNK}-")]
-
-
-def test_what_arrived_is_kept_for_the_next_call(root, server, one):
-    one(sha256=sha(CONTENT))
     server.cuts = 3
-    with pytest.raises(DataError) as error:
+    (root / "set/scene/im0.png").unlink()
+    with pytest.raises(DataError, match=r"im0\.png: no connection, or it broke off \(\w+\); try again$"):
         download.fetch("set")
-    assert str(error.value).startswith(f"{server.url}/im0.png: no connection, or it broke off (")
-    assert str(error.value).endswith(f"; {7 * CHUNK} bytes are kept, the same command continues there")
-    assert files(root) == {".fetched/set/scene/im0.png.part"}
-    download.fetch("set")
-    assert server.requests[-1] == ("/im0.png", f"bytes={7 * CHUNK}-")
-    assert (root / "set/scene/im0.png").read_bytes() == CONTENT
-    assert files(root) == {"set/scene/im0.png"}
-
-
-def test_a_server_without_ranges_starts_over(root, server, one):
-    one(sha256=sha(CONTENT))
-    server.ranges, server.cuts = False, 1
-    download.fetch("set")
-    assert (root / "set/scene/im0.png").read_bytes() == CONTENT
-    assert server.requests == [("/im0.png", ""), ("/im0.png", f"bytes={4 * CHUNK}-")]
-
-
-def begun(root, content):
-    (root / ".fetched/set/scene").mkdir(parents=True)
-    (root / ".fetched/set/scene/im0.png.part").write_bytes(content)
-
-
-def test_all_had_arrived_before(root, server, one):
-    one(sha256=sha(CONTENT))
-    begun(root, CONTENT)
-    download.fetch("set")
-    assert server.requests == [("/im0.png", "bytes=600000-")]
-    assert (root / "set/scene/im0.png").read_bytes() == CONTENT
-
-
-def test_more_had_arrived_than_there_is(root, server, one):
-    one()
-    begun(root, CONTENT + b"more")
-    download.fetch("set")
-    assert (root / "set/scene/im0.png").read_bytes() == CONTENT
-
-
-def test_an_interrupted_call_leaves_its_part(root, server, one):
-    one(sha256=sha(CONTENT))
-
-    def stop(name, done, total):
-        if done >= 100_000:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        download.fetch("set", progress=stop)
-    [part] = files(root)
-    kept = (root / part).stat().st_size
-    assert kept >= 100_000
-    download.fetch("set")
-    assert server.requests[-1] == ("/im0.png", f"bytes={kept}-")
-    assert (root / "set/scene/im0.png").read_bytes() == CONTENT
+    assert files(root) == set()
 
 
 # refusals
@@ -153,15 +93,6 @@ def test_wrong_bytes(root, server, one):
     assert files(root) == set()
     server.files["/im0.png"] = CONTENT
     download.fetch("set")
-
-
-def test_a_part_of_something_else(root, server, one):
-    one(sha256=sha(CONTENT))
-    begun(root, b"x" * 1000)
-    with pytest.raises(DataError, match="has another checksum"):
-        download.fetch("set")
-    download.fetch("set")
-    assert (root / "set/scene/im0.png").read_bytes() == CONTENT
 
 
 def test_the_recorded_checksum_counts_later(root, server, one):
@@ -189,30 +120,21 @@ def test_refused_by_the_server(root, server, one, status, words):
     assert str(error.value) == (
         f"refused by the server: {words} for url: {server.url}/im0.png; the publisher's page is http://page.example/"
     )
-    assert len(server.requests) == 1
 
 
 def test_no_server(root, offer):
     offer(RemoteFile("http://127.0.0.1:9/im0.png", "set/im0.png", "set"))
-    with pytest.raises(DataError, match=r"im0\.png: no connection, or it broke off \(ConnectionError\)$"):
+    with pytest.raises(DataError, match=r"im0\.png: no connection, or it broke off \(ConnectionError\); try again$"):
         download.fetch("set")
 
 
-def test_a_full_disk_is_seen_before(root, server, one, monkeypatch):
+def test_a_disk_that_fills_up(root, server, one, monkeypatch):
     one()
-    monkeypatch.setattr("shutil.disk_usage", lambda path: os.terminal_size((0, 0)) and type("Usage", (), {"free": 1000}))
-    with pytest.raises(
-        DataError, match=r"cannot be read or written: 600000 bytes are needed, 1000 are free; the disk of .*data is full$"
-    ):
-        download.fetch("set")
 
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "im0.png")
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_disk_that_fills_up(root, server, one):
-    one()
-    begun(root, b"")
-    (root / ".fetched/set/scene/im0.png.part").unlink()
-    (root / ".fetched/set/scene/im0.png.part").symlink_to("/dev/full")
+    monkeypatch.setattr("shutil.move", full)
     with pytest.raises(DataError, match=f"cannot be read or written: {os.strerror(errno.ENOSPC)}; the disk of .*data is full$"):
         download.fetch("set")
 
