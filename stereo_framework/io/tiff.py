@@ -1,7 +1,6 @@
 """TIFF files: images of 8 and 16 bits and of numbers, with GDAL's nodata value; float maps that keep GeoTIFF tags.
 
-The library tifffile reads the tags of a file, and its pixels if they are not compressed. Compressed pixels are decoded by OpenCV, which takes no more memory
-than the image needs. If OpenCV would not return the samples as they are stored, the file is refused.
+The library tifffile reads them, and asks imagecodecs to decode what is compressed.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import contextlib
 import io
 import logging
 import math
-import struct
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -21,8 +19,7 @@ from numpy.typing import NDArray
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, DataWarning, StereoFrameworkError
 from stereo_framework.core.scene import Mask
-from stereo_framework.io._files import PathLike, check_file, read_bytes, write_bytes
-from stereo_framework.io.opencv_images import decode
+from stereo_framework.io._files import PathLike, check_file, write_bytes
 
 _BEGINNINGS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 """The beginnings of TIFF files, and of the variant for files above 4 GB."""
@@ -33,21 +30,14 @@ _GEOTIFF = (33550, 33922, 34264, 34735, 34736, 34737)
 _NODATA = 42113
 """GDAL's tag for the value that means no data, which is a text."""
 
-_NOT_COMPRESSED, _SEPARATE = 1, 2
-_WHITE, _GREY, _RGB, _PALETTE = 0, 1, 2, 3
-"""Photometric interpretations: grey where 0 is white, grey where 0 is black, colours, and indices into a palette."""
+_SEPARATE = 2
+"""The planar configuration of bands that are stored one after the other."""
 
-_AS_STORED = (_WHITE, _GREY, _RGB)
-"""The interpretations whose samples are intensities, though inverted in the first one."""
+_WHITE, _GREY, _RGB, _PALETTE, _YCBCR = 0, 1, 2, 3, 6
+"""Photometric interpretations: grey where 0 is white, grey where 0 is black, colours, indices into a palette, and colours as JPEG has them."""
 
-_PHOTOMETRIC, _ORIENTATION, _EXTRA = 262, 274, 338
-"""Tags that make OpenCV change samples or their places."""
-
-_SHORT = 3
-"""The type of these tags, a 16-bit number."""
-
-_WHOLE_BYTES = (8, 16, 32, 64)
-"""Numbers of bits in a sample that are whole bytes."""
+_BITS = (1, 8, 16, 32, 64)
+"""Numbers of bits in a sample that are read; those of other numbers do not say which value is white."""
 
 _REDUCED, _MASK = 1, 4
 """Bits in the kind of a page: a smaller version of another page, a mask of another page."""
@@ -215,72 +205,34 @@ def _check(page: Any, size: int, path: PathLike) -> None:
 
 def _samples(page: Any, path: PathLike, mapped: bool) -> NDArray[Any]:
     """All samples, ``(rows, columns[, bands])``, colours in RGB order."""
-    if page.compression == _NOT_COMPRESSED and page.photometric in _AS_STORED and page.bitspersample in _WHOLE_BYTES:
-        if page.dtype is None or page.dtype.kind not in "uif":
-            raise DataError(f"{path}: holds {page.dtype or 'unknown'} samples; expected real numbers")
-        return _as_they_stand(page, path, mapped)
-    bands, bits = page.samplesperpixel, page.bitspersample
-    apart = page.planarconfig == _SEPARATE and bands > 1
-    # OpenCV reads only the first page, and mixes up separate bands of more than 8 bits.
-    array = None if page.index or (apart and bits > 8) else decode(_without_changes(page, path), path)
-    if array is not None and array.shape[:2] != (page.imagelength, page.imagewidth):
-        raise DataError(
-            f"{path}: is damaged: of {page.imagewidth}x{page.imagelength} pixels {array.shape[1]}x{array.shape[0]} are there"
-        )
-    if array is not None and bits in _WHOLE_BYTES and page.dtype is not None:
-        if page.dtype.kind in "ui" and array.dtype.kind in "ui" and array.itemsize == page.dtype.itemsize:
-            array = array.view(page.dtype)  # OpenCV does not have every type both with and without sign
-        # If OpenCV cannot represent the samples, it turns several bands into one, or 16 bits into 8.
-        array = array if array.dtype == page.dtype else None
-    if array is None or (page.photometric != _PALETTE and array.shape[2:] != ((bands,) if bands > 1 else ())):
-        kinds = ", ".join(str(getattr(kind, "name", kind)) for kind in (page.compression, page.photometric))
-        kinds += f", {bands}{' separate' * apart} bands of {bits} bits" if bands > 1 else f", {bits} bits"
-        raise DataError(
-            f"{path}: is damaged, truncated or of a kind that is not read ({kinds}); "
-            "write it without compression, as 'gdal_translate -co COMPRESS=NONE -co NBITS=16' does"
-        )
-    return array if array.ndim == 2 else array[..., [2, 1, 0, 3][: array.shape[2]]]
-
-
-def _without_changes(page: Any, path: PathLike) -> bytearray:
-    """The bytes of a file with its tags changed so that OpenCV returns the samples as stored, instead of rotating images, inverting greys and multiplying
-    colours by alpha.
-    """
-    data = bytearray(read_bytes(path))
-    becomes = {_ORIENTATION: 1}
-    if page.photometric == _WHITE:
-        becomes[_PHOTOMETRIC] = _GREY
-    if _UNASSOCIATED in page.extrasamples:
-        becomes[_EXTRA] = _ASSOCIATED
-    for code, value in becomes.items():
-        tag = page.tags.get(code)
-        if tag is None:
-            continue
-        if int(tag.dtype) != _SHORT or tag.count != 1:
-            raise DataError(f"{path}: is damaged: tag {code} is not one number of 16 bits")
-        struct.pack_into(page.parent.byteorder + "H", data, tag.valueoffset, value)
-    return data
-
-
-def _as_they_stand(page: Any, path: PathLike, mapped: bool) -> NDArray[Any]:
     import tifffile
 
-    if mapped and page.is_memmappable:
-        # Writing to the array changes only the memory.
-        array = np.asarray(tifffile.memmap(path, page=page.index, mode="c"))
-    else:
-        array = page.asarray(maxworkers=1)
+    bands, bits = page.samplesperpixel, page.bitspersample
+    if bits not in _BITS or page.photometric not in (_WHITE, _GREY, _RGB, _PALETTE, _YCBCR):
+        kind = getattr(page.photometric, "name", page.photometric)
+        raise DataError(
+            f"{path}: holds {kind} samples of {bits} bits, which are not read; write grey or RGB, as 'gdal_translate -co NBITS=16' does"
+        )
+    if page.dtype is None or page.dtype.kind not in "buif":
+        raise DataError(f"{path}: holds {page.dtype or 'unknown'} samples; expected real numbers")
+    # Writing to a mapped array changes only the memory.
+    is_mapped = mapped and page.is_memmappable
+    array = tifffile.memmap(path, page=page.index, mode="c") if is_mapped else page.asarray(maxworkers=1)
+    array = np.asarray(array)
     array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-    bands = page.samplesperpixel
-    array = array.reshape(-1, page.imagelength, page.imagewidth) if page.planarconfig == _SEPARATE else array
-    if page.planarconfig == _SEPARATE:
-        return array[0] if bands == 1 else np.moveaxis(array, 0, -1)
-    return array.reshape(page.imagelength, page.imagewidth, *([bands] if bands > 1 else []))
+    if array.dtype == bool:
+        array = array * np.uint8(255)
+    if page.photometric == _PALETTE:
+        return np.moveaxis(page.colormap[:, array] >> 8, 0, -1).astype(np.uint8)
+    shape = (page.imagelength, page.imagewidth)
+    if page.planarconfig == _SEPARATE and bands > 1:
+        return np.moveaxis(array.reshape(bands, *shape), 0, -1)
+    return array.reshape(*shape, *([bands] if bands > 1 else []))
 
 
 def _has_alpha(page: Any) -> bool:
     """Whether the last band is transparency. A file of four bands that does not say what the fourth one is counts as RGBA, as OpenCV writes it."""
-    if page.photometric not in _AS_STORED or page.samplesperpixel not in (2, 4):
+    if page.photometric not in (_WHITE, _GREY, _RGB) or page.samplesperpixel not in (2, 4):
         return False
     return not page.extrasamples or int(page.extrasamples[0]) in (_ASSOCIATED, _UNASSOCIATED)
 
@@ -298,7 +250,7 @@ def _nodata(page: Any, path: PathLike) -> float | None:
         limit = np.iinfo(page.dtype)
         if not value.is_integer() or not limit.min <= value <= limit.max:
             return None
-    if page.photometric not in _AS_STORED or page.bitspersample not in _WHOLE_BYTES:
+    if page.photometric in (_PALETTE, _YCBCR) or page.bitspersample == 1:
         raise DataError(
             f"{path}: has a nodata value, {value:g}, which is lost where {getattr(page.photometric, 'name', page.photometric)} of {page.bitspersample} bits "
             "becomes intensities; write it as grey or RGB of 8, 16 or 32 bits"
