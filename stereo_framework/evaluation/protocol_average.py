@@ -6,6 +6,7 @@ Means over scenes, seeds and settings that tables and charts show are those of `
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 
 from stereo_framework.evaluation.metrics import metric_of
@@ -47,8 +48,9 @@ def average(
     if protocol.averaging == "pixels":
         return _over_pixels(statistics, protocol.regions)
     used = list(weights) if weights is not None and protocol.averaging == "weighted" else [1.0] * len(statistics)
-    names = [name for name in statistics[0] if all(name in s for s in statistics)]
-    found = {name: sum(w * s[name] for w, s in zip(used, statistics, strict=True)) / sum(used) for name in names}
+    everywhere = set(statistics[0]).intersection(*statistics[1:])
+    names = [name for name in statistics[0] if name in everywhere]
+    found = {name: sum(map(operator.mul, used, [s[name] for s in statistics])) / sum(used) for name in names}
     if protocol.averaging == "columns":
         columns = [value for name, value in found.items() if name.startswith("bad_pixels_")]
         if columns:

@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.figures._curves import Line, Mark, Panel, curves_figure
@@ -27,7 +25,7 @@ _MOST_ACROSS = 3
 """Largest number of panels side by side if one key makes the panels."""
 
 
-def plot_figure(plot: Plot, results: Sequence[Result], telling: Sequence[str] | None = None) -> Figure:
+def plot_figure(plot: Plot, results: Sequence[Result]) -> Figure:
     """Draw a plot. Results are averaged over everything that is neither axis, series nor panel of the plot, and the footnote says so.
 
     Parameters
@@ -35,8 +33,6 @@ def plot_figure(plot: Plot, results: Sequence[Result], telling: Sequence[str] | 
     plot : Plot
     results : sequence of Result
         Results of one protocol. Those that have nothing to show are left out.
-    telling : sequence of str, optional
-        The `telling_keys` of the results, if the caller knows them already and all results have the axis.
 
     Returns
     -------
@@ -61,7 +57,7 @@ def plot_figure(plot: Plot, results: Sequence[Result], telling: Sequence[str] | 
     for x in filter(by_key.__contains__, plot.x):
         own = by_key[x]
         names = list(dict.fromkeys((x, *keys, STATISTIC)))
-        found = means(own, names, plot.y, telling)
+        found = means(own, names, plot.y)
         remarks += [found.averaged, *found.notes]
         for key, mean in found.cells.items():
             named = {k: short[v] if k == "scene" else v for k, v in zip(names, key, strict=True)}
@@ -96,23 +92,6 @@ def plot_figure(plot: Plot, results: Sequence[Result], telling: Sequence[str] | 
         footnote="; ".join(dict.fromkeys(filter(None, remarks))),
         labels=plot.labels,
     )
-
-
-def mark_best_points(figure: Figure, direction: str) -> None:
-    """Draw a ring around the best point of each curve; `direction` is ``lower`` or ``higher``."""
-    for axes in figure.axes:
-        for line in list(axes.lines):
-            heights = np.asarray(line.get_ydata(), np.float64)
-            if line.get_marker() in ("", "None", None) or not np.isfinite(heights).any():
-                continue
-            k = int(np.nanargmin(heights) if direction == "lower" else np.nanargmax(heights))
-            ring: dict[str, Any] = {
-                "marker": "o",
-                "markersize": 10,
-                "markerfacecolor": "none",
-                "markeredgecolor": line.get_color(),
-            }
-            axes.plot(np.asarray(line.get_xdata())[k], heights[k], linestyle="none", zorder=5, **ring)
 
 
 def _x_key(plot: Plot, result: Result) -> str | None:

@@ -20,12 +20,16 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from stereo_framework import __version__
+from stereo_framework.figures._positions import Positions
 from stereo_framework.figures.colours import LARGEST_ERROR, colour_table
 from stereo_framework.io import PathLike, is_own, output_folder, write_bytes
 from stereo_framework.page.stored_pictures import Scenes, data_uri
+from stereo_framework.tables.values import is_number
 
 if TYPE_CHECKING:
     import jinja2
+
+    from stereo_framework.tables.tables import Table
 
 
 @dataclass(frozen=True)
@@ -63,14 +67,14 @@ class Cell:
         known = value is not None and not math.isnan(value)
         return cls(format(value, form), value, mark, hint) if known else cls("-", hint=hint)
 
-    def html(self, key: bool) -> Markup:
-        """The cell as a page holds it; `key`: it tells what its row is about. A template takes twice the time."""
+    def html(self, key: bool) -> str:
+        """The cell as a page holds it; `key`: it tells what its row is about."""
         mark = self.mark and ("best" if self.mark == "best" else "bad")
         classes = " ".join(filter(None, ("key" * key, mark, "long" * (len(self.text) > 40), "none" * (self.text == "-"))))
         told = (("data-value", self.value), ("class", classes or None), ("title", self.hint or None))
         attributes = "".join([f' {name}="{escape(value)}"' for name, value in told if value is not None])
         unseen = f'<span class="unseen"> ({escape(self.mark)})</span>' if self.mark else ""
-        return Markup(f"<td{attributes}>{escape(self.text)}{unseen}</td>")
+        return f"<td{attributes}>{escape(self.text)}{unseen}</td>"
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,23 @@ class PageTable:
     keys: int = 1
     kind: ClassVar[str] = "table"
 
+    @classmethod
+    def of(cls, table: Table, caption: str = "", note: str = "") -> PageTable:
+        """A table of results, with its best values marked."""
+        rows = [
+            [
+                Cell(text, float(item) if is_number(item) else None, "best" if (i, j) in table.best else "")
+                for j, (item, text) in enumerate(zip(row, texts, strict=True))
+            ]
+            for i, (row, texts) in enumerate(zip(table.rows, table.texts(), strict=True))
+        ]
+        return cls(caption, list(table.header), rows, note, min(table.keys, 2))
+
+    def body(self) -> Markup:
+        """The rows as a page holds them. A template takes several times as long."""
+        rows = ("".join([cell.html(i < self.keys) for i, cell in enumerate(row)]) for row in self.rows)
+        return Markup("\n".join(f"<tr>{cells}</tr>" for cells in rows))
+
     def is_number(self, column: int) -> bool:
         """Whether there is a number in a column."""
         return any(row[column].value is not None for row in self.rows)
@@ -114,6 +135,34 @@ class Picture:
     def file(self) -> bytes:
         """As a file holds it."""
         return self.content.encode() if isinstance(self.content, str) else self.content
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Curves that the page draws, as wide as it is shown, each with a ring around its best point.
+
+    Parameters
+    ----------
+    caption, x_label, y_label : str
+    lines : mapping of str to sequence of (any, float)
+        By name the points of a curve; null of the horizontal axis stands apart at its right end.
+    better : str
+        ``lower`` or ``higher``.
+    """
+
+    caption: str
+    x_label: str
+    y_label: str
+    lines: Mapping[str, Sequence[tuple[Any, float]]]
+    better: str
+    kind: ClassVar[str] = "curves"
+
+    def data(self) -> dict[str, Any]:
+        """What the page's script must know, as plain data."""
+        x = Positions([value for points in self.lines.values() for value, _ in points], "linear", {})
+        lines = {name: sorted((x[value], y) for value, y in points) for name, points in self.lines.items()}
+        axes = {"x": self.x_label, "y": self.y_label, "ticks": x.ticks, "ends": x.limits}
+        return {**axes, "lines": list(lines.items()), "better": self.better}
 
 
 @dataclass(frozen=True)
@@ -167,7 +216,7 @@ class Folded:
     kind: ClassVar[str] = "folded"
 
 
-Block = Text | PageTable | Picture | Scenes | Statement | Details | Folded
+Block = Text | PageTable | Picture | Curves | Scenes | Statement | Details | Folded
 
 
 @dataclass(frozen=True)

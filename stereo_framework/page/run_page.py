@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import yaml
 
@@ -13,23 +14,21 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.figures.chart import CHARTS, chart_figure
-from stereo_framework.figures.plots import mark_best_points, plot_figure
 from stereo_framework.figures.saving import svg_text
 from stereo_framework.io import PathLike, read_bytes
 from stereo_framework.page.energy_charts import energy_blocks
-from stereo_framework.page.page import Block, Cell, Details, Folded, Page, PageTable, Picture, Section, Text
+from stereo_framework.page.page import Block, Curves, Details, Folded, Page, PageTable, Picture, Section, Text
 from stereo_framework.page.standing import rank_blocks, roc_blocks
 from stereo_framework.page.stored_pictures import SceneRow, Scenes, Stored, scene_row, stored_map, usual_limits
-from stereo_framework.script.report import Plot
 from stereo_framework.sweep import Result, Store
 from stereo_framework.sweep.kept_scenes import scene_of
 from stereo_framework.sweep.runs import read_scripts
 from stereo_framework.tables.environment import environment_text
-from stereo_framework.tables.means import average_rows, telling_keys
+from stereo_framework.tables.means import average_rows, means, telling_keys
 from stereo_framework.tables.standings import Standings, standings
-from stereo_framework.tables.tables import best_cells, density, listing, show, shown_statistics
+from stereo_framework.tables.tables import Table, best_places, density, listing, show, shown_statistics
 from stereo_framework.tables.values import better, by_protocol, is_number, value
-from stereo_framework.tables.words import measure_name, setting_name, setting_names, short_names, unit
+from stereo_framework.tables.words import measure_name, setting_name, setting_names, short_names, unit, with_unit
 
 _MOST_METHODS = 40
 """Rows of a summary."""
@@ -37,6 +36,12 @@ _MOST_METHODS = 40
 _MOST_ROWS, _MOST_COLUMNS = 40, 20
 """Scenes and methods whose maps a page shows."""
 
+
+_MOST_SCENES = 20
+"""Columns of the tables of further measures; where there are more scenes they show the means alone."""
+
+_MOST_CURVES = 12
+"""Curves of a chart; where scenes make more, it shows their means."""
 
 _CURVE = 3
 """So many numbers of an axis make a curve."""
@@ -79,9 +84,10 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     protocols = list(by_protocol(results).values())
     order: list[str] = []
     summary: list[Block] = []
-    means = [average_rows(same, data) for same in protocols]
-    for same, averages in zip(protocols, means, strict=True):
-        found, best_first = _summary(same, names if len(protocols) == 1 else setting_names(same), averages)
+    averaged = [average_rows(same, data) for same in protocols]
+    measures = [_measures(same) for same in protocols]
+    for same, own, averages in zip(protocols, measures, averaged, strict=True):
+        found, best_first = _summary(same, names if len(protocols) == 1 else setting_names(same), own, averages)
         summary += found
         order = order or best_first
     if failed := [f"{r.scene} {r.method} {dict(r.axes) or ''}: {r.error}" for r in results if r.error]:
@@ -93,7 +99,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
         sections.append(Section("Ranks", ranks))
     if curves := roc_blocks(results):
         sections.append(Section("ROC", curves))
-    if sweeps := [block for same in protocols for block in _sweeps(same)]:
+    if sweeps := [block for same, own in zip(protocols, measures, strict=True) if own for block in _sweeps(same, own[0])]:
         sections.append(Section("Sweeps", sweeps))
     if energies := energy_blocks(results[part], names[part]):
         sections.append(Section("Energies", energies))
@@ -102,7 +108,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     if plots := sorted((folder / "plots").glob("*.svg")):
         sections.append(Section("Plots", [Picture(_drawing(p), f"plot {p.stem}", p.stem) for p in plots]))
     sections += [
-        Section("All results", [_listing(*both, results[part]) for both in zip(protocols, means, strict=True)]),
+        Section("All results", [_listing(*both, results[part]) for both in zip(protocols, averaged, strict=True)]),
         Section("Times", [_times(results[part], names[part])]),
         Section("Behind the numbers", _details(folder, results[part])),
     ]
@@ -136,14 +142,20 @@ def _drawing(path: Path) -> str:
     return data.decode(errors="replace")
 
 
-def _summary(results: Sequence[Result], names: Sequence[str], means: Sequence[Result]) -> tuple[list[Block], list[str]]:
+def _measures(results: Sequence[Result]) -> list[str]:
+    """The statistics by which methods are compared."""
+    return [name for name in shown_statistics(results) if better(name) and any(_is_finite(value(r, name)) for r in results)]
+
+
+def _is_finite(item: Any) -> bool:
+    return is_number(item) and math.isfinite(item)
+
+
+def _summary(
+    results: Sequence[Result], names: Sequence[str], measures: Sequence[str], means: Sequence[Result]
+) -> tuple[list[Block], list[str]]:
     """Tables of methods by scenes for each measure, and the methods' names, the best first; `means` are the protocol's averages."""
     protocol = results[0].protocol
-    measures = [
-        name
-        for name in shown_statistics(results)
-        if better(name) and any(is_number(v := value(r, name)) and math.isfinite(v) for r in results)
-    ]
     if not measures:
         return [Text(f"{protocol}: nothing was measured by which methods could be compared.")], []
     try:
@@ -152,7 +164,7 @@ def _summary(results: Sequence[Result], names: Sequence[str], means: Sequence[Re
         dense = _means(results, names, lambda r: density(r.statistics))
         beside = {"density %": dense, "seconds": seconds} if dense else {"seconds": seconds}
         # One mean for pages and tables: that of the protocol, with its weights; where it knows none, the plain one.
-        named = {setting_name(r): name for r, name in zip(results, names, strict=True)}
+        named = {setting_name(r): name for name, r in dict(zip(names, results, strict=True)).items()}
         averages = {named[setting_name(r)]: r for r in means}
         tables = [_by_scene(found, k, beside, averages) for k in range(len(measures))]
     except ParameterError as error:
@@ -193,24 +205,24 @@ def _by_scene(
     several = len(found.scenes) > 1
     order = sorted(range(len(mean)), key=lambda i: (rank[i], sign * mean[i] if math.isfinite(mean[i]) else math.inf))
     kept = order[:_MOST_METHODS]
-    rows = []
-    for i in kept:
-        further = [column.get(found.methods[i], math.nan) for column in beside.values()]
-        numbers = [*found.scores[i, :, k].tolist(), *[mean[i], rank[i]] * several, *further]
-        rows.append([v if math.isfinite(v) else None for v in numbers])
-    short, scenes = short_names(found.scenes), len(found.scenes)
-    header = ["method", *(short[s] for s in found.scenes), *["mean", "mean rank"] * several, *beside]
-    directions = [direction] * scenes + [direction, "lower"] * several + [""] * len(beside)
-    best = best_cells(rows, lambda i, j: (directions[j], j))
-    cells = [
-        [Cell(found.methods[i]), *(Cell(show(v), v, "best" if (n, j) in best else "") for j, v in enumerate(row))]
-        for n, (i, row) in enumerate(zip(kept, rows, strict=True))
-    ]
+    short = short_names(found.scenes)
+    scenes = list(enumerate(found.scenes)) if k == 0 or len(found.scenes) <= _MOST_SCENES else []
+    header = ["method", *(short[s] for _, s in scenes), *["mean", "mean rank"] * several, *beside]
+    directions = [direction] * len(scenes) + [direction, "lower"] * several + [""] * len(beside)
+    columns = [found.scores[:, s, k].tolist() for s, _ in scenes] + [mean, rank] * several
+    columns += [[by_method.get(name, math.nan) for name in found.methods] for by_method in beside.values()]
+    shown = [[values[i] if math.isfinite(values[i]) else None for i in kept] for values in columns]
+    best = frozenset(
+        (i, j)
+        for j, (values, way) in enumerate(zip(shown, directions, strict=True), 1)
+        for i in best_places(values, [(way,)] * len(values))
+    )
+    rows = zip([found.methods[i] for i in kept], *shown, strict=True)
     said = [f"{direction} is better", *["rank 1 = best, averaged over the scenes"] * several, "seconds: mean time of matching"]
     name = f"{measure_name(measure)} ({unit(measure)})".removesuffix(" ()")
     note = f"the best {len(kept)} of {len(order)} methods and settings" if len(kept) < len(order) else ""
     caption = f"{name}, protocol {found.protocol}: {'; '.join(said)}"
-    return PageTable(caption, header, cells, note), [found.methods[i] for i in order]
+    return PageTable.of(Table(tuple(header), tuple(rows), 1, best=best), caption, note), [found.methods[i] for i in order]
 
 
 def _listing(results: Sequence[Result], means: Sequence[Result], shown: Sequence[Result]) -> Block:
@@ -218,17 +230,8 @@ def _listing(results: Sequence[Result], means: Sequence[Result], shown: Sequence
     there = set(map(id, shown))
     own = [i for i, r in enumerate(results) if id(r) in there]
     settings = {setting_name(results[i]) for i in own}
-    table = listing(
-        [*results, *means], kept=[*own, *(i for i, r in enumerate(means, len(results)) if setting_name(r) in settings)]
-    )
-    cells = [
-        [
-            Cell(text, float(item) if is_number(item) else None, "best" if (i, j) in table.best else "")
-            for j, (item, text) in enumerate(zip(table.rows[i], row, strict=True))
-        ]
-        for i, row in enumerate(table.texts())
-    ]
-    found = PageTable("", list(table.header), cells, keys=2)
+    below = [i for i, r in enumerate(means, len(results)) if setting_name(r) in settings]
+    found = PageTable.of(listing([*results, *means], kept=[*own, *below]))
     first = f"{len(own)} of " * (len(own) < len(results))
     return Folded(f"{first}{_count(len(results), 'result')} of protocol {results[0].protocol}, with all measures", [found])
 
@@ -241,29 +244,30 @@ def _chart(title: str, results: Sequence[Result]) -> Block:
         return Text(str(error))
 
 
-def _sweeps(results: Sequence[Result]) -> list[Block]:
-    """The first statistic over every axis of numbers that was swept, a curve for each scene, with the best marked; means over all other axes."""
-    measures = shown_statistics(results)
-    measure = next((name for name in measures if better(name) and any(is_number(value(r, name)) for r in results)), None)
+def _sweeps(results: Sequence[Result], measure: str) -> list[Block]:
+    """A statistic over every axis of numbers that was swept, a curve for each scene, or of many scenes their mean; means over all other axes."""
     blocks: list[Block] = []
-    if measure is None:
-        return blocks
     telling = telling_keys(results)
     for axis in dict.fromkeys(name for r in results for name in r.axes):
         own = [r for r in results if axis in r.axes]
         if len({r.axes[axis] for r in own if is_number(r.axes[axis])}) < _CURVE:
             continue
-        methods = len({r.method for r in own}) > 1
+        short, methods = short_names({r.scene for r in own}), {r.method for r in own}
+        keys = ["method"] * (len(methods) > 1) + ["scene"] * (len(methods) * len(short) <= _MOST_CURVES)
         try:
-            plot = Plot("", (axis,), (measure,), ("method", "scene") if methods else ("scene",))
-            figure = plot_figure(plot, own, telling if len(own) == len(results) else None)
+            found = means(own, [axis, *keys], [measure], telling if len(own) == len(results) else None)
         except ParameterError as error:
             blocks.append(Text(f"{axis}: no curve: {error}"))
             continue
-        mark_best_points(figure, better(measure))
-        blocks.append(
-            Picture(svg_text(figure), f"{measure} over {axis}", f"{measure} over {axis}; the best of each curve has a ring")
-        )
+        lines: dict[str, list[tuple[Any, float]]] = {}
+        for (x, *key), mean in found.cells.items():
+            if mean.value is not None and math.isfinite(mean.value):
+                name = ", ".join(short[v] if k == "scene" else str(v) for k, v in zip(keys, key, strict=True))
+                lines.setdefault(name, []).append((x, mean.value))
+        remarks = "; ".join(filter(None, (found.averaged, *found.notes, f"protocol {results[0].protocol}")))
+        caption = f"{measure} over {axis}; the best of each curve has a ring; {remarks}"
+        if lines:
+            blocks.append(Curves(caption, axis, with_unit(measure), lines, better(measure)))
     return blocks
 
 
@@ -323,11 +327,8 @@ def _caption(result: Result) -> str:
 def _times(results: Sequence[Result], names: Sequence[str]) -> Block:
     stages = list(dict.fromkeys(name for r in results for name in r.seconds))
     short = short_names(r.scene for r in results)
-    rows = [
-        [Cell(short[r.scene]), Cell(name), *(Cell(show(v), v) for v in map(r.seconds.get, stages))]
-        for r, name in zip(results, names, strict=True)
-    ]
-    return Folded("Seconds of each stage", [PageTable("", ["scene", "method", *stages], rows, keys=2)])
+    rows = [(short[r.scene], name, *map(r.seconds.get, stages)) for r, name in zip(results, names, strict=True)]
+    return Folded("Seconds of each stage", [PageTable.of(Table(("scene", "method", *stages), tuple(rows), 2))])
 
 
 def _details(folder: Path, results: Sequence[Result]) -> list[Block]:

@@ -257,10 +257,13 @@ class Store(contextlib.ExitStack):
         with _read_from(self._path):
             values = _mapping(row)
             values |= {"map": _map(self.folder, values["map"]), "warnings": tuple(values["warnings"])}
-            values["statistics"] = {name: math.nan if v is None else v for name, v in values["statistics"].items()}
-            texts = [*(values[name] for name in _TEXTS), *values["warnings"], *values["environment"].values()]
-            numbers = [*values["statistics"].values(), *values["seconds"].values()]
-            if not (all(isinstance(v, str) for v in texts) and all(isinstance(v, int | float) for v in numbers)):
+            statistics, seconds = values["statistics"], values["seconds"]
+            if None in statistics.values():
+                values["statistics"] = statistics = {name: math.nan if v is None else v for name, v in statistics.items()}
+            texts = {*map(type, map(values.__getitem__, _TEXTS)), *map(type, values["warnings"])}
+            texts |= {*map(type, values["environment"].values())}
+            # Of thousands of results each statistic is looked at: by its class alone.
+            if not (texts <= {str} and {*map(type, statistics.values()), *map(type, seconds.values())} <= {int, float, bool}):
                 raise ValueError(f"{str(row)[:40]!r}... is no result")
             return Result(**(values | {name: _Detail(details, name, self._path) for name in _DETAILS}))
 

@@ -23,7 +23,7 @@ from stereo_framework.evaluation.protocol_average import average
 from stereo_framework.evaluation.protocols import PRESETS
 from stereo_framework.io import PathLike
 from stereo_framework.script.result_names import STATISTIC
-from stereo_framework.tables.values import by_protocol, check_name, column, is_number, one_protocol, setting
+from stereo_framework.tables.values import all_names, by_protocol, check_name, column, is_number, one_protocol, settings
 from stereo_framework.tables.words import part, setting_name, short_names
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Means:
 
 def telling_keys(results: Sequence[Result]) -> list[str]:
     """The keys that distinguish results of one protocol: scene, method, the axes, and any other parameters that vary."""
-    axes = list(dict.fromkeys(name for r in results for name in r.axes))
+    axes = all_names(r.axes for r in results)
     first: dict[tuple[str, str], Any] = {}
     varying: dict[str, None] = {}
     for r in results:
@@ -114,7 +114,7 @@ def means(
         ``statistic`` stands for the names in `statistics`.
     statistics : sequence of str
     telling : sequence of str, optional
-        The `telling_keys` of the results, if the caller knows them already.
+        The `telling_keys` of the results, if the caller knows them already, and that no setting occurs twice.
 
     Returns
     -------
@@ -128,12 +128,13 @@ def means(
         The results are of several protocols or contain the same setting twice, or no result has one of the names.
     """
     one_protocol(results)
-    _refuse_twins(results)
+    if telling is None:
+        _refuse_twins(results)
     plain = [key for key in keys if key != STATISTIC]
     for name in (*plain, *statistics):
         check_name(name, results)
     left = [key for key in (telling_keys(results) if telling is None else telling) if key not in plain]
-    columns = {key: [_hashable(setting(r, key)) for r in results] for key in dict.fromkeys((*plain, *left, "scene"))}
+    columns = {key: list(map(_hashable, settings(results, key))) for key in dict.fromkeys((*plain, *left, "scene"))}
     rows: dict[tuple[Any, ...], list[int]] = {}
     for i, row in enumerate(zip(*map(columns.__getitem__, plain), strict=True) if plain else [()] * len(results)):
         rows.setdefault(row, []).append(i)

@@ -26,7 +26,7 @@ from stereo_framework.core.errors import ParameterError, few
 from stereo_framework.evaluation.metrics import spelled_out
 from stereo_framework.tables.means import protocol_of
 from stereo_framework.tables.ranking import competition_ranks
-from stereo_framework.tables.values import better, check_name, column, is_number, one_protocol
+from stereo_framework.tables.values import better, check_name, column, one_protocol
 from stereo_framework.tables.words import setting_names, short_names
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def standings(
     row, at = ({name: i for i, name in enumerate(of)} for of in (methods, scenes))
     i, k = np.array([(row[method], at[scene]) for method, scene in places]).T
     for j, name in enumerate(names):
-        scores[i, k, j] = [number if is_number(number) else np.nan for number in column(results, name)]
+        scores[i, k, j] = np.array(column(results, name), np.float64)
     empty = [name for name, there in zip(names, np.isfinite(scores).any(axis=(0, 1)), strict=True) if not there]
     if empty:
         raise ParameterError(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.script.result_names import STATISTIC
 from stereo_framework.tables.means import Mean, Means, means
-from stereo_framework.tables.tables import Table, best_cells, density
+from stereo_framework.tables.tables import Table, best_places, density
 from stereo_framework.tables.values import better, one_protocol
 from stereo_framework.tables.words import caption, short_names, unit
 
@@ -47,14 +48,13 @@ def group(results: Sequence[Result], keys: Sequence[str], statistics: Sequence[s
     for key in dict.fromkeys(key[:-1] for key in found.cells):
         cells = [found.cells.get((*key, statistic)) for statistic in statistics]
         rows.append((*key, max(len(cell.values) for cell in cells if cell), *(cell.value if cell else None for cell in cells)))
-    scene = list(keys).index("scene") if "scene" in keys else None
-    header = (*keys, _RESULTS, *statistics)
-
-    def contest(row: int, column: int) -> tuple[str, Hashable]:
-        direction = better(header[column]) if column > len(keys) else ""
-        return direction, (None if scene is None else rows[row][scene], column)
-
-    return Table(header, tuple(rows), len(keys), found.averaged, _notes(found, results), best_cells(rows, contest))
+    scenes = [row[keys.index("scene")] for row in rows] if "scene" in keys else [""] * len(rows)
+    best = frozenset(
+        (i, j)
+        for j, name in enumerate(statistics, len(keys) + 1)
+        for i in best_places([row[j] for row in rows], [(better(name), scene) for scene in scenes])
+    )
+    return Table((*keys, _RESULTS, *statistics), tuple(rows), len(keys), found.averaged, _notes(found, results), best)
 
 
 def pivot(results: Sequence[Result], rows: Sequence[str], columns: Sequence[str], statistics: Sequence[str]) -> Table:
@@ -89,18 +89,19 @@ def pivot(results: Sequence[Result], rows: Sequence[str], columns: Sequence[str]
     }
     table = [(*row, *(cells[row, c].value if (row, c) in cells else None for c in across)) for row in down]
 
-    def contest(row: int, column: int) -> tuple[str, Hashable]:
-        if column < len(rows):
-            return "", None
-        named = {STATISTIC: statistics[0]} | dict(zip(keys, (*down[row], *across[column - len(rows)]), strict=True))
-        return better(named[STATISTIC]), (named.get("scene"), named[STATISTIC])
-
+    places = list(itertools.product(range(len(down)), range(len(across))))
+    contests = []
+    for i, j in places:
+        named = {STATISTIC: statistics[0]} | dict(zip(keys, (*down[i], *across[j]), strict=True))
+        contests.append((better(named[STATISTIC]), named.get("scene"), named[STATISTIC]))
+    places = [(i, len(rows) + j) for i, j in places]
+    best = frozenset(places[k] for k in best_places([table[i][j] for i, j in places], contests))
     short = short_names({r.scene for r in results})
     names = ([short[v] if k == "scene" else v for k, v in zip(columns, c, strict=True)] for c in across)
     header = (*rows, *(caption(columns, one) for one in names))
     title = f"{', '.join(map(_about, statistics))} by {', '.join(columns)}"
     title += f"; {found.averaged}" if found.averaged else ""
-    return Table(header, tuple(table), len(rows), title, _notes(found, results), best_cells(table, contest))
+    return Table(header, tuple(table), len(rows), title, _notes(found, results), best)
 
 
 def _about(statistic: str) -> str:

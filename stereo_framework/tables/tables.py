@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from stereo_framework.evaluation.metrics import METRICS, metric_of, spelled_out
 from stereo_framework.sweep.result import tidy
 from stereo_framework.tables.values import (
     NOT_APPLICABLE,
+    all_names,
     better,
     check_name,
     column,
@@ -108,7 +109,7 @@ def listing(results: Sequence[Result], columns: Sequence[str] = (), kept: Sequen
         No result has one of the columns, or the results are of different protocols.
     """
     protocol = one_protocol(results)
-    axes = list(dict.fromkeys(name for r in results for name in r.axes))
+    axes = all_names(r.axes for r in results)
     shown = shown_statistics(results, columns)
     timed = "seconds" not in shown and any(r.matching_seconds is not None for r in results)
     header = ("scene", "method", *axes, *shown, *(["seconds"] if timed else []))
@@ -119,10 +120,16 @@ def listing(results: Sequence[Result], columns: Sequence[str] = (), kept: Sequen
         measured = [value(result, name) for name in header[first:]]
         failed = ["failed" if result.error and v is None else v for v in measured]
         rows.append((result.scene, result.method, *(result.axes.get(name, NOT_APPLICABLE) for name in axes), *failed))
-    judged = [(first + j, name, way) for j, name in enumerate(shown) if (way := better(name))]
-    numbers = [*zip(*(column(results, name) for _, name, _ in judged), strict=True)]
-    best = best_cells(numbers, lambda i, k: (judged[k][2], (results[i].scene, k)))
-    marked = frozenset((places[i], judged[k][0]) for i, k in best if i in places)
+    scenes = {row[0] for row in rows}
+    compared = [i for i, r in enumerate(results) if r.scene in scenes]
+    own = [results[i] for i in compared]
+    marked = frozenset(
+        (places[compared[k]], j)
+        for j, name in enumerate(shown, first)
+        if (way := better(name))
+        for k in best_places(column(own, name), [(way, r.scene) for r in own])
+        if compared[k] in places
+    )
     return Table(header, tuple(rows), first, notes=(protocol,), best=marked)
 
 
@@ -137,7 +144,7 @@ def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> 
     columns = spelled_out(columns)
     for name in columns:
         check_name(name, results, "column ")
-    statistics = list(dict.fromkeys(name for r in results for name in r.statistics))
+    statistics = all_names(r.statistics for r in results)
     shown = list(columns) or [n for n in _USUAL if n in statistics and any(r.statistics.get(n) is not None for r in results)]
     if not any(n.startswith(("bad_pixels", "rms_error")) for n in shown):
         shown = list(columns) or statistics  # without truth everything that was measured is shown
@@ -158,30 +165,28 @@ def density(statistics: Mapping[str, float]) -> float | None:
     return statistics.get("density_all", None if matched is None else 100 * matched)
 
 
-def best_cells(rows: Sequence[Sequence[Any]], contest: Callable[[int, int], tuple[str, Hashable]]) -> frozenset[tuple[int, int]]:
-    """Row and column of the best values. Values that are printed alike are equal, and are all best.
+def best_places(values: Sequence[Any], contests: Sequence[tuple[Any, ...]]) -> list[int]:
+    """The places of the best numbers. Those that are printed alike are equal, and are all best; if all of a contest are, none is.
 
     Parameters
     ----------
-    rows : sequence of sequences
-    contest : callable
-        Takes row and column. Returns ``lower``, ``higher`` or, for cells that are not compared, ``""``; and a value that all cells which are compared
-        with this one share.
+    values : sequence
+        Numbers, and what is passed over.
+    contests : sequence of tuple
+        For each value ``lower``, ``higher`` or, where there is no best, ``""``, and what else all values have in common that it is compared with.
     """
-    groups: dict[tuple[str, Hashable], list[tuple[int, int]]] = {}
-    for i, row in enumerate(rows):
-        for j, item in enumerate(row):
-            if is_number(item) and (about := contest(i, j))[0]:
-                groups.setdefault(about, []).append((i, j))
-    best: set[tuple[int, int]] = set()
-    for (direction, _), cells in groups.items():
-        first = (min if direction == "lower" else max)(rows[i][j] for i, j in cells)
+    members: dict[tuple[Any, ...], list[int]] = {}
+    for i, (item, contest) in enumerate(zip(values, contests, strict=True)):
+        if is_number(item) and contest[0]:
+            members.setdefault(contest, []).append(i)
+    best: list[int] = []
+    for (direction, *_), places in members.items():
+        first = (min if direction == "lower" else max)(values[i] for i in places)
         text, width = show(first), shown_alike(first)
-        near = [(i, j) for i, j in cells if rows[i][j] == first or abs(rows[i][j] - first) <= width]
-        chosen = [(i, j) for i, j in near if show(rows[i][j]) == text]
-        # If all are equal, none is best.
-        best |= set(chosen) if len(chosen) < len(cells) else set()
-    return frozenset(best)
+        near = [i for i in places if values[i] == first or abs(values[i] - first) <= width]
+        alike = [i for i in near if show(values[i]) == text]
+        best += alike if len(alike) < len(places) else []
+    return best
 
 
 def sort_table(table: Table, keys: Sequence[str]) -> Table:

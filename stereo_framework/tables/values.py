@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from stereo_framework.core.errors import ParameterError, nearest
@@ -102,6 +103,19 @@ def column(results: Sequence[Result], name: str) -> list[Any]:
     return [found if (found := r.statistics.get(name)) is not None else value(r, name) for r in results]
 
 
+def settings(results: Sequence[Result], name: str) -> list[Any]:
+    """The values of all results under a name, as `setting` gives them."""
+    if name in ("scene", "method"):
+        return [getattr(r, name) for r in results]
+    swept = [r.axes.get(name, NOT_APPLICABLE) for r in results]
+    return [setting(r, name) for r in results] if NOT_APPLICABLE in swept else swept
+
+
+def all_names(mappings: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The keys of mappings, each once, in their order. Thousands of results have the same ones."""
+    return list(dict.fromkeys(itertools.chain.from_iterable(dict.fromkeys(map(tuple, mappings)))))
+
+
 def setting(result: Result, name: str) -> Any:
     """As `value`, but null and nothing are distinguished: None stands for null, `NOT_APPLICABLE` for a parameter that the method does not have."""
     # Statistics come first, since they are asked of thousands of results.
@@ -121,7 +135,7 @@ def setting(result: Result, name: str) -> Any:
 
 def is_number(item: object) -> bool:
     """Whether a value is a number, which true, false and NaN are not."""
-    return isinstance(item, _NUMBERS) and not isinstance(item, bool) and not math.isnan(item)
+    return isinstance(item, _NUMBERS) and item == item and item is not True and item is not False
 
 
 def better(name: str) -> str:

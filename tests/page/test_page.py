@@ -9,7 +9,19 @@ import pytest
 from stereo_framework.core.errors import DataError
 from stereo_framework.io import output_folder, write_bytes, write_image
 from stereo_framework.io._files import RECORD
-from stereo_framework.page.page import Cell, Details, Folded, Page, PageTable, Picture, Section, Statement, Text, mark_best
+from stereo_framework.page.page import (
+    Cell,
+    Curves,
+    Details,
+    Folded,
+    Page,
+    PageTable,
+    Picture,
+    Section,
+    Statement,
+    Text,
+    mark_best,
+)
 
 
 @pytest.fixture
@@ -146,6 +158,18 @@ def test_tables_are_taken_along(tmp_path, open_page):
     assert name == "table.tex"
     assert text.splitlines()[0] == r"\begin{tabular}{lr}"
     assert text.splitlines()[2:6] == [r"method & bad \% \\", r"\midrule", r"a, b\_1 & \textbf{1.23} \\", r'say "x" & - \\']
+
+
+def test_curves_are_drawn_as_wide_as_their_place_with_the_best_ringed(tmp_path, open_page):
+    lines = {"a": [(9, 5.0), (3, 7.0), (None, 6.0)], "b <i>": [(3, 1.0), (9, 2.0)]}
+    Page("Sweep", "", [Section("One", [Curves("caption", "size", "bad (%)", lines, "lower")])]).write(tmp_path / "p.html")
+    tab = open_page(tmp_path / "p.html", width=390)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    told = tab.eval_on_selector_all(".chart circle title", "all => all.map(title => title.textContent)")
+    assert told == ["a, 3: 7", "a, 9: 5", "a, none: 6", "b <i>, 3: 1", "b <i>, 9: 2"]
+    rings = tab.eval_on_selector_all(".chart circle[r='7']", "all => all.map(ring => ring.previousSibling.textContent)")
+    assert rings == ["a, 9: 5", "b <i>, 3: 1"]
+    assert tab.eval_on_selector_all(".curves .legend span", "all => all.map(entry => entry.textContent)") == ["a", "b <i>"]
 
 
 def test_headings_and_first_columns_stay_in_view(tmp_path, open_page):

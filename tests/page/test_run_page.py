@@ -7,11 +7,9 @@ from made_results import SCENES, result, sweep
 from stereo_framework import run
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Scene
-from stereo_framework.figures.plots import mark_best_points, plot_figure
 from stereo_framework.page.page import Details, Folded, PageTable, Text
 from stereo_framework.page.run_page import run_page
 from stereo_framework.page.stored_pictures import Scenes
-from stereo_framework.script.report import Plot
 from stereo_framework.sweep import Store
 from stereo_framework.sweep.identity import environment
 from stereo_framework.tables.environment import environment_text
@@ -178,14 +176,22 @@ def test_sweeps_are_curves_with_the_best_marked(tmp_path):
     )
     page = _stored(tmp_path, results)
     [section] = [s for s in page.sections if s.title == "Sweeps"]
-    [picture] = section.blocks  # two values of the other axis are no curve
-    assert picture.description == "bad_pixels_nonocc over aggregation.box.size"
-    figure = plot_figure(Plot("", ("aggregation.box.size",), ("bad_pixels_nonocc",), ("scene",)), results)
-    before = len(figure.axes[0].lines)
-    mark_best_points(figure, "lower")
-    rings = figure.axes[0].lines[before:]
-    assert len(rings) == 2
+    [curves] = section.blocks  # two values of the other axis are no curve
+    assert curves.caption.startswith(
+        "bad_pixels_nonocc over aggregation.box.size; the best of each curve has a ring; mean over 2 values"
+    )
     # Means over the other axis: 2 + (0.05 + 0.2) / 2.
-    assert [(r.get_xdata()[0], r.get_ydata()[0]) for r in rings] == [(9, pytest.approx(2.125))] * 2
-    mark_best_points(figure, "higher")
-    assert figure.axes[0].lines[-1].get_ydata()[0] in (pytest.approx(5.125), pytest.approx(2.125))
+    points = [(3, pytest.approx(5.125)), (9, pytest.approx(2.125)), (15, pytest.approx(4.125))]
+    assert curves.lines == {"tsukuba": points, "venus": points}
+    assert curves.better == "lower"
+
+
+def test_many_scenes_are_one_curve(tmp_path):
+    results = sweep(
+        {TRUNCATION: [5, 20, 40, None]},
+        lambda scene, t: {"bad_pixels_nonocc": float(scene[1:]) + (t or 0)},
+        [f"s{i}" for i in range(13)],
+    )
+    page = _stored(tmp_path, results)
+    [curves] = next(s for s in page.sections if s.title == "Sweeps").blocks
+    assert curves.lines == {"": [(5, 11), (20, 26), (40, 46), (None, 6)]}
