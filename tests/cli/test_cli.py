@@ -166,7 +166,7 @@ def test_evaluate_a_submission(pictures, cli, benchmark):
     assert "mape_nonocc" in table.stdout
     assert "middlebury-v2[measures=mape,rms_error]: " in table.stdout
     assert (benchmark / "p" / "pictures" / "theirs_middlebury-v2-cones_overview.png").is_file()
-    one_line(cli("evaluate", benchmark / "mine", *data), "belongs to middlebury2003/cones or middlebury-v2/cones")
+    one_line(cli("evaluate", benchmark / "mine", *data), "belongs to middlebury-v2/cones or middlebury2003/cones")
     one_line(cli("evaluate", benchmark / "mine/cones.png", *data), "name the scene it belongs to with one --scene")
     one_line(cli(*arguments, "--measure", "mapee"), "no such measure: 'mapee'", "did you mean 'mape'?")
     one_line(cli("evaluate", benchmark / "mine", "--protocol", "{base: kitti, }", *data), "no protocol 'kitti'")
