@@ -80,7 +80,7 @@ def test_what_cannot_be_told_is_asked(root, folder):
     with pytest.raises(DataError, match="holds no map of a scene of middlebury-v2: 0 files"):
         find_maps(folder, protocol="middlebury-v2", data=root)
     write_disparity(folder / "cones.pfm", TRUTH)
-    with pytest.raises(DataError, match="cones.pfm: belongs to middlebury2003/cones or middlebury-v2/cones; say which"):
+    with pytest.raises(DataError, match="cones.pfm: belongs to middlebury-v2/cones or middlebury2003/cones; say which"):
         find_maps(folder, data=root)
     with pytest.raises(DataError, match="no scene is called middlebury or begins so"):
         find_maps(folder, scenes=["middlebury"], data=root)
