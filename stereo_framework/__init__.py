@@ -92,9 +92,6 @@ def __dir__() -> list[str]:
 _SHOWN = {
     "core.scene": ("Scene",),
     "engine.match": ("Match",),
-    "engine.pipeline": ("Pipeline",),
-    "engine.step": ("Step",),
-    "evaluation._protocol": ("Protocol",),
     "sweep.result": ("Result", "ResultList"),
 }
 """What notebooks show with pictures or as a table, instead of by its words."""

@@ -9,8 +9,8 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stereo_framework.figures._drawing import FONT
-from stereo_framework.figures._shown import new_figure
+from stereo_framework.figures.grid import FONT
+from stereo_framework.figures.saving import new_figure
 from stereo_framework.tables.values import NOT_APPLICABLE
 
 if TYPE_CHECKING:

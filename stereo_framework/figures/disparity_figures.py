@@ -1,34 +1,27 @@
-"""Figures and pictures of a single disparity map and its errors.
+"""Figures and pictures of disparity maps and their errors.
 
 Disparities are float32 in pixels. A value that is not finite is missing in an estimate, and unknown in a truth.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stereo_framework.core.scene import Disparity, Image, Mask, inside_border
-from stereo_framework.figures._drawing import (
-    FONT,
-    Sheet,
-    beyond,
-    check_image,
-    check_shapes,
-    draw_difference,
-    draw_disparity,
-    draw_image,
-    panel_size,
-)
 from stereo_framework.figures.colours import rgb
+from stereo_framework.figures.grid import Panel, check_image, check_shapes, difference, disparities, grid_figure
 from stereo_framework.io import PathLike, write_image
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_SHORTEST = 200
-"""Smallest side, in screen pixels, of the frame around an image, so that bar and labels have room."""
+_IN_A_ROW, _MOST = 4, 5
+"""So many pictures make a single row; of columns further ones start a new row."""
 
 MISSING_RGB = (255, 0, 255)
 """Colour of missing estimates in an error picture. It is magenta, since every grey level stands for an error."""
@@ -40,7 +33,7 @@ def disparity_figure(disparity: Disparity, shown: tuple[float, float], title: st
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
-        Pixels, NaN = no estimate (grey). The map is drawn at its own resolution; if its sides are shorter than about 430 pixels, it is enlarged by a whole
+        Pixels, NaN = no estimate (grey). The map is drawn at its own resolution; if its sides are shorter than 320 pixels, it is enlarged by a whole
         factor without interpolation.
     shown : (float, float)
         Disparities in pixels at the ends of the colour scale. The colour bar ends in an arrow if the map goes beyond it.
@@ -54,25 +47,54 @@ def disparity_figure(disparity: Disparity, shown: tuple[float, float], title: st
         `shown` is not a range.
     """
     check_shapes(("disparity", disparity))
+    panel = Panel("", disparity, disparities(shown), "no estimate")
     rows, columns = disparity.shape
-    factor = max(1, round(640 / max(rows, columns)))
-    width, height = columns * factor, rows * factor
-    left, right, bottom, top = 76, 118, 60, 40 if title else 16
-    frame_width, frame_height = max(width, _SHORTEST), max(height, _SHORTEST)
-    sheet = Sheet(left + frame_width + right, bottom + frame_height + top)
-    axes = sheet.axes_at(left + (frame_width - width) // 2, bottom + (frame_height - height) // 2, width, height)
-    picture = draw_disparity(axes, disparity, shown)
-    axes.spines[:].set_visible(False)  # they and the ticks would cover some of the outermost pixels
-    picture.set_zorder(3)
-    axes.tick_params(labelsize=FONT)
-    axes.set_xlabel("x (pixels)", fontsize=FONT)
-    axes.set_ylabel("y (pixels)", fontsize=FONT)
-    bar = sheet.axes_at(left + frame_width + 20, bottom, 22, frame_height)
-    sheet.colour_bar(picture, bar, "disparity (pixels)", extend=beyond([disparity], shown), orientation="vertical")
-    sheet.title_line(title, top)
-    if not np.isfinite(disparity).all():
-        sheet.legend("no estimate", "lower right", (1.0, 0.0))
-    return sheet.figure
+    return grid_figure([[panel]], title, room=max(columns, 640 * columns // max(rows, columns)))
+
+
+def side_by_side_figure(
+    image: Image, maps: Mapping[str, Disparity], shown: tuple[float, float], truth: Disparity | None = None, title: str = ""
+) -> Figure:
+    """The reference image and disparity maps side by side, each with its error or its difference from the first.
+
+    Parameters
+    ----------
+    image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        The reference image, intensities 0..255.
+    maps : mapping of str to ndarray, float32, (rows, columns)
+        Disparity maps in pixels, NaN = no estimate (grey), by the names that are written above them.
+    shown : (float, float)
+        Disparities in pixels at the ends of the colours of all maps and the truth.
+    truth : ndarray, float32, (rows, columns), optional
+        Pixels, NaN = unknown (grey). It is drawn with the image, and the signed error, map minus truth, with each map. Without it, the difference
+        from the first map is drawn with each of the other maps. Pairs that do not fit into one row of pictures stand one above the other.
+    title : str
+
+    Raises
+    ------
+    DataError
+        Image and maps differ in size.
+    ParameterError
+        `shown` is not a range.
+    """
+    check_image(image, *([] if truth is None else [("truth", truth)]), *maps.items())
+    scale = disparities(shown)
+    first = next(iter(maps))
+    columns = [[Panel("reference image", image)]]
+    if truth is not None:
+        columns[0].append(Panel("truth", truth, scale, "truth unknown"))
+    for name, values in maps.items():
+        columns.append([Panel(name, values, scale, "no estimate")])
+        if truth is not None:
+            columns[-1].append(difference("error: disparity − truth", values, truth, "disparity error"))
+        elif name != first:
+            columns[-1].append(difference(f"difference from {first}", values, maps[first], "difference"))
+    if sum(map(len, columns)) <= _IN_A_ROW:
+        return grid_figure([[panel for column in columns for panel in column]], title)
+    lines = math.ceil(len(columns) / _MOST)
+    across = math.ceil(len(columns) / lines)
+    rows = [row for i in range(0, len(columns), across) for row in itertools.zip_longest(*columns[i : i + across])]
+    return grid_figure(rows, title)
 
 
 def error_picture(path: PathLike, disparity: Disparity, truth: Disparity, *, scale: float = 16.0, border: int = 0) -> None:
@@ -154,52 +176,6 @@ def bad_pixel_picture(
         check_shapes(("truth", truth), ("mask of occluded pixels", occluded))
         grey[occluded & (grey == 0)] = 200
     write_image(path, grey)
-
-
-def overview_figure(
-    image: Image, disparity: Disparity, shown: tuple[float, float], truth: Disparity | None = None, title: str = ""
-) -> Figure:
-    """The reference image, the truth, the disparity map and its signed error side by side.
-
-    Parameters
-    ----------
-    image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Intensities 0..255.
-    disparity : ndarray, float32, (rows, columns)
-        Pixels, NaN = no estimate (grey).
-    shown : (float, float)
-        Disparities in pixels at the ends of the colours of truth and disparity.
-    truth : ndarray, float32, (rows, columns), optional
-        Pixels, NaN = unknown (grey). Without it the figure shows only image and disparity.
-    title : str
-
-    Raises
-    ------
-    DataError
-        Image and maps differ in size.
-    ParameterError
-        `shown` is no range.
-    """
-    maps = ({} if truth is None else {"truth": truth}) | {"disparity": disparity}
-    check_image(image, *maps.items())
-    names = ["reference image", *maps, *["error: disparity − truth"] * (truth is not None)]
-    width, height = panel_size(disparity.shape, len(names))
-    gap, bottom, top = 12, 84, 68 if title else 36
-    sheet = Sheet(gap + len(names) * (width + gap), bottom + height + top)
-    places = [sheet.panel_at(gap + i * (width + gap), bottom, width, height, name) for i, name in enumerate(names)]
-    draw_image(places[0], image)
-    for axes, values in zip(places[1:], maps.values(), strict=False):
-        picture = draw_disparity(axes, values, shown)
-    bar_bottom, bar_height, inset = bottom - 26, 14, width // 12
-    bar = sheet.axes_at(gap + width + gap + inset, bar_bottom, len(maps) * (width + gap) - gap - 2 * inset, bar_height)
-    sheet.colour_bar(picture, bar, "disparity (pixels)", extend=beyond([*maps.values()], shown))
-    if truth is not None:
-        picture = draw_difference(places[3], disparity, truth)
-        bar = sheet.axes_at(gap + 3 * (width + gap) + inset, bar_bottom, width - 2 * inset, bar_height)
-        sheet.colour_bar(picture, bar, "disparity error (pixels)")
-    sheet.title_line(title, 36)
-    sheet.holes_legend([disparity], truth, bottom)
-    return sheet.figure
 
 
 def _evaluated(disparity: Disparity, truth: Disparity, border: int) -> Mask:

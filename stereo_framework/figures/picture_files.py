@@ -14,10 +14,9 @@ from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.figures.colours import rgb
-from stereo_framework.figures.disparity_figures import bad_pixel_picture, disparity_figure, error_picture, overview_figure
+from stereo_framework.figures.disparity_figures import bad_pixel_picture, disparity_figure, error_picture, side_by_side_figure
 from stereo_framework.figures.prediction_strip import prediction_figure
 from stereo_framework.figures.saving import save_picture
-from stereo_framework.figures.side_by_side import side_by_side_figure
 from stereo_framework.io import write_image
 from stereo_framework.kernels.ranks import rank_shares
 
@@ -54,7 +53,7 @@ def write_pictures(
         return stem.with_name(f"{stem.name}_{what}.png")
 
     save_picture(name("disparity"), disparity_figure(disparity, shown, scene.name))
-    save_picture(name("overview"), overview_figure(scene.reference, disparity, shown, scene.truth, scene.name))
+    save_picture(name("overview"), side_by_side_figure(scene.reference, {"disparity": disparity}, shown, scene.truth, scene.name))
     if views := predictions(scene, disparity, protocol):
         errors = {place: METRICS["predict_err"].measure(view, protocol) for place, view in views.items()}
         title = f"{scene.name}: {protocol.prediction} prediction"

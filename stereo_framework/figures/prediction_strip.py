@@ -10,8 +10,8 @@ import numpy as np
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Image
 from stereo_framework.evaluation.prediction import EMPTY, Prediction, prediction_error
-from stereo_framework.figures._drawing import FONT, Sheet, draw_image, panel_size
 from stereo_framework.figures.colours import rgb
+from stereo_framework.figures.grid import WIDEST, Panel, grid_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,26 +44,15 @@ def prediction_figure(
         raise ParameterError("predictions: none given; the sequence has no frame that is predicted")
     if errors is None:
         errors = {name: prediction_error(prediction, real) for name, (prediction, real) in predictions.items()}
-    shape = next(iter(predictions.values()))[0].visible.shape
+    real, predicted = [], []
+    for name, (prediction, image) in predictions.items():
+        told = f"RMS error {errors[name]:.2f} grey levels\n{100 * (1 - np.mean(prediction.visible)):.1f} % holes"
+        real.append(Panel(name, image))
+        predicted.append(Panel("predicted", _with_holes(prediction), below=told))
+    whole = all(prediction.visible.all() for prediction, _ in predictions.values())
+    holes = [] if whole else [(f"#{bytes(EMPTY).hex()}", "hole: nothing was predicted here")]
     # One or two frames are not enlarged to fill the whole width.
-    width, height = panel_size(shape, max(len(predictions), 3))
-    left, gap, bottom, top = 40, 12, 92, 72 if title else 36
-    sheet = Sheet(left + len(predictions) * (width + gap), bottom + 2 * height + gap + top)
-    for i, (name, (prediction, real)) in enumerate(predictions.items()):
-        x = left + i * (width + gap)
-        draw_image(sheet.panel_at(x, bottom + height + gap, width, height, name), real)
-        draw_image(sheet.panel_at(x, bottom, width, height), _with_holes(prediction))
-        share = 100 * (1 - np.mean(prediction.visible))
-        text = f"RMS error {errors[name]:.2f} grey levels\n{share:.1f} % holes"
-        sheet.text_at(x + width / 2, bottom - 8, text, va="top", fontsize=FONT, linespacing=1.4)
-    for row, label in enumerate(("predicted", "real")):
-        y = bottom + row * (height + gap) + height / 2
-        sheet.text_at(left / 2, y, label, va="center", rotation="vertical", fontsize=FONT + 1)
-    sheet.title_line(title, 40)
-    if not all(prediction.visible.all() for prediction, _ in predictions.values()):
-        red, green, blue = (level / 255 for level in EMPTY)
-        sheet.legend("hole: nothing was predicted here", "lower left", (0.0, 0.0), (red, green, blue))
-    return sheet.figure
+    return grid_figure([real, predicted], title, room=WIDEST // max(len(predictions), 3), legend=holes)
 
 
 def _with_holes(prediction: Prediction) -> Image:

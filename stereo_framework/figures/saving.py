@@ -1,10 +1,11 @@
-"""Writing figures to files. The same figure gives the same bytes every time."""
+"""Figures that notebooks display by themselves, and their files. The same figure gives the same bytes every time."""
 
 from __future__ import annotations
 
+import functools
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,40 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _DPI = 200
+
+
+def new_figure(*, photographs: bool, **options: Any) -> Figure:
+    """An empty figure, made without pyplot.
+
+    Parameters
+    ----------
+    photographs : bool
+        Whether it will contain photographs, and not only lines.
+    **options
+        Options of matplotlib's ``Figure``.
+    """
+    figure: Figure = _kinds()[photographs](**options)
+    return figure
+
+
+@functools.cache
+def _kinds() -> tuple[Any, Any]:
+    # Imported on use, because matplotlib loads slowly.
+    from matplotlib.figure import Figure
+
+    class Chart(Figure):
+        def _repr_png_(self) -> bytes:
+            file = io.BytesIO()
+            self.savefig(file, format="png")
+            return file.getvalue()
+
+    class Pictures(Figure):
+        def _repr_jpeg_(self) -> bytes:
+            from stereo_framework.io.images import encode_jpeg
+
+            return encode_jpeg(rendered(self))
+
+    return Chart, Pictures
 
 
 def svg_text(figure: Figure, description: str | None = None, *, letters: bool = False) -> str:

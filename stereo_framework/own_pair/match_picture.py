@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Disparity, Image
-from stereo_framework.figures._drawing import panel_size
 from stereo_framework.figures.colours import rgb
+from stereo_framework.figures.grid import WIDEST, panel_size
 
 _GAP, _TOP, _BOTTOM, _BAR = 12, 60, 64, 14
 """Screen pixels: the gap between the panels, the room above and below them, and the height of the colour scale."""
@@ -40,7 +40,7 @@ def picture(image: Image, disparity: Disparity, shown: tuple[float, float], titl
     """
     import cv2
 
-    width, height = panel_size(disparity.shape, 2)
+    width, height = panel_size(disparity.shape, WIDEST // 2)
     sheet = np.full((_TOP + height + _BOTTOM, 3 * _GAP + 2 * width, 3), 255, np.uint8)
     low, high = shown
     place = (np.nan_to_num(disparity) - low) / (high - low)

@@ -176,9 +176,9 @@ class Matched:
 
     def plot(self) -> Figure:
         """The reference image beside the map, as a matplotlib figure."""
-        from stereo_framework.figures.disparity_figures import overview_figure
+        from stereo_framework.figures.disparity_figures import side_by_side_figure
 
-        return overview_figure(self.scene.reference, self.disparity, self._shown, None, self._title)
+        return side_by_side_figure(self.scene.reference, {"disparity": self.disparity}, self._shown, None, self._title)
 
     @property
     def _title(self) -> str:

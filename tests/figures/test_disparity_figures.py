@@ -7,20 +7,21 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from figure_parts import bars, check_layout, legends, titles
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.figures._drawing import Sheet
 from stereo_framework.figures.disparity_figures import (
     bad_pixel_picture,
     disparity_figure,
     error_picture,
-    overview_figure,
+    side_by_side_figure,
 )
 from stereo_framework.figures.saving import save_picture
 from stereo_framework.io import read_image
 
 NAN, INF = np.nan, np.inf
+SHAPE = (30, 40)
+IMAGE = np.random.default_rng(0).integers(0, 256, (*SHAPE, 3), dtype=np.uint8)
+TRUTH = np.random.default_rng(1).uniform(1, 8, SHAPE).astype(np.float32)
 DARK, BRIGHT = (68, 1, 84), (253, 231, 37)  # the ends of viridis
 
 
@@ -98,16 +99,10 @@ def test_disparity_picture_is_sharp_at_a_whole_multiple(tmp_path, shape):
     np.testing.assert_allclose(shown, expected, atol=1)  # the map is defined in fractions
 
 
-def test_figures_have_the_size_asked_for():
-    for width in range(150, 2000, 3):
-        assert FigureCanvasAgg(Sheet(width, width + 1).figure).get_width_height() == (width, width + 1)
-
-
 def test_disparity_figure_labels():
     disparity = _map([0, 3], [1, 2])
     figure = disparity_figure(disparity, (0, 3), "a_scene $1$")
-    axes, bar = figure.axes
-    assert (axes.get_xlabel(), axes.get_ylabel(), bar.get_ylabel()) == ("x (pixels)", "y (pixels)", "disparity (pixels)")
+    assert bars(figure) == ["disparity (pixels)"]
     assert [text.get_text() for text in figure.texts] == ["a_scene $1$"]
     assert legends(figure) == []
     disparity[0, 0] = NAN
@@ -119,7 +114,8 @@ def test_disparity_figure_labels():
 )
 def test_the_bar_tells_what_lies_beyond(shown, extend):
     figure = disparity_figure(_map([0, 3], [1, NAN]), shown, "")
-    assert figure.axes[0].images[0].colorbar.extend == extend
+    # The arrows at the ends of a bar are its patches.
+    assert len(figure.axes[1].patches) == {"neither": 0, "both": 2}.get(extend, 1)
     assert figure.axes[0].images[0].get_clim() == shown
 
 
@@ -135,15 +131,13 @@ def test_a_map_without_estimates(tmp_path):
         assert (abs(picture - end) <= 1).all(2).any()
 
 
-def test_overview_parts():
-    image = np.zeros((30, 40, 3), np.uint8)
-    truth = np.random.default_rng(0).uniform(1, 8, (30, 40)).astype(np.float32)
-    figure = overview_figure(image, truth + 1.5, (0, 9), truth, "a scene")
+def test_one_map_stands_in_a_row_with_its_error():
+    figure = side_by_side_figure(IMAGE, {"disparity": TRUTH + 1.5}, (0, 9), TRUTH, "a scene")
     assert titles(figure) == ["reference image", "truth", "disparity", "error: disparity − truth"]
     assert bars(figure) == ["disparity (pixels)", "disparity error (pixels)"]
     panels = [axes.images[0] for axes in figure.axes if axes.images]
     assert panels[1].get_clim() == panels[2].get_clim() == (0, 9)
-    np.testing.assert_array_equal(panels[1].get_array(), truth)
+    np.testing.assert_array_equal(panels[1].get_array(), TRUTH)
     np.testing.assert_allclose(panels[3].get_array(), 1.5, atol=1e-6)
     low, high = panels[3].get_clim()
     assert low == -high
@@ -151,46 +145,107 @@ def test_overview_parts():
     assert red > blue  # too near
     assert figure.axes[0].get_window_extent().width / 40 == pytest.approx(figure.axes[0].get_window_extent().height / 30)
     assert legends(figure) == []
-
-
-@pytest.mark.parametrize("shape", [(30, 40), (288, 384), (375, 1242), (500, 250)])
-def test_nothing_overlaps_in_an_overview(shape):
-    disparity = np.full(shape, NAN, np.float32)
-    check_layout(overview_figure(np.zeros(shape, np.uint8), disparity, (0, 19), disparity, "a scene with a long name " * 9))
-    check_layout(overview_figure(np.zeros(shape, np.uint8), disparity, (0, 19), None, "a scene"))
-
-
-def test_overview_without_truth():
-    figure = overview_figure(np.zeros((30, 40), np.uint8), np.ones((30, 40), np.float32), (0, 9), None, "")
-    assert titles(figure) == ["reference image", "disparity"]
-    assert bars(figure) == ["disparity (pixels)"]
+    alone = side_by_side_figure(IMAGE, {"disparity": TRUTH}, (0, 9))
+    assert (titles(alone), bars(alone)) == (["reference image", "disparity"], ["disparity (pixels)"])
 
 
 @pytest.mark.parametrize(
     ("estimate", "true", "told"),
-    [(NAN, 1, ["no estimate"]), (1, NAN, ["truth unknown"]), (INF, INF, ["no estimate or\ntruth unknown"])],
+    [(NAN, 1, ["no estimate"]), (1, NAN, ["truth unknown"]), (INF, INF, ["truth unknown or no estimate"])],
 )
-def test_overview_tells_what_grey_means(estimate, true, told):
+def test_grey_is_explained(estimate, true, told):
     disparity, truth = np.ones((2, 20, 30), np.float32)
     disparity[3, 4], truth[5, 6] = estimate, true
     truth[3, 4] = true
-    figure = overview_figure(np.zeros((20, 30), np.uint8), disparity, (0, 2), truth, "")
+    figure = side_by_side_figure(np.zeros((20, 30), np.uint8), {"a": disparity}, (0, 2), truth)
     assert legends(figure) == told
     error = next(axes.images[0] for axes in figure.axes if axes.get_title().startswith("error"))
     assert error.get_array().mask[3, 4]
 
 
-def test_the_overview_shows_the_image(tmp_path):
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_picture_shows_the_image(tmp_path, count):
     image = np.random.default_rng(0).integers(0, 256, (201, 300, 3), dtype=np.uint8)
-    truth = np.ones((201, 300), np.float32)
+    maps = {str(i): np.ones((201, 300), np.float32) for i in range(count)}
     for given in (image, image.astype(np.float32)):
-        save_picture(tmp_path / "o.png", overview_figure(given, truth, (0, 2), truth))
+        figure = side_by_side_figure(given, maps, (0, 2), maps["0"])
+        save_picture(tmp_path / "o.png", figure)
         picture = read_image(tmp_path / "o.png")
-        assert 1200 <= picture.shape[1] <= 1600
-        box = overview_figure(image, truth, (0, 2), truth, "").axes[0].get_window_extent()
+        box = figure.axes[0].get_window_extent()
+        factor = round(box.width) // 300
         top, left = picture.shape[0] - round(box.y1), round(box.x0)
-        # The frame covers the outermost pixels.
-        np.testing.assert_array_equal(picture[top + 1 : top + 200, left + 1 : left + 299], image[1:-1, 1:-1])
+        np.testing.assert_array_equal(
+            picture[top : top + round(box.height), left : left + round(box.width)][::factor, ::factor], image
+        )
+
+
+def _maps(count):
+    return {f"map {i}": TRUTH + np.float32(i) / 4 for i in range(count)}
+
+
+def _columns(figure):
+    """Titles of the panels, column by column from top to bottom, rows of columns one after the other."""
+    panels = {(round(box.x0), round(box.y1)): axes for axes in figure.axes if axes.images for box in [axes.get_window_extent()]}
+    across = sorted({x for x, _ in panels})
+    return [[panels[x, y].get_title() for y in sorted({y for _, y in panels}, reverse=True) if (x, y) in panels] for x in across]
+
+
+def test_each_map_stands_above_its_error():
+    figure = side_by_side_figure(IMAGE, _maps(3), (0, 9), TRUTH, "a scene")
+    error = "error: disparity − truth"
+    assert _columns(figure) == [["reference image", "truth"], *([f"map {i}", error] for i in range(3))]
+    images = {axes.get_title(): axes.images[0] for axes in figure.axes if axes.images}
+    np.testing.assert_array_equal(images["map 2"].get_array(), TRUTH + np.float32(0.5))
+    errors = [axes.images[0] for axes in figure.axes if axes.get_title() == error]
+    for i, picture in enumerate(errors):
+        np.testing.assert_allclose(picture.get_array(), i / 4, atol=1e-6)
+    assert {images[name].get_clim() for name in ("truth", "map 0", "map 1", "map 2")} == {(0, 9)}
+    [limits] = {picture.get_clim() for picture in errors}
+    assert limits[0] == -limits[1] < 0
+    assert bars(figure) == ["disparity (pixels)", "disparity error (pixels)"]
+    assert [text.get_text() for text in figure.texts] == ["a scene"]
+
+
+def test_without_truth_maps_are_compared_with_the_first():
+    figure = side_by_side_figure(IMAGE, _maps(3), (0, 9))
+    below = "difference from map 0"
+    assert _columns(figure) == [["reference image"], ["map 0"], ["map 1", below], ["map 2", below]]
+    differences = [axes.images[0].get_array() for axes in figure.axes if axes.get_title() == below]
+    for i, difference in enumerate(differences, 1):
+        np.testing.assert_allclose(difference, i / 4, atol=1e-6)
+    assert bars(figure) == ["disparity (pixels)", "difference (pixels)"]
+    two = side_by_side_figure(IMAGE, _maps(2), (0, 9))
+    assert _columns(two) == [["reference image"], ["map 0"], ["map 1"], ["difference from map 0"]]
+
+
+def test_many_maps_make_several_rows():
+    columns = _columns(side_by_side_figure(IMAGE, _maps(8), (0, 9), TRUTH))
+    assert len(columns) == 5  # nine columns in two rows
+    assert [c[0] for c in columns] == ["reference image", *(f"map {i}" for i in range(4))]
+    assert [c[2] for c in columns if len(c) > 2] == [f"map {i}" for i in range(4, 8)]
+    assert side_by_side_figure(IMAGE, _maps(12), (0, 9)).bbox.width <= 1900
+
+
+@pytest.mark.parametrize("shape", [SHAPE, (375, 1242), (500, 200), pytest.param((288, 384), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [1, 2, 7])
+@pytest.mark.parametrize("known", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_nothing_overlaps(shape, count, known):
+    truth = np.full(shape, NAN, np.float32)
+    maps = {f"graph_cut optimization.penalty={i} and what else was swept": truth for i in range(count)}
+    check_layout(
+        side_by_side_figure(np.zeros(shape, np.uint8), maps, (0, 19), truth if known else None, "a scene with a long name " * 9)
+    )
+
+
+def test_long_names_keep_both_ends():
+    name = "dynamic_programming " + "x" * 200 + " penalty=20"
+    shown = titles(side_by_side_figure(IMAGE, {"a": TRUTH, name: TRUTH}, (0, 9), TRUTH))[2]
+    assert len(shown) < 80
+    assert shown.startswith("dynamic_pr")
+    assert shown.endswith("penalty=20")
+    assert "…" in shown
+    money = {"$a$": TRUTH, "$\\b": TRUTH}  # no formulas
+    assert [t for t in titles(side_by_side_figure(IMAGE, money, (0, 9), TRUTH)) if "$" in t] == list(money)
 
 
 def test_threads_draw_the_same(tmp_path):
@@ -208,12 +263,12 @@ def test_matplotlib_loads_late_and_pyplot_never(tmp_path):
     code = """
 import sys
 import numpy as np
-from stereo_framework.figures.disparity_figures import disparity_figure, overview_figure
+from stereo_framework.figures.disparity_figures import disparity_figure, side_by_side_figure
 from stereo_framework.figures.saving import save_picture
 assert "matplotlib" not in sys.modules
 one = np.ones((20, 30), np.float32)
 save_picture(sys.argv[1], disparity_figure(one, (0, 2)))
-save_picture(sys.argv[1], overview_figure(one, one, (0, 2), one))
+save_picture(sys.argv[1], side_by_side_figure(one, {"a": one}, (0, 2), one))
 print("matplotlib.figure" in sys.modules, "matplotlib.pyplot" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code, tmp_path / "p.png"], capture_output=True, text=True, check=True)
@@ -229,7 +284,11 @@ def test_mistakes_are_one_line(tmp_path):
     with pytest.raises(DataError, match="mask of occluded pixels is 31x20"):
         bad_pixel_picture(path, small, small, threshold=1, occluded=large > 2)
     with pytest.raises(DataError, match="image is 31x20, disparity is 30x20"):
-        overview_figure(np.zeros((20, 31, 3), np.uint8), small, (0, 2))
+        side_by_side_figure(np.zeros((20, 31, 3), np.uint8), {"disparity": small}, (0, 2))
+    with pytest.raises(DataError, match="^image is 40x30, map 1 is 39x30; pictures need both of one size$"):
+        side_by_side_figure(IMAGE, _maps(2) | {"map 1": TRUTH[:, 1:]}, (0, 9))
+    with pytest.raises(DataError, match="image is 40x30, truth is 40x29"):
+        side_by_side_figure(IMAGE[..., 0], _maps(2), (0, 9), TRUTH[1:])
     with pytest.raises(DataError, match=r"disparity has shape \(20,\)"):
         disparity_figure(small[:, 0], (0, 2))
     for shown in ((2, 1), (0, NAN), (-INF, 1)):

@@ -34,8 +34,11 @@ def scene():
 
 def _panel(axes):
     """What a panel shows, at the image's own size."""
-    shown = np.asarray(axes.images[0].get_array())
-    return shown[:: shown.shape[0] // ROWS, :: shown.shape[1] // COLUMNS].astype(int)
+    shown = np.asarray(axes.images[0].get_array()).astype(int)
+    if len(axes.images) > 1:
+        values = axes.images[1].get_array()
+        shown[~values.mask] = (axes.images[1].to_rgba(values, bytes=True)[..., :3])[~values.mask]
+    return shown
 
 
 def _legend(axes):

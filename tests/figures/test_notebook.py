@@ -84,25 +84,25 @@ def test_words_are_short(match, results):
 
 def test_a_scene_shows_its_images_and_truth():
     found = _Parts(html(SCENE))
-    assert [kind for kind, _ in found.pictures] == ["jpeg", "jpeg", "png"]
-    assert {picture.shape for _, picture in found.pictures} == {(ROWS, COLUMNS, 3)}
-    # Of the range 0..5 the truth has one value, one colour therefore.
-    assert len(np.unique(found.pictures[2][1].reshape(-1, 3), axis=0)) == 1
+    [(kind, picture)] = found.pictures
+    assert kind == "jpeg"
+    assert 3 * COLUMNS < picture.shape[1] < 1100
     assert "made &amp; own" in html(SCENE)
-    wide = Scene.from_images(*np.zeros((2, 10, 900), np.uint8), (0, 5))
-    assert _Parts(html(wide)).pictures[0][1].shape == (4, 300, 3)
+    assert "truth known at 100%" in html(SCENE)
+    blind = Scene.from_images(*np.zeros((2, 10, 900), np.float32), (0, 5))
+    assert "truth" not in html(blind)
 
 
 def test_a_match_shows_its_maps(match):
-    assert len(_Parts(html(match)).pictures) == 2
+    assert len(_Parts(html(match)).pictures) == 1
     warned = replace(match, warnings=("too < wide",))
     assert "warning: too &lt; wide" in html(warned)
     matched = own_pair.match_scene(SCENE, "sgbm")
-    assert [kind for kind, _ in _Parts(matched._repr_html_()).pictures] == ["jpeg", "png"]
+    assert [kind for kind, _ in _Parts(matched._repr_html_()).pictures] == ["jpeg"]
     assert repr(matched).startswith("Matched('left', 'sgbm', Match(")
 
 
-def test_results_and_methods_show_tables(results):
+def test_results_show_tables(results):
     for several in (results, ResultList(results)):
         header, *rows = _Parts(html(several)).rows
         assert header[:4] == ["scene", "method", "aggregation.box.size", "bad_pixels_nonocc"]
@@ -110,9 +110,6 @@ def test_results_and_methods_show_tables(results):
     one = _Parts(html(results[0]))
     assert ["bad_pixels_nonocc", f"{results[0].statistics['bad_pixels_nonocc']:.4g}"] in one.rows
     assert len(one.pictures) == 1
-    assert "<b>size=5</b>, iterations=1" in html(Pipeline(["census", step(box, size=5), "winner_take_all"]))
-    assert ["size", "5", "a whole number >= 1", "pixels"] in _Parts(html(step(box, size=5))).rows
-    assert ["border", "None"] in _Parts(html(resolve("taxonomy2002"))).rows
     many = ResultList([result("a", {"size": i}, {"bad_pixels": float(i)}) for i in range(60)])
     assert "and 10 more" in html(many)
     assert html(ResultList([])) == "<p>no results</p>"
@@ -187,8 +184,7 @@ shell = InteractiveShell.instance()
 import sys, stereo_framework
 assert "matplotlib" not in sys.modules
 scene = stereo_framework.load_scene("synthetic/planes")
-for thing, part in ((scene, "<img"), (stereo_framework.step("box"), "<table"), (stereo_framework.load("ssd").pipeline, "<table")):
-    shown, _ = shell.display_formatter.format(thing)
-    assert part in shown["text/html"], thing
+shown, _ = shell.display_formatter.format(scene)
+assert "<img" in shown["text/html"]
 """
     subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path, env=os.environ | {"IPYTHONDIR": str(tmp_path)})

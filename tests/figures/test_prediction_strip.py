@@ -28,16 +28,16 @@ def test_a_column_for_every_frame():
     scene = load_scene("synthetic/planes")
     predictions = _predictions(scene, scene.truth)
     figure = prediction_figure(predictions, None, "a scene")
-    assert titles(figure) == ["near", "", "middle", "", "match", "", "far", ""]
+    assert titles(figure) == ["near", "middle", "match", "far", *["predicted"] * 4]
     pictures = [axes.images[0].get_array() for axes in figure.axes]
-    for (prediction, real), above, below in zip(predictions.values(), pictures[::2], pictures[1::2], strict=True):
+    for (prediction, real), above, below in zip(predictions.values(), pictures[:4], pictures[4:], strict=True):
         np.testing.assert_array_equal(above, real)
         seen = prediction.visible
         np.testing.assert_array_equal(below[seen], np.broadcast_to(prediction.image[seen].T, (3, seen.sum())).T)
         assert (below[~seen] == EMPTY).all()
     # The real image stands above its prediction, in one column.
     boxes = [axes.get_window_extent() for axes in figure.axes]
-    assert all(a.x0 == b.x0 and a.y0 > b.y1 for a, b in zip(boxes[::2], boxes[1::2], strict=True))
+    assert all(a.x0 == b.x0 and a.y0 > b.y1 for a, b in zip(boxes[:4], boxes[4:], strict=True))
     assert legends(figure) == ["hole: nothing was predicted here"]
     assert _texts(figure)[-1] == "a scene"
 
