@@ -1,4 +1,4 @@
-"""The decorator `per_image`: what a function computes of one image is computed once while a tree of steps runs (`engine/tree.py`), however many stages and settings ask."""
+"""The decorator `per_image`: what a function computes of one image is computed once in a walk (`engine/walk.py`), however many stages and settings ask."""
 
 from __future__ import annotations
 

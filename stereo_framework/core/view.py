@@ -35,7 +35,8 @@ class View:
     confidence : mapping of str to ndarray, float32, (rows, columns)
         Higher = surer.
     volumes : mapping of str to CostVolume
-        ``volume``, the present one, and ``raw``, that before aggregation, as long as a later step needs them.
+        ``volume``, the present one, and ``raw``, that before aggregation, as long as a later step needs them; ``partial``, what the next stage made with
+        fewer iterations.
     reference, match : ndarray
         The images, as preprocessing left them image by image.
     corrected : (ndarray, ndarray)
@@ -46,8 +47,6 @@ class View:
         What other methods made of this side and, where somebody needs it, of the other one.
     invalid : ndarray, bool, (rows, columns), or None
         Pixels without an open cell.
-    partial : CostVolume or None
-        What the next stage made with fewer iterations.
     smoothness : Smoothness or None
     labels : ndarray, int16, (rows, columns)
         Levels, -1 = none.
@@ -75,7 +74,6 @@ class View:
     scene: Scene | None = None
     alternatives: Mapping[str, tuple[View, ...]] = field(default_factory=dict)
     invalid: Mask | None = None
-    partial: CostVolume | None = None
     smoothness: Smoothness | None = None
     labels: Any = None
     data_costs: Any = None
@@ -128,6 +126,11 @@ class View:
     def raw(self) -> CostVolume:
         """The volume before aggregation."""
         return self._kept("raw")
+
+    @property
+    def partial(self) -> CostVolume | None:
+        """What the next stage made with fewer iterations."""
+        return self.volumes.get("partial")
 
     def _kept(self, name: str) -> CostVolume:
         if name not in self.volumes:

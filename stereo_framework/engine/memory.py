@@ -16,10 +16,10 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Search
 from stereo_framework.core.view import View
 from stereo_framework.core.volume import CostVolume
-from stereo_framework.engine.beginnings import Beginning
-from stereo_framework.engine.step import Step
+from stereo_framework.engine.step import EXCHANGE, Step
 from stereo_framework.engine.step import step as made
 from stereo_framework.engine.strips import strip_rows
+from stereo_framework.engine.tasks import Task
 from stereo_framework.engine.walk import Walk
 from stereo_framework.scheme import tiles
 
@@ -141,46 +141,43 @@ class _Rehearsal(Walk):
         """Bytes of a volume."""
         return 4 * self.shape[0] * self.shape[1] * self.levels
 
-    def _match(self, index: int, leaf: Beginning, side: int) -> Any:
-        return self.take(leaf, side)
+    def _match(self, index: int, leaf: Task) -> Any:
+        return leaf.take()
 
-    def _advance(self, node: Beginning, side: int, view: View) -> View:
-        other = [self.take(node.parent, 1 - side)] if "other" in node.step.data else []
-        self._note([view, *other], self._working(node, side) + self.volume * _converts(node.step, view, *other))
-        return _after(node.step, view).keeping(node.needs[side])
-
-    def _strips(self, group: Sequence[Beginning], side: int, view: View) -> View:
-        steps = [node.step for node in group if node.step.stage.slot != "smoothness"]
-        (rows, columns), before = self.shape, view
-        most = strip_rows(rows, columns, self.levels, steps)
-        at_once = min(rows, most + 2 * sum(step.halo or 0 for step in steps))
-        # Costs that are made at once are all that there is; a sum of costs has one more beside them.
-        alone = len(steps) == 1 and steps[0].stage.slot == "matching_cost"
-        working = (1 + bool(steps[0].inner) if alone else _STRIP_VOLUMES) * self.volume * at_once // rows
+    def _run(self, group: Sequence[Task], view: View, other: View | None) -> View:
+        if group[0].step is EXCHANGE:
+            return view.exchanged()
+        steps = [task.step for task in group if len(group) == 1 or task.step.stage.slot != "smoothness"]
+        (rows, columns), before, working = self.shape, [view, *([other] if other else [])], 0
+        height = strip_rows(steps, rows, columns, self.levels)
+        at_once = min(rows, height + 2 * sum(step.halo or 0 for step in steps))
         for step in steps:
             # What a stage that takes no integer costs is given stands beside what it was made from.
-            working += self.volume * _converts(step, view)
+            working += self.volume * _converts(step, view, *before[1:])
             view = _after(step, view)
-        view = view.keeping(group[-1].needs[side])
-        self._note([before], working + self.volume * len(_volumes([view])) * (at_once < rows))
+        view = view.keeping(group[-1].needs)
+        if len(steps) > 1 or height < rows:
+            working += _STRIP_VOLUMES * self.volume * at_once // rows + self.volume * len(_volumes([view])) * (at_once < rows)
+        else:
+            working += self._working(group[0])
+        states = [task.state for task in self.tasks if isinstance(task.state, View)]
+        self.peak = max(self.peak, self.volume * len(_volumes([*states, *before])) + working)
         return view
 
-    def _note(self, taken: Sequence[View], working: int) -> None:
-        states = [state for state in self.states.values() if isinstance(state, View)]
-        self.peak = max(self.peak, self.volume * len(_volumes([*states, *taken])) + working)
-
-    def _working(self, node: Beginning, side: int) -> int:
+    def _working(self, task: Task) -> int:
         """Bytes of volumes that a step that sees the whole holds while it works."""
-        step, slot, shape, levels = node.step, node.step.stage.slot, self.shape, self.levels
-        about: dict[str, Any] = {"search": self.search}
+        step, shape, slot = task.step, self.shape, task.step.stage.slot
         if slot == "alternatives":
             methods = [method for _, method in step.inner]
-            return peak_memory(methods, shape, levels, both="alternatives" in node.needs[1], **about)
+            return peak_memory(methods, shape, self.levels, search=self.search, both="both" in task.needs)
         if slot == "scheme":
-            [method], scheme = step.inner, step.stage
-            if scheme.largest is not None:
-                shape = scheme.largest(shape, self.search, **step.parameters)
-            return peak_memory([method], shape, levels, **about)
+            if step.stage.largest is not None:
+                shape = step.stage.largest(shape, self.search, **step.parameters)
+            return peak_memory(step.inner, shape, self.levels, search=self.search)
+        if (
+            slot == "matching_cost" and step.halo is not None
+        ):  # made at once they are all that there is; a sum has one more beside them
+            return self.volume * (1 + bool(step.inner))
         declared = step.stage.volumes
         return self.volume * (_WORKING_VOLUMES.get(slot, 2) if declared is None else declared) * step.touches_volume
 
@@ -194,7 +191,7 @@ def _after(step: Step, view: View) -> View:
         return replace(view, volumes={"volume": new, "raw": new}, shared=False)
     copied = slot == "restore_outside" and (view.shared or view.volumes.get("raw") is view.volume)
     if slot == "aggregation" or copied:
-        return replace(view, volumes={**view.volumes, "volume": new}, shared=False, partial=None)
+        return replace(view, volumes={**view.volumes, "volume": new}, shared=False)
     return view
 
 
@@ -208,7 +205,7 @@ def _is_integer(view: View) -> bool:
 
 def _volumes(views: Sequence[View]) -> set[int]:
     """The volumes of some views, by identity."""
-    return {id(volume) for view in views for volume in (*view.volumes.values(), *([view.partial] if view.partial else []))}
+    return {id(volume) for view in views for volume in view.volumes.values()}
 
 
 def free_memory(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")) -> int | None:

@@ -34,9 +34,8 @@ def _matching_cost(view: View, result: CostVolume, name: str) -> View:
 
 
 def _aggregation(view: View, result: CostVolume, name: str) -> View:
-    shared = view.shared and np.may_share_memory(result.costs, view.volume.costs)
-    # The partial result was meant for this stage alone.
-    return replace(view, volumes={**view.volumes, "volume": result}, shared=shared, partial=None)
+    # A volume that it got from elsewhere is read-only.
+    return replace(view, volumes={**view.volumes, "volume": result}, shared=False)
 
 
 def _smoothness(view: View, result: Smoothness, name: str) -> View:
@@ -109,9 +108,7 @@ def restored(view: View, *, out_of_view: bool) -> View:
     if domain is not None and volume.costs.dtype == np.uint8:
         volume = replace(volume, costs=volume.costs.astype(np.uint16))
     elif (domain is not None or out_of_view) and (
-        view.shared
-        or not volume.costs.flags.writeable
-        or any(np.may_share_memory(volume.costs, other.costs) for name, other in view.volumes.items() if name != "volume")
+        view.shared or not volume.costs.flags.writeable or view.volumes.get("raw") is volume
     ):
         volume = replace(volume, costs=volume.costs.copy())
     if out_of_view:

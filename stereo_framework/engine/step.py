@@ -271,3 +271,5 @@ SUM = _own("matching_cost", "matching_cost")
 RESTORE = Step(_own("restore_outside", "restore_outside", halo=lambda: 0, integer=True))
 """The cells out of view get their cost again after the last aggregation."""
 ALTERNATIVES = _own("alternatives", "alternatives")
+EXCHANGE = Step(_own("exchange", "exchange"))
+"""The state of the other side, where a step works on the pair."""

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.view import View
 from stereo_framework.core.volume import CostVolume
-from stereo_framework.engine.beginnings import Beginning
 from stereo_framework.engine.step import Step
+from stereo_framework.engine.tasks import Task
 
 STRIP_ROWS = 128
 """Most rows of a strip, without its halo."""
@@ -21,34 +21,35 @@ _STRIP_BYTES = 64 * 2**20
 """Size of a strip's volume above which strips are halved, for less memory at the price of computing more halos."""
 
 
-def in_strips(chain: Sequence[Beginning], side: int) -> list[Beginning]:
-    """Which beginnings run together, strip by strip: the next local ones, up to the last that touches a volume.
+def in_strips(chain: Sequence[Task]) -> list[Task]:
+    """Which tasks run together, strip by strip: the next local ones, up to the last that touches a volume.
 
     What comes after that works on maps, which are small. Nothing but the last one's state may be needed elsewhere. The smoothness does not come
     between local steps: it is computed before them.
 
     Parameters
     ----------
-    chain : sequence of Beginning
+    chain : sequence of Task
         Those that are to be computed, the next one last.
-    side : int
     """
-    found: list[Beginning] = []
+    found: list[Task] = []
     length = 0
-    for node in reversed(chain):
-        if node.step.halo is None and node.step.stage.slot != "smoothness":
+    for task in reversed(chain):
+        if task.step.halo is None and task.step.stage.slot != "smoothness":
             break
-        found.append(node)
-        length = len(found) if node.step.touches_volume else length
-        if node.uses[side] > 1:
+        found.append(task)
+        length = len(found) if task.step.touches_volume else length
+        if task.uses > 1:
             break
     return found[:length]
 
 
-def strip_rows(rows: int, columns: int, levels: int, steps: Sequence[Step]) -> int:
+def strip_rows(steps: Sequence[Step], rows: int, columns: int, levels: int) -> int:
     """Rows of a strip of these steps, without its halo."""
-    if len(steps) == 1 and steps[0].stage.slot == "matching_cost":
-        # No further step reads the costs while they are in the cache: made at once they are where they stay, and nothing is computed twice.
+    first = steps[0]
+    # A single step that is not local, or has no volume, sees the whole. So does a single cost: no further step reads the costs while they are in the
+    # cache; made at once they are where they stay, and nothing is computed twice.
+    if len(steps) == 1 and (first.halo is None or first.stage.slot == "matching_cost" or not first.touches_volume):
         return rows
     return max(1, STRIP_ROWS // 2) if 4 * STRIP_ROWS * columns * levels > _STRIP_BYTES else STRIP_ROWS
 
@@ -75,6 +76,9 @@ class Strips:
     def add(self, strip: View, start: int) -> None:
         """Write what was made of a strip, from its first row on, into whole arrays; where nothing was changed, into those from before."""
         rows = slice(start, start + strip.shape[0]), self.before.shape[0]
+        if strip.shape == self.before.shape:
+            self.view = strip
+            return
         joined: dict[int, CostVolume] = {}
         for name, volume in strip.volumes.items():
             # The raw volume may be the present one.
@@ -88,7 +92,6 @@ class Strips:
             confidence={name: array for (kind, name), array in whole.items() if kind == "confidence"},
             volumes={name: joined[id(volume)] for name, volume in strip.volumes.items()},
             labelings=self.before.labelings or (*self.view.labelings, *strip.labelings),
-            partial=None,
             shared=strip.shared,
             restored=strip.restored,
         )
@@ -99,7 +102,7 @@ class Strips:
         old: Any = self._old.get(name)
         untouched = old is not None and _is(part, old[place])
         if whole is None:
-            whole = old if untouched else part if len(part) == length else np.empty((length, *part.shape[1:]), part.dtype)
+            whole = old if untouched else np.empty((length, *part.shape[1:]), part.dtype)
         elif whole is old and not untouched:
             whole = whole.copy()
         if not _is(part, whole[place]):

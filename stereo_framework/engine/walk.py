@@ -9,36 +9,28 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from stereo_framework.core.call_reports import CallReport, collecting_reports, is_stopped
+from stereo_framework.core.call_reports import collecting_reports, is_stopped
 from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.per_image import keeping
 from stereo_framework.core.scene import Scene, Search, scale_doubt
 from stereo_framework.core.view import View, Views, frozen
 from stereo_framework.core.volume import Status, fill_labels
-from stereo_framework.engine.beginnings import Beginning, beginnings
 from stereo_framework.engine.checks import check_direction, check_returned, spelled
 from stereo_framework.engine.match import PASSED_ON, Match, warnings
 from stereo_framework.engine.results import TAKE, restored
 from stereo_framework.engine.stage_errors import wrong_return
-from stereo_framework.engine.step import Step
+from stereo_framework.engine.step import EXCHANGE, Step
 from stereo_framework.engine.strips import Strips, in_strips, strip_rows
+from stereo_framework.engine.tasks import Task, planned
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
-
-
-class Failure(NamedTuple):
-    """What was raised in the place of a state, and where."""
-
-    error: Exception
-    traceback: Any
-
 
 Solve = Callable[[Any, Pair], Match]
 """Matches a pair by a pipeline."""
@@ -79,217 +71,168 @@ class Walk:
         solve: Solve | None = None,
         kept: dict[Hashable, Any] | None = None,
     ):
-        self.pipelines, self.sides, self.keep_volume = pipelines, (0, 1) if both else (0,), keep_volume
+        self.pipelines, self.keep_volume = pipelines, keep_volume
         self.watch, self.solve, self.kept = watch, solve, {} if kept is None else kept
-        self.seconds: dict[tuple[Beginning, int], float] = {}
-        self.reports: dict[tuple[Beginning, int], CallReport] = {}
         self.solved: list[tuple[Pair, Match]] = []
-        root, self.leaves = beginnings(pipelines, self.sides, keep_volume=keep_volume)
-        self.states: dict[tuple[Beginning, int], View | Failure] = {}
+        self.tasks, self.leaves = planned(pipelines, (0, 1) if both else (0,), keep_volume=keep_volume)
         try:
             pair = problem if isinstance(problem, Pair) else Pair.of(problem, search)
-            self.states[root, 0], self.scale = View.of(pair), scale_doubt(pair.reference)
+            self.tasks[0].state, self.scale = View.of(pair), scale_doubt(pair.reference)
         except Exception as error:
-            self.states[root, 0] = Failure(error, error.__traceback__)
+            self.tasks[0].state = error
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
-        for position, (index, leaf) in enumerate(self.leaves):
-            found: Any = ()
-            try:
-                for side in self.sides:
-                    self.compute(leaf, side)
-                    found = (*found, self._match(index, leaf, side))
-                found = found if len(found) > 1 else found[0]
-            except Exception as error:
-                found = error
-            yield index, found
-            # What failed leaves states that nobody takes any more.
-            for key in [key for key in self.states if key[0].last <= position]:
-                del self.states[key]
+        for index, leaves in self.leaves:
+            found: list[Any] = []
+            for leaf in leaves:
+                self.compute(leaf)
+                found.append(self._match(index, leaf))
+            failed = [one for one in found if isinstance(one, Exception)]
+            yield index, failed[0] if failed else tuple(found) if len(found) > 1 else found[0]
 
     # --- states ---------------------------------------------------------------------------------------------------------
 
-    def compute(self, node: Beginning, side: int) -> None:
-        """See to it that the state of a side after a beginning is there, or what was raised in its place: all that begin so fail alike."""
-        chain = []
-        while (node, side) not in self.states and not (side and node.of_pair):
-            chain.append(node)
-            node = node.parent
-        if (node, side) not in self.states:
-            self.compute(node, 0)
-            self.states[node, side] = self.take(node, 0).exchanged()
+    def compute(self, task: Task) -> None:
+        """Have a task make its state, or note what was raised in its place, so that all that begin so fail alike."""
+        chain, one = [], task
+        while one.state is None:
+            chain.append(one)
+            one = one.before
         while chain:
-            group = in_strips(chain, side)
-            node = (group or chain)[-1]
-            first = group[0] if group else node
-            del chain[chain.index(node) :]
+            group = in_strips(chain) or chain[-1:]
+            del chain[-len(group) :]
+            first, last = group[0], group[-1]
+            for one in first.inputs[1:]:
+                if not isinstance(first.before.state, Exception):
+                    self.compute(one)
+            failed = next((one.state for one in (first.before, first.other) if one and isinstance(one.state, Exception)), None)
+            if failed:
+                last.state = failed
+                for one in first.inputs:
+                    one.drop()
+                continue
             try:
-                if "other" in first.step.data:
-                    self.compute(first.parent, 1 - side)
-                if first.shorter:
-                    # What fails with fewer iterations may do with more.
-                    with contextlib.suppress(Exception):
-                        self.compute(first.shorter, side)
-                self.states[node, side] = (
-                    self._strips(group, side, self._given(first, side))
-                    if group
-                    else self._advance(node, side, self._given(first, side))
-                )
+                # No name here holds a view while the next one is computed.
+                last.state = self._run(group, *first.given())
             except Exception as error:
-                self.states[node, side] = Failure(error, error.__traceback__)
-                raise
+                last.state = error
 
-    def take(self, node: Beginning, side: int) -> View:
-        """The state of a side after a beginning, which is there. The last who takes it may write into its volume."""
-        view = self.states[node, side]
-        if isinstance(view, Failure):
-            raise view.error.with_traceback(view.traceback)
-        node.uses[side] -= 1
-        if node.uses[side]:
-            return view if view.shared else replace(view, shared=True)
-        del self.states[node, side]
-        return view
-
-    def _given(self, node: Beginning, side: int) -> View:
-        """The state that a beginning is computed from, with what the shorter one made."""
-        view = self.take(node.parent, side)
-        if node.shorter and isinstance(self.states[node.shorter, side], View):
-            view = replace(view, partial=self.take(node.shorter, side).volume)
-            self.seconds[node, side] = self.seconds.get((node.shorter, side), 0.0)
-        return view
-
-    def _strips(self, group: Sequence[Beginning], side: int, view: View) -> View:
-        """Run local steps on one strip of rows after the other, so that the volumes between them never exist whole."""
-        for node in group:
-            if node.step.stage.slot == "smoothness":  # needs the images alone
-                view = self._advance(node, side, view)
-        local = [node for node in group if node.step.stage.slot != "smoothness"]
-        halos = [node.step.halo or 0 for node in local]
-        rows = view.shape[0]
-        height = strip_rows(*view.shape, view.search.levels, [node.step for node in local])
+    def _run(self, group: Sequence[Task], view: View, other: View | None) -> View:
+        """Run local steps on one strip of rows after the other, so that the volumes between them never exist whole, or a single step on the whole."""
+        if group[0].step is EXCHANGE:
+            return view.exchanged()
+        for task in group:
+            if len(group) > 1 and task.step.stage.slot == "smoothness":  # needs the images alone
+                with self._told(task):
+                    view = self._ordinary(task, view, None)
+        local = [task for task in group if len(group) == 1 or task.step.stage.slot != "smoothness"]
+        halos, rows = [task.step.halo or 0 for task in local], view.shape[0]
+        height = strip_rows([task.step for task in local], *view.shape, view.search.levels)
         whole = Strips(view)
         for number in counted(math.ceil(rows / height), "strip"):
             start, stop = number * height, min((number + 1) * height, rows)
             top, bottom = max(0, start - sum(halos)), min(rows, stop + sum(halos))
             strip = view.rows(top, bottom)
-            for i, node in enumerate(local):
-                strip = self._advance(node, side, strip)
+            for i, task in enumerate(local):
+                with self._told(task):
+                    # Of the volumes only those stay that later steps read.
+                    strip = _HOW.get(task.step.stage.slot, Walk._ordinary)(self, task, strip, other).keeping(task.needs)
                 rest = sum(halos[i + 1 :])
                 first, last = max(0, start - rest), min(rows, stop + rest)
                 strip, top, bottom = strip.rows(first - top, last - top), first, last
             whole.add(strip, start)
         return whole.view
 
-    def _advance(self, node: Beginning, side: int, view: View) -> View:
-        """Run one step. Of the volumes only those stay that later steps read."""
-        step = node.step
+    @contextlib.contextmanager
+    def _told(self, task: Task) -> Iterator[None]:
+        """Note what running a step tells: that it begins, its time, what its stage reports."""
         if self.watch:
-            self.watch(step)
+            self.watch(task.step)
         start = working_time()
         try:
             with keeping(self.kept), collecting_reports() as reports:
-                view = _SPECIAL.get(step.stage.slot, Walk._ordinary)(self, node, side, view)
-            if reports:
-                self.reports[node, side] = reports[-1]
+                yield
+            task.report = reports[-1] if reports else task.report
         except MemoryError as error:
-            raise StereoFrameworkError(f"{step.name}: out of memory ({error})") from error
+            raise StereoFrameworkError(f"{task.step.name}: out of memory ({error})") from error
         finally:
-            self.seconds[node, side] = self.seconds.get((node, side), 0.0) + working_time() - start
-        return view.keeping(node.needs[side])
+            task.seconds = (task.seconds or 0.0) + working_time() - start
 
     # --- what the steps do ----------------------------------------------------------------------------------------------
 
-    def _ordinary(self, node: Beginning, side: int, view: View) -> View:
+    def _ordinary(self, task: Task, view: View, other: View | None) -> View:
         """Call a stage with those data that it names."""
-        step, slot = node.step, node.step.stage.slot
-        if slot == "optimization" and not view.restored:
-            view = restored(view, out_of_view=False)
-        if not step.stage.integer:
-            view = view.floats(step.reads)
-        if slot == "matching_cost" and view.search.direction < 0:
+        step, stage = task.step, task.step.stage
+        view = _ready(step, view, step.reads)
+        data = _data(step, view)
+        if other:
+            other = _ready(step, other, step.other_reads)
+            data["other"] = other.keeping(step.other_reads)
+        if stage.slot == "matching_cost" and view.search.direction < 0:
             for part in step.inner or (step,):
                 if (check_direction, part) not in self.kept:
                     check_direction(part, view.reference)
                     self.kept[check_direction, part] = None
-        data = self._data(step, view)
-        other = None
-        if "other" in step.data:
-            other = self.take(node.parent, 1 - side)
-            other = restored(other, out_of_view=False) if slot == "optimization" and not other.restored else other
-            other = other if step.stage.integer else other.floats(step.other_reads)
-            data["other"] = other.keeping(step.other_reads)
-        if view.partial is not None:
-            done = node.shorter.step.parameters[step.stage.resume]  # type: ignore[union-attr,index]
-            step = Step(step.stage, {**step.parameters, step.stage.resume: step.parameters[step.stage.resume] - done})  # type: ignore[index,dict-item]
+        if stage.resume and task.shorter and view.partial:
+            done = task.shorter.step.parameters[stage.resume]
+            step = step.having(**{stage.resume: step.parameters[stage.resume] - done})
         result = step(data)
-        if slot in ("matcher", "optimization") and isinstance(result, Views):
+        if stage.slot in ("matcher", "optimization") and isinstance(result, Views):
             check_returned(step, result.match, other or view, data)
-            if node.uses[1 - side]:
+            if task.twin:
                 # Nobody computes the other side any more: what that would take is taken here.
-                self.compute(node.parent, 1 - side)
-                there = self.take(node.parent, 1 - side)
                 if other:
-                    self.take(node.parent, side)
-                taken = TAKE[slot](other or there, result.match, step.stage.name)
-                self.states[node, 1 - side] = taken.keeping(node.needs[1 - side])
+                    there = other
+                    for one in task.twin.inputs:
+                        one.drop()
+                else:
+                    self.compute(task.twin.before)
+                    there = task.twin.before.take()
+                task.twin.state = TAKE[stage.slot](there, result.match, stage.name).keeping(task.twin.needs)
             result = result.reference
-        elif slot == "optimization" and other:
-            raise wrong_return(step.stage, f"{spelled(result)}; expected Views of both disparity maps, since it names other")
+        elif stage.slot == "optimization" and other:
+            raise wrong_return(stage, f"{spelled(result)}; expected Views of both disparity maps, since it names other")
         check_returned(step, result, view, data)
-        return TAKE[slot](view, result, step.stage.name)
+        return TAKE[stage.slot](view, result, stage.name)
 
-    def _data(self, step: Step, view: View) -> dict[str, Any]:
-        """The data that a step names, but for the other view."""
-        data = {name: getattr(view, name) for name in step.data - {"image", "other", "alternatives"}}
-        # An optimizer of both sides looks at the images once more.
-        if step.stage.slot in ("matching_cost", "matcher", "preprocessing") or (
-            step.stage.slot == "optimization" and "other" in step.data
-        ):
-            data |= dict(zip(("reference", "match"), view.corrected, strict=True))
-        if "alternatives" in step.data:
-            data["alternatives"] = {name: views[0] for name, views in view.alternatives.items()}
-        return data
-
-    def _restore(self, node: Beginning, side: int, view: View) -> View:
+    def _restore(self, task: Task, view: View, other: View | None) -> View:
         return restored(view, out_of_view=True)
 
-    def _prepare(self, node: Beginning, side: int, view: View) -> View:
+    def _prepare(self, task: Task, view: View, other: View | None) -> View:
         """Change both images, of which each side has its own turn to be the reference."""
-        step = node.step
-        if step.stage.data[0] == "reference":
-            return self._ordinary(node, side, view)
+        if task.step.stage.data[0] == "reference":
+            return self._ordinary(task, view, other)
         changed: dict[int, Any] = {}
         for image in (view.reference, view.match, *view.corrected):
             if id(image) not in changed:
-                data = {**self._data(step, view), "image": image}
-                result = step(data)
-                check_returned(step, result, view, data)
+                data = {**_data(task.step, view), "image": image}
+                result = task.step(data)
+                check_returned(task.step, result, view, data)
                 changed[id(image)] = frozen(result)
         pair = replace(view.pair, reference=changed[id(view.reference)], match=changed[id(view.match)])
         return View.of(pair, tuple(changed[id(image)] for image in view.corrected), view.alternatives)
 
-    def _alternatives(self, node: Beginning, side: int, view: View) -> View:
+    def _alternatives(self, task: Task, view: View, other: View | None) -> View:
         """Match the pair, or both its sides, by other methods; what stays are maps, status and confidence."""
-        both = "alternatives" in node.needs[1]
-        pair = view.pair
+        both, pair = "both" in task.needs, view.pair
         about = pair.reference.ctypes.data, pair.match.ctypes.data, pair.shape, pair.search, id(pair.domain), both
         # An alternative of an alternative may be one already.
-        missing = [method for _, method in node.step.inner if (method, about) not in self.kept]
+        missing = [method for _, method in task.step.inner if (method, about) not in self.kept]
         for index, found in Walk(missing, pair, both=both, kept=self.kept):
             if isinstance(found, Exception):
                 raise found
             views = tuple(View(m.disparity, m.status, m.search, m.confidence) for m in (found if both else [found]))
             self.kept[missing[index], about] = pair, views
-        return replace(view, alternatives={name: self.kept[method, about][1] for name, method in node.step.inner})
+        return replace(view, alternatives={name: self.kept[method, about][1] for name, method in task.step.inner})
 
-    def _scheme(self, node: Beginning, side: int, view: View) -> View:
+    def _scheme(self, task: Task, view: View, other: View | None) -> View:
         """Let a scheme make pairs and match them by the method under it."""
-        step, [method] = node.step, node.step.inner
+        step, [method] = task.step, task.step.inner
         solve = method
         # A scheme that cuts pairs up cuts the exchanged one in other places.
         if step.stage.largest is not None:
             solve = functools.partial(self.solve, method) if self.solve else method
-        elif len(self.sides) > 1 and same_from_both_sides(method):
+        elif task.twin and same_from_both_sides(method):
             solve = functools.partial(self._solve_both, method)
         pair = replace(view.pair, scene=None)
         match = step({"solve": functools.partial(_unless_stopped, solve), "pair": pair})
@@ -310,19 +253,19 @@ class Walk:
 
     # --- matches --------------------------------------------------------------------------------------------------------
 
-    def _match(self, index: int, leaf: Beginning, side: int) -> Match:
-        view, path = self.take(leaf, side), leaf.path()
+    def _match(self, index: int, leaf: Task) -> Match | Exception:
+        view = leaf.take()
+        if isinstance(view, Exception):
+            return view
+        ran = sorted((task for task in leaf.all() if task.seconds is not None), key=lambda task: task.depth)
+        addresses = self.pipelines[index].addresses
+        reports = [task.report for task in ran if task.report]
         seconds: dict[str, float] = {}
-        reports: list[CallReport] = []
-        across = max((i for i, node in enumerate(path) if "other" in node.step.data), default=0)
-        for i, (node, address) in enumerate(zip(path, self.pipelines[index].addresses, strict=True)):
-            for one in (0, 1) if i < across or len(self.sides) > 1 else (0,):
-                report = self.reports.get((node, one))
-                reports += [report] if report else []
-                # A stage that only warns has spent its own time.
-                taken = report.seconds if report and not report.warning else self.seconds.get((node, one))
-                if taken is not None:
-                    seconds[address] = seconds.get(address, 0.0) + taken
+        for task in ran:
+            # A stage that only warns has spent its own time.
+            taken = task.report.seconds if task.report and not task.report.warning else task.seconds
+            if taken is not None:
+                seconds[addresses[task.depth]] = seconds.get(addresses[task.depth], 0.0) + taken
         warned = [report.warning for report in reports if report.warning]
         if (match := view.matched) is not None:
             warned = [*(line for line in match.warnings if line.startswith(PASSED_ON)), *warned]
@@ -342,7 +285,7 @@ class Walk:
             labels=view.labels,
             search=view.search,
             energy=energy,
-            objective=_objective(view, [node.step for node in path]),
+            objective=_objective(view, self.pipelines[index].plan),
             lower_bound=whole.lower_bound if whole else None,
             trace=whole.trace if whole else (),
             seconds=seconds,
@@ -355,12 +298,32 @@ class Walk:
         )
 
 
-_SPECIAL: dict[str, Callable[[Walk, Beginning, int, View], View]] = {
+_HOW = {
     "restore_outside": Walk._restore,
     "preprocessing": Walk._prepare,
     "alternatives": Walk._alternatives,
     "scheme": Walk._scheme,
 }
+
+
+def _ready(step: Step, view: View, reads: Collection[str]) -> View:
+    """A view whose volumes are as a step wants them: an optimizer with what takes no part closed, others than of integers float32."""
+    if step.stage.slot == "optimization" and not view.restored:
+        view = restored(view, out_of_view=False)
+    return view if step.stage.integer else view.floats(reads)
+
+
+def _data(step: Step, view: View) -> dict[str, Any]:
+    """The data that a step names, but for the other view."""
+    data = {name: getattr(view, name) for name in step.data - {"image", "other", "alternatives"}}
+    # An optimizer of both sides looks at the images once more.
+    if step.stage.slot in ("matching_cost", "matcher", "preprocessing") or (
+        step.stage.slot == "optimization" and "other" in step.data
+    ):
+        data |= dict(zip(("reference", "match"), view.corrected, strict=True))
+    if "alternatives" in step.data:
+        data["alternatives"] = {name: views[0] for name, views in view.alternatives.items()}
+    return data
 
 
 def _both(method: Any, pair: Pair) -> tuple[Match, Match]:

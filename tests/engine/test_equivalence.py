@@ -136,7 +136,7 @@ def test_beside_methods_that_begin_alike(name, monkeypatch):
 def test_more_iterations_continue_fewer(stage, refinement, monkeypatch):
     some = [
         shipped("window").having(aggregation=[before, step(stage, iterations=count), after], refinement=refinement)
-        for count, before, after in itertools.product((5, 1, 3, 9), ((), "box"), ((), "min_filter"))
+        for count, before, after in itertools.product((5, 1, 3, 9), ((), "box"), ((), "min_filter", "binomial"))
     ]
     # Only the longest looks across: the others' second side is computed for it.
     some += [some[-1].having(refinement="left_right_check")]
