@@ -42,7 +42,7 @@ ROOMS = {
         "datasets.dataset",
         "io.readers",
         "figures.chart",
-        "tables.ranking.frames",
+        "tables.ranking",
     ],
     "Writing stages": ["core.stage", "core.parameters", "core.view", "core.per_image", "core.image_features", "core.errors"],
 }

@@ -41,7 +41,7 @@ _HOMES = {
     "plot": "figures.notebook",
     "protocol": "evaluation.protocols",
     "reader": "io.readers",
-    "rank": "tables.ranking.frames",
+    "rank": "tables.ranking",
     "results": "tables.results",
     "run": "sweep",
     "show": "figures.notebook",
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from stereo_framework.own_pair.matching import match
     from stereo_framework.script.load import load
     from stereo_framework.sweep import run
-    from stereo_framework.tables.ranking.frames import rank
+    from stereo_framework.tables.ranking import rank
     from stereo_framework.tables.results import results
 
 

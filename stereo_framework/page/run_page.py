@@ -95,7 +95,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     sections = [Section("Summary", summary)]
     if maps := _maps(folder, results, names, order, data):
         sections.append(Section("Maps", maps))
-    if ranks := rank_blocks(folder, results, names):
+    if ranks := rank_blocks(results, names):
         sections.append(Section("Ranks", ranks))
     if curves := roc_blocks(results):
         sections.append(Section("ROC", curves))

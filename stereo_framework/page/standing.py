@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -15,13 +14,14 @@ from stereo_framework.sweep import Result
 from stereo_framework.tables.boundary import boundary
 from stereo_framework.tables.ranking import astar_verdict, rank_methods
 from stereo_framework.tables.score_tables import read_scores
+from stereo_framework.tables.tables import Table
 from stereo_framework.tables.words import setting_name
 
 _MOST_METHODS = 60
 """Rows of a table of ranks; of sweeps the best ones are listed elsewhere."""
 
 
-def rank_blocks(folder: Path, results: Sequence[Result], names: Sequence[str]) -> list[Block]:
+def rank_blocks(results: Sequence[Result], names: Sequence[str]) -> list[Block]:
     """A table of ranks for each protocol under which two methods or more have scores; empty where there is none. `names` are those of the settings.
 
     Notes
@@ -35,7 +35,7 @@ def rank_blocks(folder: Path, results: Sequence[Result], names: Sequence[str]) -
             continue
         known = {setting_name(r): name for name, r in same.items()}
         try:
-            scores, _ = read_scores([folder], protocol=protocol)
+            scores, _ = read_scores([[r for r in results if r.protocol == protocol]])
             whole = scores.dropna()
             if len(whole) < 2:
                 continue
@@ -43,17 +43,16 @@ def rank_blocks(folder: Path, results: Sequence[Result], names: Sequence[str]) -
         except StereoFrameworkError:
             # Measures that have no direction, for example: nothing to be ranked by.
             continue
-        rows = []
-        for i in found.ranks.argsort(kind="stable").tolist():
-            rank, group = (Cell.number(float(places[i]), ".0f") for places in (found.ranks, found.groups))
-            average = Cell.number(float(found.average_ranks[i]), mark="best" if found.ranks[i] == 1 else "")
-            rows.append([rank, Cell(known.get(whole.index[i], whole.index[i])), average, group])
+        order = found.ranks.argsort(kind="stable").tolist()
+        columns = found.ranks.tolist(), [known[name] for name in whole.index], found.average_ranks.tolist(), found.groups.tolist()
+        rows = tuple(tuple(column[i] for column in columns) for i in order)
+        best = frozenset((n, 2) for n, i in enumerate(order) if found.ranks[i] == 1)
         measures = ", ".join(dict.fromkeys(whole.columns.get_level_values("measure")))
         notes = [f"Average of the ranks in {len(whole.columns)} columns: {measures}.", f"{astar_verdict(found.groups)}."]
-        if incomplete := [known.get(name, name) for name in scores.index if name not in whole.index]:
+        if incomplete := [known[name] for name in scores.index if name not in whole.index]:
             notes.append(f"Without a score in some column and therefore left out: {', '.join(incomplete)}.")
-        header = ["rank", "method", "average rank", "A* group"]
-        blocks.append(PageTable(f"Ranks, protocol {protocol}", header, rows, " ".join(notes)))
+        table = Table(("rank", "method", "average rank", "A* group"), rows, 1, best=best)
+        blocks.append(PageTable.of(table, f"Ranks, protocol {protocol}", " ".join(notes)))
     return blocks
 
 

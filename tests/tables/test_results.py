@@ -9,7 +9,7 @@ from made_results import SCENES, result, sweep
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.sweep import Store, run
 from stereo_framework.sweep.result import ResultList, as_frame
-from stereo_framework.tables.ranking.frames import rank
+from stereo_framework.tables.ranking import rank
 from stereo_framework.tables.results import ordered, results, stored, where
 
 TRUNCATION, INTERVAL, BAD = "matching_cost.truncation", "matching_cost.interval", "bad_pixels_nonocc"

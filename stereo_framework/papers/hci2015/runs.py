@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
+import pandas
 
 from stereo_framework.papers.hci2015.claims import COLUMNS, R2, Scores
 from stereo_framework.papers.paper import Context
 from stereo_framework.sweep import Result
-from stereo_framework.tables.ranking import r_squared
 
 FOLDER = "middlebury-v3/trainingQ/"
 
@@ -41,8 +40,7 @@ def scores_on(found: Sequence[Result], scene: str, *columns: str) -> Scores:
 
 def fits(found: Sequence[Result]) -> R2:
     """r² of the linear fit of every measure to every other, over these maps; empty without enough of them."""
-    scores = np.array([[r.statistics[COLUMNS[c]] for c in COLUMNS] for r in found])
-    if len(scores) < 3:
+    if len(found) < 3:
         return {}
-    r2 = r_squared(scores)[0]
-    return {(a, b): float(r2[i, j]) for i, a in enumerate(COLUMNS) for j, b in enumerate(COLUMNS) if i != j}
+    r2 = pandas.DataFrame([[r.statistics[COLUMNS[c]] for c in COLUMNS] for r in found], columns=list(COLUMNS)).corr() ** 2
+    return {(a, b): float(r2.loc[a, b]) for a in COLUMNS for b in COLUMNS if a != b}
