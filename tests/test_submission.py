@@ -10,7 +10,7 @@ from stereo_framework import run
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.datasets import load_scene
 from stereo_framework.io import write_disparity, write_image
-from stereo_framework.sweep.submission import find_maps, measure_map
+from stereo_framework.sweep.outside import find_maps, measure_map
 
 TRUTH = np.full((6, 8), 3, np.float32)
 
@@ -48,7 +48,7 @@ def test_a_submission(root, folder):
     assert found.strangers == ()
     # The scale is the data set's.
     measured = measure_map(folder / "teddy.png", "middlebury-v2/teddy", data=root)
-    assert measured.protocol.name == "middlebury-v2"
+    assert measured.protocol == "middlebury-v2"
     assert measured.statistics["bad_pixels_all"] == 100
     assert (
         measure_map(folder / "teddy.png", "middlebury-v2/teddy", data=root, changes={"thresholds": [2]}).statistics[

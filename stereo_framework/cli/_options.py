@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stereo_framework.core.errors import ParameterError, short
+from stereo_framework.core.errors import ParameterError, nearest, short
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from stereo_framework.core.scene import Scene
     from stereo_framework.evaluation import Protocol
 
@@ -141,3 +145,17 @@ def size(text: str) -> int:
     if count <= 0:
         raise ParameterError(f"--memory {short(text, 40)!r}: expected an amount of memory above 0, such as 8G or 500M")
     return count
+
+
+@contextlib.contextmanager
+def who(name: str, workers: int | None, dask: str | None) -> Iterator[Executor | None]:
+    """Who computes, as --executor or --dask say: None for threads of this process."""
+    from stereo_framework.sweep.executors import dask_executor, processes
+
+    if name not in ("thread", "process"):
+        raise ParameterError(f"--executor: no such executor {name!r}; {nearest(name, ('thread', 'process'))}")
+    with contextlib.ExitStack() as stack:
+        if dask is not None:
+            yield stack.enter_context(dask_executor(dask))
+        else:
+            yield stack.enter_context(processes(workers)) if name == "process" else None

@@ -13,7 +13,7 @@ from stereo_framework.cli import _output
 from stereo_framework.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from stereo_framework.core.scene import Scene
+    from stereo_framework.core.scene import Disparity, Scene
     from stereo_framework.own_pair.choosing import Standing
     from stereo_framework.sweep import Result
 
@@ -142,29 +142,36 @@ def _compared(
 ) -> tuple[list[Result], Sequence[Standing]]:
     """What is measured of maps of one scene, how they are judged without its truth, and their pictures."""
     from stereo_framework.cli._without_truth import compared as without_truth
+    from stereo_framework.evaluation import resolve
     from stereo_framework.evaluation.consistency import inconsistent_pixels, map_difference
     from stereo_framework.figures.picture_files import write_comparison, write_disagreement, write_pictures
     from stereo_framework.io import output_folder
-    from stereo_framework.sweep.submission import measure_map
+    from stereo_framework.sweep.outside import measure_map
 
-    measured = [measure_map(path, scene, **how) for path in maps.values()]
-    compared = {name: m.disparity for name, m in zip(maps, measured, strict=True)}
+    measured = [measure_map(path, scene, method=name, **how) for name, path in maps.items()]
+    compared = {m.method: _map_of(m) for m in measured}
     judged = without_truth(scene, compared) if scene.truth is None and scene.search is not None else ()
     own: list[dict[str, float]] = [{} for _ in measured]
     if other_view:
         exchanged = scene.pair(scene.match_index, scene.reference_index)
         for told, m, path in zip(own, measured, other_view, strict=True):
-            other = measure_map(path, exchanged, **how).disparity
-            share = inconsistent_pixels(m.disparity, other, scene.direction, threshold, mask=scene.evaluated)
+            other = _map_of(measure_map(path, exchanged, **how))
+            share = inconsistent_pixels(_map_of(m), other, scene.direction, threshold, mask=scene.evaluated)
             told["inconsistent_pixels"] = share
     for told, m in zip(own[1:], measured[1:], strict=True):
-        told |= map_difference(m.disparity, measured[0].disparity, threshold, mask=scene.evaluated)
+        told |= map_difference(_map_of(m), _map_of(measured[0]), threshold, mask=scene.evaluated)
     if out is not None:
         with output_folder(out):
-            for name, one in zip(maps, measured, strict=True):
-                write_pictures(out / name, one.disparity, scene, one.protocol)
+            protocol = None if how["protocol"] is None else resolve(how["protocol"])
+            for name, disparity in compared.items():
+                write_pictures(out / name, disparity, scene, protocol)
             write_comparison(out / "comparison.png", compared, scene)
             if scene.truth is None:
-                write_disagreement(out / "disagreement.png", measured[0].disparity, measured[1].disparity, scene.reference)
-    found = [m.result(name, statistics={**m.statistics, **told}) for name, m, told in zip(maps, measured, own, strict=True)]
-    return found, judged
+                write_disagreement(out / "disagreement.png", _map_of(measured[0]), _map_of(measured[1]), scene.reference)
+    return [replace(m, statistics={**m.statistics, **told}) for m, told in zip(measured, own, strict=True)], judged
+
+
+def _map_of(result: Result) -> Disparity:
+    """The map that was measured."""
+    assert result.disparity is not None
+    return result.disparity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,8 +13,10 @@ from stereo_framework.cli import _output
 from stereo_framework.core.errors import DataError, ParameterError, harmless
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from stereo_framework.core.scene import Scene
     from stereo_framework.sweep import Result
-    from stereo_framework.sweep.submission import Measured
 
 
 def evaluate(
@@ -64,8 +66,12 @@ def evaluate(
         table, csv, json, markdown (md) or latex (tex).
     """
     from stereo_framework.cli.results import format_of, print_all
-    from stereo_framework.sweep.beside import add_maps
-    from stereo_framework.sweep.submission import find_maps, measure_map
+    from stereo_framework.datasets import load_scene
+    from stereo_framework.evaluation import resolve
+    from stereo_framework.evaluation.protocols import derive, of_scene
+    from stereo_framework.figures.picture_files import write_pictures
+    from stereo_framework.io import output_folder
+    from stereo_framework.sweep.outside import add_maps, find_maps, measure_map
     from stereo_framework.tables.means import average_rows
 
     kind = format_of(format, json)
@@ -77,49 +83,41 @@ def evaluate(
     given = {"measures": measure, "thresholds": threshold, "border": border}
     changes = {field: value for field, value in given.items() if value is not None}
     spec = opt.protocol_spec(protocol)
-    how: dict[str, Any] = {"protocol": spec, "changes": changes, "scale": scale, "unknown": unknown, "data": data}
-    reading = {key: value for key, value in (("scale", scale), ("unknown", unknown)) if value is not None}
+    base = None if spec is None else resolve(spec)
     files, folders = [p for p in maps if not p.is_dir()], [p for p in maps if p.is_dir()]
     alone = opt.truth_alone(truth, truth_scale, mask, spec)
     if alone is not None:
         if scene or folders or out is not None:
             raise ParameterError("--truth is that of single maps, which are not kept; leave out --scene, --out and folders")
-        how["protocol"] = alone[1]
+        base = alone[1]
     if files and alone is None and len(scene or []) != 1:
         raise ParameterError(
             f"{files[0]}: name the scene it belongs to with one --scene ('stereo-framework scenes' lists them), or give --truth"
         )
     results: list[Result] = []
 
-    def tell(place: Path, method: str, measured: list[Measured], stems: list[str]) -> None:
-        if out is not None:
-            from stereo_framework.figures.picture_files import write_pictures
-            from stereo_framework.io import output_folder
-
-            with output_folder(out):
-                for one, stem in zip(measured, stems, strict=True):
-                    write_pictures(out / "pictures" / stem, one.disparity, one.scene, one.protocol)
-            results.extend(add_maps(out, method, measured, place, reading))
-        else:
-            results.extend(one.result(method) for one in measured)
+    def tell(place: Path, method: str, found: Iterable[tuple[Path, str | Scene]]) -> None:
+        measured = []
+        for path, known in found:
+            loaded = load_scene(known, data=data) if isinstance(known, str) else known
+            under = derive(of_scene(loaded) if base is None else base, changes)
+            measured.append(measure_map(path, loaded, under, method=method, place=place, scale=scale, unknown=unknown))
+            if out is not None and (disparity := measured[-1].disparity) is not None:
+                stem = f"{method}_{loaded.name.replace('/', '-')}" if place.is_dir() else method
+                with output_folder(out):
+                    write_pictures(out / "pictures" / stem, disparity, loaded, under)
+        results.extend(measured if out is None else add_maps(out, measured))
 
     names = map_names(files)
     for path in files:
-        tell(
-            path,
-            name or names[path],
-            [measure_map(path, alone[0] if alone else (scene or [""])[0], **how)],
-            [name or names[path]],
-        )
+        tell(path, name or names[path], [(path, alone[0] if alone else (scene or [""])[0])])
     for folder in folders:
         found = find_maps(folder, protocol=spec, scenes=scene or (), data=data)
         for path in found.strangers:
             print(f"warning: {path}: belongs to no scene; left out", file=sys.stderr)
         if found.missing:
             print(f"warning: {folder}: no map for {', '.join(found.missing)}; the average leaves them out", file=sys.stderr)
-        method = name or folder.resolve().name
-        measured = [measure_map(path, one, **how) for one, path in found.maps.items()]
-        tell(folder, method, measured, [f"{method}_{one.scene.name.replace('/', '-')}" for one in measured])
+        tell(folder, name or folder.resolve().name, [(path, one) for one, path in found.maps.items()])
     shown = opt.names(columns) or _output.measured(results, measure or [])
     if kind in ("json", "csv"):
         results += average_rows(results, data)

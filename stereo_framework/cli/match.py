@@ -105,12 +105,12 @@ def match(
         raise ParameterError("two images are needed: match LEFT RIGHT; or see 'match --example'")
     from stereo_framework.datasets import load_scene
     from stereo_framework.evaluation import evaluate
+    from stereo_framework.own_pair.kept_parts import remove_kept
     from stereo_framework.own_pair.matched import check_folder
     from stereo_framework.own_pair.matching import DEFAULT, match_scene, single
     from stereo_framework.own_pair.matching import match as match_pair
     from stereo_framework.own_pair.pairs import pairs
     from stereo_framework.sweep.identity import code_digest
-    from stereo_framework.sweep.kept_parts import remove_kept
 
     name = method or DEFAULT
     single(name, plugin or [], settings or [])

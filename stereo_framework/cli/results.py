@@ -190,7 +190,7 @@ def _print_table(table: Table, kind: str, texts: Collection[str]) -> None:
 
 def _write_plots(found: Sequence[Result], folder: Path) -> None:
     from stereo_framework.page.report_files import write_reports
-    from stereo_framework.sweep.runs import read_scripts
+    from stereo_framework.sweep.store import read_scripts
 
     written = write_reports(found, list(read_scripts(folder).values()), folder)
     if not written:

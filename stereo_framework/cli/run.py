@@ -85,9 +85,10 @@ def run(
     scripts, tasks = _planned(script, overrides, plugin or [], scene, measure or [], data)
     if disparity_range is not None:
         _check_ranges(tasks)
-    options = {"workers": workers, "executor": executor, "dask": dask, "memory": None if memory is None else opt.size(memory)}
+    options = {"workers": workers, "memory": None if memory is None else opt.size(memory)}
     found: dict[int, Result | None] = {}
-    hopeless = _computed(found, scripts, tasks, out=out, maps=maps if out else False, data=data, **options)
+    with opt.who(executor, workers, dask) as pool:
+        hopeless = _computed(found, scripts, tasks, out=out, maps=maps if out else False, data=data, executor=pool, **options)
     if isinstance(hopeless, int):
         return hopeless
     reported = any(s.report for s in scripts)

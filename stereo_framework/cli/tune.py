@@ -14,7 +14,7 @@ from stereo_framework.cli._interrupts import interruptible, status, word
 from stereo_framework.core.progress import Progress
 
 if TYPE_CHECKING:
-    from stereo_framework.sweep.tune import Tuned
+    from stereo_framework.sweep.tune import Tuner
 
 
 def tune(
@@ -68,51 +68,49 @@ def tune(
     if protocol is not None:
         settings = [*(settings or []), f"evaluation.protocol={protocol}"]
     searched = load(script, overrides=settings or [], tuning=True, plugins=plugin or [])
-    count = 0
-    with Tuner(
-        searched,
-        statistic,
-        scenes_of(searched, scene or None, data),
-        trials=trials,
-        out=out,
-        workers=workers,
-        seed=seed,
-        timeout=timeout,
-        executor=executor,  # type: ignore[arg-type]
-        dask=dask,
-        memory=None if memory is None else opt.size(memory),
-        data=data,
-        watch=lambda doing: progress.watch(doing),
-    ) as tuner:
-        progress = Progress(tuner.trials, "trials")
+    with opt.who(executor, workers, dask) as pool:
+        tuner = Tuner(
+            searched,
+            statistic,
+            scenes_of(searched, scene or None, data),
+            trials=trials,
+            out=out,
+            workers=workers,
+            seed=seed,
+            timeout=timeout,
+            executor=pool,
+            memory=None if memory is None else opt.size(memory),
+            data=data,
+            watch=lambda doing: progress.watch(doing),
+        )
+        progress = Progress(tuner.wanted, "trials")
         try:
             with progress, interruptible() as check:
                 for _ in tuner:
-                    count += 1
                     progress.advance()
                     check()
         except KeyboardInterrupt as error:
             hint = f"the same command continues from {out}" if out else "nothing was stored; --out DIR keeps trials"
-            print(f"{word(error)} after {count} of {tuner.trials} trials; {hint}", file=sys.stderr)
+            print(f"{word(error)} after {progress.count} of {tuner.wanted} trials; {hint}", file=sys.stderr)
             return status(error)
-        tuned = tuner.tuned()
     if json:
-        records = {"best": tuned.best and tuned.best.record(), "trials": [trial.record() for trial in tuned.trials]}
-        _output.print_json(vars(tuned) | {"protocol": tuned.protocol.name} | records)
+        found = {key: getattr(tuner, key) for key in ("statistic", "better", "script", "size")}
+        records = {"best": tuner.best and tuner.best.record(), "trials": [trial.record() for trial in tuner.trials]}
+        _output.print_json(found | {"protocol": tuner.protocol.name} | records)
     else:
-        _print(tuned, out)
-    for trial in tuned.trials:
+        _print(tuner, out)
+    for trial in tuner.trials:
         if trial.error:
             print(f"error: trial {trial.number} ({_said(trial.axes)}): {trial.error}", file=sys.stderr)
     if traceback:
-        _output.print_tracebacks(tuned.trials)
-    if count < tuner.trials:
+        _output.print_tracebacks(tuner.trials)
+    if progress.count < tuner.wanted:
         hint = f"the same command continues from {out}" if out else "--out DIR keeps trials to continue from"
-        print(f"the time is up after {count} of {tuner.trials} trials; {hint}", file=sys.stderr)
-    return 1 if any(trial.error for trial in tuned.trials) else 0
+        print(f"the time is up after {progress.count} of {tuner.wanted} trials; {hint}", file=sys.stderr)
+    return 1 if any(trial.error for trial in tuner.trials) else 0
 
 
-def _print(tuned: Tuned, out: Path | None) -> None:
+def _print(tuned: Tuner, out: Path | None) -> None:
     import yaml
 
     from stereo_framework.sweep.tune import BEST
@@ -131,7 +129,7 @@ def _print(tuned: Tuned, out: Path | None) -> None:
     _output.print_table(["scene", tuned.statistic], [*rows, ["average", show(best.value)]])
     _output.say(_output.said_protocol(str(tuned.protocol)))
     if out is None:
-        print(f"\n{yaml.safe_dump(dict(tuned.script), sort_keys=False)}", end="")
+        print(f"\n{yaml.safe_dump(tuned.script, sort_keys=False)}", end="")
     else:
         _output.say(f"best script: {out / BEST}; all trials' results: stereo-framework results {out}")
 

@@ -20,12 +20,12 @@ from stereo_framework.engine.memory import fitted
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.io import PathLike, StereoCalibration, read_any_calibration, read_stereo_calibration
 from stereo_framework.own_pair.intensities import intensity_doubt, stretched
+from stereo_framework.own_pair.kept_parts import kept_match
 from stereo_framework.own_pair.matched import CONFIDENCE, Matched
 from stereo_framework.own_pair.rectify import rectified
 from stereo_framework.own_pair.rectify_by_points import rectified_by_points
 from stereo_framework.own_pair.search_range import doubts, looked_at
 from stereo_framework.script import Setting, load
-from stereo_framework.sweep.kept_parts import kept_match
 
 DEFAULT = "fine"
 """The method that is used if none is given."""

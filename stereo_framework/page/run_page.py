@@ -22,7 +22,7 @@ from stereo_framework.page.standing import rank_blocks, roc_blocks
 from stereo_framework.page.stored_pictures import SceneRow, Scenes, Stored, scene_row, stored_map, usual_limits
 from stereo_framework.sweep import Result, Store
 from stereo_framework.sweep.kept_scenes import scene_of
-from stereo_framework.sweep.runs import read_scripts
+from stereo_framework.sweep.store import read_scripts
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.means import average_rows, means, telling_keys
 from stereo_framework.tables.standings import Standings, standings

@@ -9,7 +9,7 @@ import numpy as np
 
 from stereo_framework.datasets import data_roots
 from stereo_framework.papers.paper import Context, short
-from stereo_framework.sweep.submission import find_maps, measure_map
+from stereo_framework.sweep.outside import find_maps, measure_map
 from stereo_framework.tables.ranking import astar_groups, average_ranks, competition_ranks
 
 REGIONS = ("nonocc", "all", "disc")

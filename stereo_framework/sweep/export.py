@@ -14,8 +14,8 @@ from stereo_framework.core.scene import Disparity
 from stereo_framework.datasets import load_scene
 from stereo_framework.io import PathLike, write_bytes, write_disparity
 from stereo_framework.io.map_files import read_map
+from stereo_framework.sweep.outside import find_maps
 from stereo_framework.sweep.result import Result
-from stereo_framework.sweep.submission import find_maps
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ FOLDER = "scenes"
 """In the output folder of a run."""
 
 
-def keep_scene(out: Path, scene: Scene, data: str | None = None) -> None:
+def keep_scene(out: Path, scene: Scene, data: PathLike | None = None) -> None:
     """Write a scene's pair of images, its truth and its masks to an output folder, unless its name stands for it in a data set or among the built-in ones.
 
     Parameters
@@ -29,7 +29,7 @@ def keep_scene(out: Path, scene: Scene, data: str | None = None) -> None:
         The copy is a folder in ``out/scenes`` with a ``scene.yaml`` that `load_scene` reads. What pictures do not need is left out: other frames, the
         calibration and disparity ranges of single pixels.
     scene : Scene
-    data : str, optional
+    data : path-like, optional
         Data root, as of `load_scene`.
 
     Raises
@@ -46,28 +46,17 @@ def keep_scene(out: Path, scene: Scene, data: str | None = None) -> None:
     write_bytes(folder / "scene.yaml", yaml.safe_dump(_written(folder, scene), sort_keys=False).encode())
 
 
-def kept_scene(out: Path, name: str) -> Scene | None:
-    """The copy of a scene in an output folder; None where there is none, or several scenes of that name.
-
-    Raises
-    ------
-    DataError
-        It is damaged.
-    """
-    pattern = re.compile(re.escape(file_stem(name)) + "-[0-9a-f]{8}")
-    copies = [path.parent for path in (out / FOLDER).glob("*/scene.yaml") if pattern.fullmatch(path.parent.name)]
-    return replace(load_scene(copies[0] / "scene.yaml"), name=name) if len(copies) == 1 else None
-
-
 def scene_of(out: Path, name: str, data: PathLike | None = None) -> Scene:
-    """The scene of results in an output folder: its copy there, else the one of that name.
+    """The scene of results in an output folder: its copy there, unless there are none or several of that name, else the one of that name.
 
     Raises
     ------
     DataError
         There is neither, or it is damaged.
     """
-    return kept_scene(out, name) or load_scene(name, data=data)
+    pattern = re.compile(re.escape(file_stem(name)) + "-[0-9a-f]{8}")
+    copies = [path for path in (out / FOLDER).glob("*/scene.yaml") if pattern.fullmatch(path.parent.name)]
+    return replace(load_scene(copies[0]), name=name) if len(copies) == 1 else load_scene(name, data=data)
 
 
 def _outline(scene: Scene) -> tuple[Any, ...]:
@@ -80,22 +69,13 @@ def _outline(scene: Scene) -> tuple[Any, ...]:
 
 def _written(folder: Path, scene: Scene) -> dict[str, Any]:
     """What ``scene.yaml`` says, all files that it names written."""
-    pair = (scene.reference_index, scene.match_index)
     frames = []
-    for name, index in zip(("reference", "match"), pair, strict=True):
+    for name, index in (("reference", scene.reference_index), ("match", scene.match_index)):
         frame = scene.frames[index]
-        image, mask = frame.load(), frame.valid() if frame.valid is not None else None
-        file = f"{name}.png" if image.dtype == np.uint8 else f"{name}.npy"
-        if image.dtype == np.uint8:
-            write_image(folder / file, image)
-        else:
-            buffer = io.BytesIO()
-            np.save(buffer, image)
-            write_bytes(folder / file, buffer.getvalue())
-        frames.append({"file": file, "position": frame.position})
-        if mask is not None:
-            write_image(folder / f"{name}_mask.png", mask)
+        frames.append({"file": _image(folder / name, frame.load()), "position": frame.position})
+        if frame.valid is not None and (mask := frame.valid()) is not None:
             frames[-1]["mask"] = f"{name}_mask.png"
+            write_image(folder / f"{name}_mask.png", mask)
     entry: dict[str, Any] = {"frames": frames, "border": scene.border}
     if scene.search is not None:
         entry["search"] = {key: getattr(scene.search, key) for key in ("minimum", "maximum", "step")}
@@ -107,3 +87,14 @@ def _written(folder: Path, scene: Scene) -> dict[str, Any]:
         write_image(folder / f"mask_{file_stem(name)}.png", scene.mask(name))
         entry.setdefault("masks", {})[name] = f"mask_{file_stem(name)}.png"
     return entry
+
+
+def _image(stem: Path, image: np.ndarray[Any, Any]) -> str:
+    """Write an image; returns the name of its file."""
+    if image.dtype == np.uint8:
+        write_image(stem.with_suffix(".png"), image)
+        return f"{stem.name}.png"
+    buffer = io.BytesIO()
+    np.save(buffer, image)
+    write_bytes(stem.with_suffix(".npy"), buffer.getvalue())
+    return f"{stem.name}.npy"

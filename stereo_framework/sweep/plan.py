@@ -1,11 +1,11 @@
-"""From scripts to units of work: runs on scenes, bundled so that shared beginnings are computed once and every worker has something to do."""
+"""From scripts to units of work: settings on scenes, with the keys of their results, in slices whose members begin alike."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,6 @@ from stereo_framework.core.errors import DataError, ParameterError, ScriptError
 from stereo_framework.core.scene import Scene, Search
 from stereo_framework.core.stage import installed_plugins, typed_stages
 from stereo_framework.engine.memory import peak_memory
-from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step
 from stereo_framework.evaluation import regions
 from stereo_framework.evaluation.protocols import Protocol, of_scene
@@ -23,28 +22,26 @@ from stereo_framework.io import file_stem
 from stereo_framework.script import Script, Setting
 from stereo_framework.sweep.identity import code_digest, files_digest, run_id, scene_digest
 
-_LOCAL, _GLOBAL, _ITERATION, _EVALUATION = 1.0, 100.0, 0.5, 5.0
-"""Rough costs, in passes over a volume: of a local stage, of one that sees the whole, of one iteration, of measuring a map."""
-
-_UNITS_PER_WORKER = 4
-"""So many units for each worker what is left would make, when the next one is cut off: the last ones are small, so that all workers end together."""
-
-_SMALLEST, _LARGEST = 50.0, 500.0
-"""Bounds of a unit's cost: less is not worth handing out, and what is computed elsewhere comes back a unit at a time."""
-
 FEW = 8
 """So many scenes may stay loaded together; of more, each is loaded when its turn comes."""
 
-_WORTH = 4.0
-"""A unit is cut off only where it costs this many times what the next one would compute again."""
+_FEWEST, _MOST = 4, 16
+"""So many units for each worker what is left would make, when the next one is cut off, and so many all tasks if all were as small as the last ones: with
+these, workers end together."""
+
+_LARGEST = 100
+"""Settings of a unit: what is computed elsewhere comes back a unit at a time."""
+
+_TOGETHER = 4
+"""A unit is this many times as large as others before settings with a common beginning are parted, which is then computed twice."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """One run on one scene, and the keys under which its results, one for each protocol, are stored."""
+    """A setting on a scene, whose results, one for each protocol, are stored under `keys`."""
 
     scene: Scene
-    run: Setting
+    setting: Setting
     search: Search
     id: str
     protocols: tuple[Protocol, ...]
@@ -52,17 +49,12 @@ class Task:
     @property
     def keys(self) -> tuple[str, ...]:
         """One key for each protocol."""
-        return tuple(result_key(self.id, self.run.method, protocol) for protocol in self.protocols)
+        return tuple(f"{self.id} {self.setting.method} {_protocol_digest(protocol)}" for protocol in self.protocols)
 
     @property
     def stem(self) -> str:
         """File name, without ending, of what is written about this task."""
-        return f"{file_stem(self.scene.name)}_{file_stem(self.run.method)}_{self.id[:8]}"
-
-
-def result_key(identity: str, method: str, protocol: Protocol) -> str:
-    """The key under which a result of a method is stored."""
-    return f"{identity} {method} {_protocol_digest(protocol)}"
+        return f"{file_stem(self.scene.name)}_{file_stem(self.setting.method)}_{self.id[:8]}"
 
 
 @functools.cache
@@ -72,7 +64,7 @@ def _protocol_digest(protocol: Protocol) -> str:
 
 
 def plan(script: Script, scenes: Sequence[Scene]) -> list[Task]:
-    """Every run of the script on every scene, scene by scene, checked.
+    """Every setting of the script on every scene, scene by scene, checked.
 
     Raises
     ------
@@ -84,10 +76,10 @@ def plan(script: Script, scenes: Sequence[Scene]) -> list[Task]:
     tasks: list[Task] = []
     faults: list[str] = []
     for scene in scenes:
-        planner = Planner(scene, script.plugins)
-        for one in script.settings:
+        planned = planner(scene, script.plugins)
+        for setting in script.settings:
             try:
-                tasks.append(planner.task(one))
+                tasks.append(planned(setting))
             except ParameterError as error:
                 faults.append(f"{script.name}: {error}")
         if len(scenes) > FEW:
@@ -103,45 +95,29 @@ def forget(scene: Scene) -> None:
     regions.forget(scene)
 
 
-class Planner:
-    """Makes the tasks of a scene.
+def planner(scene: Scene, plugins: tuple[str, ...]) -> Callable[[Setting], Task]:
+    """What makes a setting the task of a scene, given the paths of the plug-ins' sources.
 
-    Parameters
-    ----------
-    scene : Scene
-    plugins : tuple of str
-        Paths of the plug-ins' sources.
+    It raises a ParameterError for a search range that is wrong together with the scene's own, and a DataError if there is none.
     """
+    content, code = scene_digest(scene), code_digest(plugins + installed_plugins(), typed_stages())
+    usual = (of_scene(scene),)
+    # Settings share them.
+    searches: dict[Hashable, Search] = {}
 
-    def __init__(self, scene: Scene, plugins: tuple[str, ...]):
-        self.scene, self.content, self.code = (
-            scene,
-            scene_digest(scene),
-            code_digest(plugins + installed_plugins(), typed_stages()),
-        )
-        self._usual = (of_scene(scene),)
-        self._searches: dict[Hashable, Search] = {}
-
-    def task(self, run: Setting) -> Task:
-        """The task of a run on the scene.
-
-        Raises
-        ------
-        ParameterError
-            Its search range is wrong together with the scene's own.
-        DataError
-            There is no search range at all.
-        """
-        wanted = tuple(run.search.items())
-        if wanted not in self._searches:
+    def task(setting: Setting) -> Task:
+        wanted = tuple(setting.search.items())
+        if wanted not in searches:
             try:
-                self._searches[wanted] = _search(self.scene, run.search)
+                searches[wanted] = _search(scene, setting.search)
             except ParameterError as error:
-                raise ParameterError(f"scene {self.scene.name}: {error}") from error
-        search = self._searches[wanted]
-        files = {f"{address}.files": files_digest(paths) for address, paths in run.pipeline.files(self.scene).items()}
-        identity = run_id(self.content, repr(search), run.parameters | files, self.code)
-        return Task(self.scene, run, search, identity, run.protocols or self._usual)
+                raise ParameterError(f"scene {scene.name}: {error}") from error
+        search = searches[wanted]
+        files = {f"{address}.files": files_digest(paths) for address, paths in setting.pipeline.files(scene).items()}
+        identity = run_id(content, repr(search), setting.parameters | files, code)
+        return Task(scene, setting, search, identity, setting.protocols or usual)
+
+    return task
 
 
 def _search(scene: Scene, override: Mapping[str, Any]) -> Search:
@@ -169,13 +145,7 @@ def _around_truth(scene: Scene, margin: float, step: float) -> dict[str, float]:
 
 @dataclass(eq=False)
 class Unit:
-    """Tasks of one scene and search range that one worker computes together.
-
-    Parameters
-    ----------
-    tasks : list of (int, Task)
-        With their positions in the plan.
-    """
+    """Tasks of one scene and search range that one worker computes together, with their positions in the plan."""
 
     tasks: list[tuple[int, Task]]
 
@@ -189,80 +159,59 @@ class Unit:
         """Of all tasks."""
         return self.tasks[0][1].search
 
-    @property
-    def pipelines(self) -> list[Pipeline]:
-        """What the tasks compute."""
-        return [task.run.pipeline for _, task in self.tasks]
-
     @functools.cached_property
     def memory(self) -> int:
         """Bytes of volumes that there are at most at a time, about."""
-        return peak_memory(self.pipelines, self.scene.reference.shape[:2], self.search.levels, search=self.search)
+        pipelines = [task.setting.pipeline for _, task in self.tasks]
+        return peak_memory(pipelines, self.scene.reference.shape[:2], self.search.levels, search=self.search)
 
 
 def units(tasks: Sequence[tuple[int, Task]], workers: int) -> Iterator[Unit]:
-    """Tasks bundled for a number of workers: slices of the tasks of a scene and search range, sorted so that those that begin alike stand together.
+    """Tasks, with their positions in the plan, bundled for a number of workers: slices of the sorted settings of a scene and search range.
 
-    Parameters
-    ----------
-    tasks : sequence of (int, Task)
-        With their positions in the plan.
-    workers : int
-        With 1 worker units are as large as they may be.
+    Sorted, those that begin alike follow each other, more iterations after fewer. A slice ends where another beginning begins, one up to the map that
+    the optimizer makes.
     """
     groups: dict[tuple[int, Search], list[tuple[int, Task]]] = {}
     for item in tasks:
         groups.setdefault((id(item[1].scene), item[1].search), []).append(item)
-    kinds = _Kinds()
-    left = sum(_EVALUATION + own for group in groups.values() for _, own, _ in kinds.ordered(group))
+    steps = _Steps()
+    left = len(tasks)
     for group in groups.values():
         unit: list[tuple[int, Task]] = []
-        cost = 0.0
-        for item, own, shared in kinds.ordered(group):
-            share = min(max(left / (_UNITS_PER_WORKER * workers), _SMALLEST), _LARGEST) if workers > 1 else _LARGEST
-            if cost >= max(share, _WORTH * shared):
+        before: Hashable = None
+        for item in sorted(group, key=lambda item: steps.order(item[1])):
+            beginning = steps.beginning(item[1])
+            share = max(1, len(tasks) // (_MOST * workers), left // (_FEWEST * workers))
+            size = min(share if workers > 1 else _LARGEST, _LARGEST)
+            if len(unit) >= (size if beginning != before else _TOGETHER * size):
                 yield Unit(unit)
-                unit, left, cost = [], left - cost, 0.0
+                left -= len(unit)
+                unit = []
             unit.append(item)
-            cost += _EVALUATION + own
-        left -= cost
+            before = beginning
         yield Unit(unit)
+        left -= len(unit)
 
 
-class _Kinds:
-    """Stages by number: two of the same kind begin alike, or differ only in how often they iterate."""
+class _Steps:
+    """Steps by number: two have the same one if they are alike, or differ only in how often they iterate."""
 
     def __init__(self) -> None:
-        self.numbers: dict[Hashable, int] = {}
-        # By the identity of what a step runs, which is kept alive here: kind, iterations and cost.
-        self.known: dict[tuple[int, int], tuple[tuple[int, int, float], Step]] = {}
+        self._numbers: dict[Step, int] = {}
+        self._places: dict[Step, tuple[int, int]] = {}
 
-    def path(self, task: Task) -> tuple[tuple[int, int, float], ...]:
-        """Of each step of a task kind, iterations and cost. Runs of a script share their stages, which are looked up by identity."""
-        plan = task.run.pipeline.plan
-        # What lies before a stage that looks across is computed for both sides.
-        across = max((i for i, step in enumerate(plan) if "other" in step.data), default=0)
-        about = [(step, 1 + (i < across)) for i, step in enumerate(plan)]
-        return tuple([(self.known.get((id(step), sides)) or self._of(step, sides))[0] for step, sides in about])
+    def order(self, task: Task) -> tuple[tuple[int, int], ...]:
+        """Number and iterations of each step of a task."""
+        return tuple([self._places.get(step) or self._place(step) for step in task.setting.pipeline.plan])
 
-    def _of(self, step: Step, sides: int) -> tuple[tuple[int, int, float], Step]:
+    def beginning(self, task: Task) -> tuple[int, ...]:
+        """Numbers of the steps up to the optimizer or what stands in its place."""
+        slots = [step.stage.slot for step in task.setting.pipeline.plan]
+        last = next(i for i, slot in enumerate(slots) if slot in ("optimization", "matcher", "scheme"))
+        return tuple([number for number, _ in self.order(task)[: last + 1]])
+
+    def _place(self, step: Step) -> tuple[int, int]:
         line, iterations = step.line
-        resumed = step.stage.resume is not None
-        kind = self.numbers.setdefault((line if resumed else step, sides), len(self.numbers))
-        local = step.stage.slot in ("preprocessing", "smoothness") or step.declares_halo
-        cost = sides * (_ITERATION * iterations if resumed else _LOCAL if local else _GLOBAL)
-        self.known[id(step), sides] = found = (kind, iterations if resumed else 0, cost), step
+        self._places[step] = found = self._numbers.setdefault(line, len(self._numbers)), iterations
         return found
-
-    def ordered(self, group: Sequence[tuple[int, Task]]) -> Iterator[tuple[tuple[int, Task], float, float]]:
-        """Tasks in an order in which those that begin alike follow each other, each with what it costs and what it has from the one before."""
-        before: tuple[tuple[int, int, float], ...] = ()
-        for item in sorted(group, key=lambda item: self.path(item[1])):
-            path, shared = self.path(item[1]), 0.0
-            for one, other in zip(path, before, strict=False):
-                # More iterations are continued from fewer.
-                shared += other[2] if one[0] == other[0] else 0.0
-                if one != other:
-                    break
-            yield item, sum(step[2] for step in path) - shared, shared
-            before = path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -33,6 +34,12 @@ CONFIDENCE = "_confidence_"
 def confidence_file(map_file: Path, measure: str) -> Path:
     """Where the confidence of a map lies."""
     return map_file.with_name(f"{map_file.stem}{CONFIDENCE}{measure}.pfm")
+
+
+def confidence_files(map_file: Path) -> dict[str, Path]:
+    """The files of confidence beside a map, by measure."""
+    start = f"{map_file.stem}{CONFIDENCE}"
+    return {path.stem.removeprefix(start): path for path in sorted(map_file.parent.glob(f"{glob.escape(start)}*.pfm"))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +120,7 @@ class Result:
         if not self._confidence and self.map is not None:
             from stereo_framework.io import read_pfm
 
-            start = f"{self.map.stem}{CONFIDENCE}"
-            files = sorted(path for path in self.map.parent.glob("*.pfm") if path.stem.startswith(start))
-            return {path.stem.removeprefix(start): read_pfm(path) for path in files}
+            return {name: read_pfm(path) for name, path in confidence_files(self.map).items()}
         return self._confidence
 
     @property

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
+import functools
 import json
-import math
 import os
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, get_type_hints
+
+import yaml
+from pydantic import ConfigDict, create_model
 
 from stereo_framework.core import limits
-from stereo_framework.core.errors import DataError, StereoFrameworkError
+from stereo_framework.core.errors import DataError, StereoFrameworkError, short
 from stereo_framework.evaluation.measure import described, remember
-from stereo_framework.io import output_folder, read_bytes, remove_parts, write_bytes
-from stereo_framework.sweep.database import connected, locked, opened_to_read
+from stereo_framework.io import check_plain, output_folder, read_bytes, remove_parts, write_bytes
+from stereo_framework.script import Script
+from stereo_framework.script.library import RESOLVED
 from stereo_framework.sweep.result import Result
 
 FILE = "results.sqlite"
@@ -32,6 +39,15 @@ _TABLE = "CREATE TABLE results (key TEXT PRIMARY KEY, place INTEGER, row TEXT, d
 is to come. `details` are what hardly one of thousands of results is asked for."""
 
 _OUTSIDE = -1
+_DETAILS = ("parameters", "script")
+_SHOWN = tuple(f.name for f in fields(Result) if f.name not in _DETAILS and f.name != "traceback" and not f.name.startswith("_"))
+_TYPES = get_type_hints(Result)
+_Row: Any = create_model(
+    "Row",
+    __config__=ConfigDict(extra="forbid", strict=True),
+    **{name: (_TYPES[name], ...) for name in _SHOWN},  # type: ignore[call-overload]
+)
+"""What stands in the column `row`."""
 
 
 class Store(contextlib.ExitStack):
@@ -55,62 +71,69 @@ class Store(contextlib.ExitStack):
     """
 
     def __init__(self, folder: Path, *, create: bool = False):
-        self.folder, self._path = folder, folder / FILE
-        nothing = DataError(f"{folder}: no results there ({FILE} is missing); 'run SCRIPT --out {folder}' writes them")
-        if not create and not self._path.is_file():
-            raise nothing
         super().__init__()
+        self.folder, self._path = folder, folder / FILE
         with contextlib.ExitStack() as undo:
             undo.callback(self.close)
             try:
-                if create:
-                    self.enter_context(output_folder(folder))
-                    folder.mkdir(parents=True, exist_ok=True)
-                    self.enter_context(contextlib.closing(locked(folder / LOCK)))
-                    remove_parts(folder)
-                    self._db = self.enter_context(contextlib.closing(connected(self._path)))
-                    self._db.execute("PRAGMA journal_mode=WAL")
-                    self._db.execute("PRAGMA synchronous=NORMAL")
-                else:
-                    self._db = self.enter_context(opened_to_read(self._path))
-                usable = self._prepare(create=create)
+                self._db = self._opened(create=create)
             except (OSError, sqlite3.Error) as error:
                 full = create and not os.access(folder, os.W_OK)
                 hint = "; the folder cannot be written to" if full else "; choose another folder"
                 raise DataError(f"{self._path}: cannot be used as a results store: {error}{hint}") from error
-            if not usable:
-                raise nothing
             undo.pop_all()
-        self._remember_measures()
-
-    def _remember_measures(self) -> None:
-        """Know the measures that plug-ins brought when these results were made; a damaged description is passed over."""
+        # A damaged description is passed over.
         with contextlib.suppress(DataError, ValueError, TypeError):
-            remember(read_bytes(self.folder / MEASURES, limits.TEXT).decode())
+            remember(read_bytes(folder / MEASURES, limits.TEXT).decode())
 
-    def describe_measures(self, names: Iterable[str]) -> None:
-        """Keep units, directions and sources of measures that plug-ins brought, so that the results are shown whole without them."""
-        if text := described(names):
-            write_bytes(self.folder / MEASURES, text.encode())
-
-    def _prepare(self, *, create: bool) -> bool:
-        """Check the file, or fill a new one; False if it is still empty and not ours to fill."""
-        tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if not tables and create:
-            with self._transaction("the store"):
-                self._db.execute(_TABLE)
-                self._db.execute(f"PRAGMA user_version = {_VERSION}")
+    def _opened(self, *, create: bool) -> sqlite3.Connection:
+        """The store, checked; a new one is filled."""
+        nothing = DataError(f"{self.folder}: no results there ({FILE} is missing); 'run SCRIPT --out {self.folder}' writes them")
+        if create:
+            self.enter_context(output_folder(self.folder))
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.enter_context(contextlib.closing(_locked(self.folder / LOCK)))
+            remove_parts(self.folder)
+            db = self.enter_context(contextlib.closing(_connected(self._path)))
+            db.execute("PRAGMA journal_mode=WAL")
+            db.execute("PRAGMA synchronous=NORMAL")
+        elif self._path.is_file():
+            db = self._opened_to_read()
+        else:
+            raise nothing
+        tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if not tables and not create:
+            raise nothing
         if not tables:
-            return create
-        [version] = self._db.execute("PRAGMA user_version").fetchone()
-        if "results" not in tables:
+            db.executescript(f"BEGIN; {_TABLE}; PRAGMA user_version = {_VERSION}; COMMIT")
+        elif "results" not in tables:
             raise DataError(f"{self._path}: an SQLite file, but no results store; choose another folder")
+        [version] = db.execute("PRAGMA user_version").fetchone()
         if version != _VERSION:
             raise DataError(
                 f"{self._path}: results of version {version}, this program reads version {_VERSION}; choose another folder"
             )
-        self._db.execute("SELECT key, place, row, details FROM results LIMIT 0")
-        return True
+        db.execute("SELECT key, place, row, details FROM results LIMIT 0")
+        return db
+
+    def _opened_to_read(self) -> sqlite3.Connection:
+        """The store, in which nothing is changed, on a disk that cannot be written to as well.
+
+        SQLite needs to write beside a file that it reads. Where it cannot, or the file is a link to one that lies elsewhere, a copy is read.
+        """
+        with contextlib.suppress(DataError, sqlite3.OperationalError), contextlib.ExitStack() as undo:
+            db = undo.enter_context(contextlib.closing(_connected(self._path)))
+            db.execute("PRAGMA query_only=ON")
+            db.execute("SELECT name FROM sqlite_master").fetchone()
+            self.enter_context(undo.pop_all())
+            return db
+        folder = Path(self.enter_context(tempfile.TemporaryDirectory()))
+        for file in (self._path, self._path.with_name(f"{FILE}-wal")):
+            if file.is_file():
+                shutil.copyfile(file, folder / file.name)
+        return self.enter_context(contextlib.closing(_connected(folder / FILE)))
+
+    # --- writing ----------------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def _transaction(self, what: str) -> Iterator[None]:
@@ -136,18 +159,18 @@ class Store(contextlib.ExitStack):
                 f"{self._path}: {what} cannot be written: {error}; earlier results are kept, and the same command continues"
             ) from error
 
-    def _read(self, query: str, *values: Any) -> list[Any]:
-        """All rows that a query gives.
+    def describe(self, scripts: Sequence[Script], measures: Iterable[str]) -> None:
+        """Keep the resolved scripts, and units, directions and sources of measures that plug-ins brought, so that the results are shown without either.
 
         Raises
         ------
         DataError
-            The file is damaged.
+            A file of that name is the user's, or was changed; or the disk is full.
         """
-        try:
-            return self._db.execute(query, values).fetchall()
-        except sqlite3.Error as error:
-            raise _damaged(self._path, error) from error
+        for script in scripts:
+            write_bytes(self.folder / f"{script.name}{RESOLVED}", yaml.safe_dump(script.resolved, sort_keys=False).encode())
+        if text := described(dict.fromkeys(measures)):
+            write_bytes(self.folder / MEASURES, text.encode())
 
     def check_there(self) -> None:
         """Raise a DataError if the store is no longer in its folder: SQLite would go on writing to a file that nobody finds."""
@@ -182,192 +205,168 @@ class Store(contextlib.ExitStack):
         with self._transaction("a result"):
             self._put(key, result)
 
+    def refuse_methods(self, names: Iterable[str]) -> None:
+        """Raise a DataError if a method of the script that was run last has one of these names."""
+        for name in {result.method for result in self._results("place >= 0 AND row IS NOT NULL")}.intersection(names):
+            raise DataError(f"{self.folder}: a method of the script that was run there is called {name!r}; choose another name")
+
+    def add_outside(self, results: Sequence[Result]) -> None:
+        """Write results of maps made elsewhere: they stand beside those of every script. Of one method, scene and protocol the last counts."""
+        with self._transaction("results"):
+            for one in results:
+                key = f"{one.method} {one.scene} {one.protocol_text}"
+                self._put(key, one)
+                self._db.execute(f"UPDATE results SET place = {_OUTSIDE} WHERE key = ?", (key,))
+
     def _put(self, key: str, result: Result) -> None:
         row = {name: getattr(result, name) for name in _SHOWN}
         row["map"] = result.map and result.map.relative_to(self.folder).as_posix()
-        texts = _dump(row), _dump({name: getattr(result, name) for name in _DETAILS})
+        texts = [json.dumps(one, default=_plain) for one in (row, {name: getattr(result, name) for name in _DETAILS})]
         self._db.execute(
             "INSERT INTO results (key, row, details) VALUES (?, ?, ?)"
             " ON CONFLICT (key) DO UPDATE SET row = excluded.row, details = excluded.details",
             (key, *texts),
         )
 
-    def refuse_method(self, method: str) -> None:
-        """Raise a DataError if a method of the script that was run last has that name."""
-        if self._read("SELECT 1 FROM results WHERE place >= 0 AND json_extract(row, '$.method') = ? LIMIT 1", method):
-            raise DataError(f"{self.folder}: a method of the script that was run there is called {method!r}; choose another name")
-
-    def add_outside(self, results: Mapping[str, Result]) -> None:
-        """Write results of maps made elsewhere, by key: they stand beside those of every script. Of one method, scene and protocol the last counts."""
-        same = " AND ".join(f"json_extract(row, '$.{name}') = ?" for name in ("method", "scene", "protocol_text"))
-        with self._transaction("results"):
-            for one in results.values():
-                self._db.execute(
-                    f"UPDATE results SET place = NULL WHERE place = {_OUTSIDE} AND {same}",
-                    (one.method, one.scene, one.protocol_text),
-                )
-            for key, one in results.items():
-                self._put(key, one)
-                self._db.execute(f"UPDATE results SET place = {_OUTSIDE} WHERE key = ?", (key,))
-
-    def complete(self) -> dict[str, Path | None]:
-        """Keys of all results without an error, and the files of their maps."""
-        query = (
-            "SELECT key, json_extract(row, '$.map') FROM results WHERE row IS NOT NULL AND json_extract(row, '$.error') IS NULL"
-        )
-        with _read_from(self._path):
-            return {key: _map(self.folder, name) for key, name in self._read(query)}
+    # --- reading ----------------------------------------------------------------------------------------------------------
 
     def get(self, key: str) -> Result | None:
         """The result under a key, None when there is none yet."""
-        found = self._read(f"SELECT {_COLUMNS} FROM results WHERE key = ? AND row IS NOT NULL", key)
-        return self._result(*found[0]) if found else None
+        return next(iter(self._results("key = ? AND row IS NOT NULL", key)), None)
 
     def results(self, *, every: bool = False) -> list[Result]:
         """Results that were asked for last, in their order, and those of maps made elsewhere; or all in the order in which they were first asked for."""
-        wanted = "row IS NOT NULL ORDER BY rowid" if every else f"{_ASKED} ORDER BY place < 0, place, rowid"
-        return [self._result(*row) for row in self._read(f"SELECT {_COLUMNS} FROM results WHERE {wanted}")]
+        asked = "row IS NOT NULL AND place IS NOT NULL ORDER BY place < 0, place, rowid"
+        return self._results("row IS NOT NULL ORDER BY rowid" if every else asked)
 
     def missing(self) -> int:
         """How many results that were asked for are not there yet."""
-        return int(self._read("SELECT count(*) FROM results WHERE row IS NULL")[0][0])
+        return int(self._read("count(*)", "row IS NULL")[0][0])
 
     def lacking(self) -> str:
         """What is to be said of the results that are not there yet; empty where none is missing."""
         missing = self.missing()
         if not missing:
             return ""
-        if self.running():
+        if _is_locked(self.folder / LOCK):
             return f"{missing} results are still to come; the run is going on"
         return f"{missing} results are still missing; the run was stopped early: run the same command again"
 
-    def running(self) -> bool:
-        """Whether a process is writing to the folder."""
-        lock = self.folder / LOCK
-        if not lock.is_file():
-            return False
-        with contextlib.closing(sqlite3.connect(f"{lock.absolute().as_uri()}?mode=ro", uri=True, timeout=0)) as db:
-            try:
-                db.execute("SELECT name FROM sqlite_master")
-            except sqlite3.Error as error:
-                return "locked" in str(error)
-        return False
+    def _read(self, columns: str, where: str, *values: Any) -> list[Any]:
+        with _told(self._path):
+            return self._db.execute(f"SELECT {columns} FROM results WHERE {where}", values).fetchall()
+
+    def _results(self, where: str, *values: Any) -> list[Result]:
+        return [self._result(*row) for row in self._read("row, details", where, *values)]
 
     def _result(self, row: Any, details: Any) -> Result:
-        with _read_from(self._path):
-            values = _mapping(row)
-            values |= {"map": _map(self.folder, values["map"]), "warnings": tuple(values["warnings"])}
-            statistics, seconds = values["statistics"], values["seconds"]
-            if None in statistics.values():
-                values["statistics"] = statistics = {name: math.nan if v is None else v for name, v in statistics.items()}
-            texts = {*map(type, map(values.__getitem__, _TEXTS)), *map(type, values["warnings"])}
-            texts |= {*map(type, values["environment"].values())}
-            # Of thousands of results each statistic is looked at: by its class alone.
-            if not (texts <= {str} and {*map(type, statistics.values()), *map(type, seconds.values())} <= {int, float, bool}):
-                raise ValueError(f"{str(row)[:40]!r}... is no result")
+        with _told(self._path):
+            values = dict(_Row.model_validate_json(row))
+            if values["map"] is not None:
+                values["map"] = self.folder / _below(values["map"])
             return Result(**(values | {name: _Detail(details, name, self._path) for name in _DETAILS}))
 
 
-_TEXTS = ("id", "scene", "method", "protocol", "protocol_text")
-_DETAILS = ("parameters", "script")
-_SHOWN = tuple(f.name for f in fields(Result) if f.name not in _DETAILS and f.name != "traceback" and not f.name.startswith("_"))
-_COLUMNS = "row, details"
-_ASKED = "place IS NOT NULL AND row IS NOT NULL"
+def read_scripts(folder: Path) -> dict[str, dict[str, Any]]:
+    """The resolved scripts in an output folder, by the names of their files.
 
-
-class _Detail(Mapping[str, Any]):
-    """A stored mapping that is read when it is first asked for."""
-
-    __slots__ = ("_name", "_path", "_read")
-
-    def __init__(self, text: Any, name: str, path: Path):
-        self._read, self._name, self._path = text, name, path
-
-    def _mapping(self) -> Mapping[str, Any]:
-        if not isinstance(self._read, dict):
-            with _read_from(self._path):
-                self._read = dict(_mapping(self._read)[self._name])
-        return self._read
-
-    def __getitem__(self, key: str) -> Any:
-        return self._mapping()[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._mapping())
-
-    def __len__(self) -> int:
-        return len(self._mapping())
-
-    def items(self) -> ItemsView[str, Any]:
-        """At the speed of a dict."""
-        return self._mapping().items()
-
-    def __repr__(self) -> str:
-        return repr(self._mapping())
-
-
-_DEEP = 50
-
-
-def _whole(digits: str) -> int:
-    """A whole number; a ValueError for one that no float holds."""
-    if len(digits) >= 300:
-        raise ValueError("endless digits")
-    return int(digits)
-
-
-_read_json = json.JSONDecoder(parse_int=_whole).decode
-
-
-def _mapping(text: Any) -> dict[str, Any]:
-    """What a stored text of JSON holds; a ValueError for what no result holds and other code could not bear: endless digits, values deep in others."""
-    found = _read_json(text) if isinstance(text, str) else None
-    if not isinstance(found, dict) or (text.count("[") + text.count("{") > _DEEP and _is_deep(found, _DEEP)):
-        raise ValueError(f"{str(text)[:40]!r} is no result's")
+    Raises
+    ------
+    DataError
+        One of them is damaged.
+    """
+    found = {}
+    for path in sorted(folder.glob(f"*{RESOLVED}")):
+        try:
+            found[path.name] = dict(yaml.safe_load(read_bytes(path, limits.WRITTEN)))
+        except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+            reason = short(" ".join(str(error).split()), 200)
+            raise DataError(f"{path}: is damaged: {reason}; delete it, and the next run writes it again") from None
     return found
 
 
-def _is_deep(value: Any, left: int) -> bool:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return not left or any(_is_deep(one, left - 1) for one in inner)
+class _Detail(collections.UserDict[str, Any]):
+    """A stored mapping that is read when it is first asked for."""
+
+    def __init__(self, text: Any, name: str, path: Path):
+        self._text, self._name, self._path = text, name, path
+
+    @functools.cached_property
+    def data(self) -> dict[str, Any]:  # type: ignore[override]
+        """What stands there."""
+        with _told(self._path):
+            return dict(json.loads(self._text)[self._name])
+
+    def items(self) -> ItemsView[str, Any]:
+        """At the speed of a dict."""
+        return self.data.items()
 
 
-def _map(folder: Path, name: Any) -> Path | None:
-    """The file of a map; a ValueError for one outside of the folder."""
-    if name is None:
-        return None
-    if not isinstance(name, str) or PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-        raise ValueError(f"map: {str(name)[:40]!r} is no file of the folder")
-    return folder / name
+def _below(path: Path) -> PurePosixPath:
+    """The path of a file in the folder; a ValueError for one outside."""
+    found = PurePosixPath(path.as_posix())
+    if found.is_absolute() or ".." in found.parts:
+        raise ValueError(f"map: {str(found)[:40]!r} is no file of the folder")
+    return found
 
 
 @contextlib.contextmanager
-def _read_from(path: Path) -> Iterator[None]:
+def _told(path: Path) -> Iterator[None]:
     """Tell in a line that what stands in a file is no result, whatever it is."""
     try:
         yield
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise _damaged(path, error) from error
+    except (sqlite3.Error, ValueError, KeyError, TypeError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise DataError(f"{path}: damaged: {reason}; choose another folder, or delete it and run again") from error
 
 
-def _damaged(path: Path, error: Exception) -> DataError:
-    return DataError(f"{path}: damaged: {' '.join(str(error).split())[:200]}; choose another folder, or delete it and run again")
-
-
-def _dump(value: Any) -> str:
-    """JSON, which has no NaN: null."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {name: plain(one) for name, one in value.items()}
-        return None if isinstance(value, float) and not math.isfinite(value) else value
-
-    return json.dumps(plain(value), default=_scalar)
-
-
-def _scalar(value: Any) -> Any:
-    # Numbers of plug-ins may be numpy's, parameters may be anything.
+def _plain(value: Any) -> Any:
+    """What JSON holds of other values: numbers of plug-ins may be numpy's, parameters may be anything."""
+    if isinstance(value, Mapping):
+        return dict(value)
     try:
         return value.item()
     except (AttributeError, ValueError):
         return str(value)
+
+
+# --- files of SQLite ----------------------------------------------------------------------------------------------------
+
+
+def _connected(path: Path, **options: Any) -> sqlite3.Connection:
+    """Open a file for transactions that are begun by hand; its own views and triggers may do no harm.
+
+    Raises
+    ------
+    DataError
+        It, or one of the files that SQLite keeps beside it, is a link.
+    """
+    for ending in ("", "-wal", "-shm", "-journal"):
+        check_plain(f"{path}{ending}")
+    db = sqlite3.connect(path, isolation_level=None, **{"timeout": 30, **options})
+    db.execute("PRAGMA trusted_schema=OFF")
+    return db
+
+
+def _locked(path: Path) -> sqlite3.Connection:
+    """Keep others from writing. The system itself ends the lock together with the process, however that ends."""
+    # Somebody who asks whether a sweep is running holds it for a moment.
+    lock = _connected(path, timeout=0.5, check_same_thread=False)
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        lock.close()
+        if "locked" not in str(error):
+            raise
+        raise DataError(f"{path.parent}: another sweep is writing there; wait for it or choose another folder") from None
+    return lock
+
+
+def _is_locked(path: Path) -> bool:
+    """Whether a process is writing to the folder."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0)) as db:
+            db.execute("SELECT name FROM sqlite_master")
+    except sqlite3.Error as error:
+        return "locked" in str(error)
+    return False

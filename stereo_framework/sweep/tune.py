@@ -28,9 +28,9 @@ from stereo_framework.script.addresses import is_slot
 from stereo_framework.script.axes import Axis
 from stereo_framework.script.reading import is_number
 from stereo_framework.script.settings import MethodSettings, Setting
-from stereo_framework.sweep.executors import Options, Workers
-from stereo_framework.sweep.plan import Planner, Task
-from stereo_framework.sweep.runs import check_workers, scenes_of, stored_or_computed, write_script
+from stereo_framework.sweep.executors import Crew
+from stereo_framework.sweep.plan import planner
+from stereo_framework.sweep.runs import scenes_of, stored_or_computed
 from stereo_framework.sweep.store import Store
 
 try:
@@ -60,14 +60,14 @@ class Trial:
     ----------
     number : int
         From 0, in the order of trying.
-    method : str
-    axes : mapping
-        What was chosen, by address.
+    setting : Setting
+    asked : optuna.Trial
     scenes : mapping of str to float
         The statistic on each scene, as far as it was measured.
+    measured : list of mapping
+        All statistics of each of these scenes.
     value : float or None
-        Its average over all scenes; None unless the trial is complete.
-    state : {"complete", "pruned", "failed"}
+        The statistic's average over all scenes; None unless the trial is complete.
     error : str or None
         Why it failed.
     traceback : str
@@ -75,55 +75,32 @@ class Trial:
     """
 
     number: int
-    method: str
-    axes: Mapping[str, Any]
+    setting: Setting
+    asked: optuna.Trial
     scenes: dict[str, float] = field(default_factory=dict)
+    measured: list[Mapping[str, float]] = field(default_factory=list)
     value: float | None = None
-    state: Literal["complete", "pruned", "failed"] = "pruned"
     error: str | None = None
     traceback: str = ""
 
+    @property
+    def method(self) -> str:
+        """Of the setting."""
+        return self.setting.method
+
+    @property
+    def axes(self) -> Mapping[str, Any]:
+        """What was chosen, by address."""
+        return self.setting.axes
+
+    @property
+    def state(self) -> Literal["complete", "pruned", "failed"]:
+        """How it ended."""
+        return "failed" if self.error else "pruned" if self.value is None else "complete"
+
     def record(self) -> dict[str, Any]:
         """The trial as the plain object that ``--json`` prints."""
-        return {key: value for key, value in vars(self).items() if key != "traceback"}
-
-
-@dataclass(frozen=True, eq=False)
-class Tuned:
-    """What a search found.
-
-    Parameters
-    ----------
-    statistic : str
-    better : {"lower", "higher"}
-    protocol : Protocol
-        That measured.
-    trials : tuple of Trial
-    best : Trial or None
-        None if no trial is complete.
-    script : mapping or None
-        The script of the best setting on the same scenes, all values filled in; it runs to the same numbers.
-    size : float
-        Number of settings that there are; infinite with a continuous axis.
-    """
-
-    statistic: str
-    better: Literal["lower", "higher"]
-    protocol: Protocol
-    trials: tuple[Trial, ...]
-    best: Trial | None
-    script: Mapping[str, Any] | None
-    size: float
-
-
-@dataclass
-class _Making:
-    """A trial that is being made: Optuna's, what it tries, and what was measured so far."""
-
-    asked: optuna.Trial
-    setting: Setting
-    trial: Trial
-    statistics: list[Mapping[str, float]] = field(default_factory=list)
+        return {name: getattr(self, name) for name in ("number", "method", "axes", "scenes", "value", "state", "error")}
 
 
 def tune(
@@ -131,7 +108,7 @@ def tune(
     statistic: str,
     scenes: Sequence[str | Scene] | str | Scene | None = None,
     **options: Any,
-) -> Tuned:
+) -> Tuner:
     """Search the settings that a script's ``sweep`` spans for the best value of a statistic.
 
     Parameters
@@ -141,7 +118,8 @@ def tune(
 
     Returns
     -------
-    Tuned
+    Tuner
+        With all its trials made, and the best of them.
 
     Raises
     ------
@@ -162,14 +140,17 @@ def tune(
     >>> found.best.axes["aggregation.box.size"] > 1
     True
     """
-    with Tuner(script, statistic, scenes, **options) as tuner:
-        for _ in tuner:
-            pass
-        return tuner.tuned()
+    tuner = Tuner(script, statistic, scenes, **options)
+    for _ in tuner:
+        pass
+    return tuner
 
 
 class Tuner:
-    """`tune` trial by trial. A context manager; iterating yields the trials of earlier calls, then the others as they end.
+    """`tune` trial by trial: iterating makes the trials, those of earlier calls first, and yields each as it ends.
+
+    Its attributes `statistic`, `better`, `protocol`, `size` (number of settings that there are; infinite with a continuous axis), `trials`, `best` and
+    `script` (that of the best setting on the same scenes, which runs to the same numbers) tell what was found so far.
 
     Parameters
     ----------
@@ -193,7 +174,7 @@ class Tuner:
         Of the search.
     timeout : float, optional
         Seconds after which no trial is begun.
-    executor, dask, memory
+    executor, memory
         Who computes, and within what memory, as for `run`; they change neither what is tried nor its numbers.
     overrides : sequence of str
         ``key.path=value`` settings over the script's.
@@ -214,38 +195,31 @@ class Tuner:
         workers: int = 1,
         seed: int = 0,
         timeout: float | None = None,
-        executor: Literal["thread", "process"] | Executor = "thread",
-        dask: str | None = None,
+        executor: Executor | None = None,
         memory: int | None = None,
         overrides: Sequence[str] = (),
         plugins: Sequence[str | Path] = (),
         data: str | Path | None = None,
         watch: Callable[[str], None] | None = None,
     ):
-        check_workers(workers)
+        self._crew = Crew(workers, executor, memory, watch=watch)
         if trials < 1:
             raise ParameterError(f"trials: {trials} is below 1")
         if seed < 0:
             raise ParameterError(f"seed: {seed} is below 0")
-        self.script = script if isinstance(script, Script) else load(script, overrides=overrides, tuning=True, plugins=plugins)
-        self.size = sum(map(_settings, self.script.methods))
+        self._loaded = script if isinstance(script, Script) else load(script, overrides=overrides, tuning=True, plugins=plugins)
+        self.size = sum(map(_settings, self._loaded.methods))
         if self.size == 1:
             example = "sweep: {grid: {matching_cost.truncation: [5, 10, 20]}}"
             raise ParameterError(
-                f"{self.script.name}: nothing to tune: no axis of the script has two values; give some, as {example}"
+                f"{self._loaded.name}: nothing to tune: no axis of the script has two values; give some, as {example}"
             )
-        self.scenes = scenes_of(self.script, scenes, data)
+        self.scenes = scenes_of(self._loaded, scenes, data)
         self.statistic, self.protocol = statistic, self._protocol()
         self.better = _better(statistic, self.scenes, self.protocol)
-        self.trials, self.seed, self.timeout = int(min(trials, self.size)), seed, timeout
-        self.out = None if out is None else Path(out)
-        self.workers = workers
-        options = Options(workers, memory, keep=False, data=None if data is None else str(data), watch=watch)
-        self._crew = Workers(options, executor, dask)
-        self._planners = [Planner(scene, self.script.plugins) for scene in self.scenes]
-        self._stack = contextlib.ExitStack()
-        self._store: Store | None = None
-        self._made: list[_Making] = []
+        self.wanted, self._workers, self._seed, self._timeout = int(min(trials, self.size)), workers, seed, timeout
+        self._out = None if out is None else Path(out)
+        self.trials: list[Trial] = []
         self._tried: set[tuple[int, tuple[float, ...]]] = set()
         with _quiet():
             self._study = optuna.create_study(
@@ -254,132 +228,105 @@ class Tuner:
             )
 
     def _protocol(self) -> Protocol:
-        given = self.script.methods[0].protocols
+        given = self._loaded.methods[0].protocols
         found = {str(p): p for scene in self.scenes for p in given or (of_scene(scene),)}
         if len(found) > 1:
             names = ", ".join(p.name for p in found.values())
             raise ParameterError(
-                f"{self.script.name}: one protocol must measure all scenes, here are {names}; set evaluation.protocol"
+                f"{self._loaded.name}: one protocol must measure all scenes, here are {names}; set evaluation.protocol"
             )
         return next(iter(found.values()))
 
-    def __enter__(self) -> Tuner:
-        if self.out is not None:
-            self._store = self._stack.enter_context(Store(self.out, create=True))
-            with contextlib.ExitStack() as undo:
-                undo.callback(self._stack.close)
-                write_script(self.out, self.script)
-                check_own(self.out / BEST)
-                self._store.plan([])
-                undo.pop_all()
-        self._stack.enter_context(self._crew)
-        return self
+    @property
+    def best(self) -> Trial | None:
+        """The best of the complete trials, the first of equals; None if no trial is complete."""
+        sign = 1 if self.better == "lower" else -1
+        complete = [(sign * trial.value, trial.number, trial) for trial in self.trials if trial.value is not None]
+        return min(complete)[2] if complete else None
 
-    def __exit__(self, *exception: object) -> None:
-        self._stack.close()
+    @property
+    def script(self) -> dict[str, Any] | None:
+        """The script of the best setting, all values filled in; None if no trial is complete."""
+        if self.best is None:
+            return None
+        return {**self.best.setting.mapping, "scenes": [scene.name for scene in self.scenes]}
 
     def __iter__(self) -> Iterator[Trial]:
         """Make the trials; those of earlier calls are proposed again, and their results are in the store."""
         began = time.monotonic()
-        while len(self._made) < self.trials and (self.timeout is None or time.monotonic() - began < self.timeout):
-            first = len(self._made)
-            batch = [self._ask(number) for number in range(first, min(first + self.workers, self.trials))]
-            self._make(batch)
-            self._made += batch
-            self._write_best()
-            yield from (one.trial for one in batch)
+        with contextlib.ExitStack() as stack:
+            store = None if self._out is None else stack.enter_context(Store(self._out, create=True))
+            if store is not None:
+                store.describe([self._loaded], self.protocol.measures)
+                check_own(store.folder / BEST)
+                store.plan([])
+            while len(self.trials) < self.wanted and (self._timeout is None or time.monotonic() - began < self._timeout):
+                first = len(self.trials)
+                batch = [self._ask(number) for number in range(first, min(first + self._workers, self.wanted))]
+                self._make(batch, store)
+                self.trials += batch
+                if store is not None and (best := self.best) is not None:
+                    said = f"# {self.statistic} {best.value:.6g} on average over the scenes: the best of {len(self.trials)} trials.\n"
+                    write_bytes(store.folder / BEST, (said + yaml.safe_dump(self.script, sort_keys=False)).encode())
+                yield from batch
 
-    def _ask(self, number: int) -> _Making:
+    def _ask(self, number: int) -> Trial:
         """The next setting to try, by the model or, where it proposes none but those that were tried, by chance."""
-        with _quiet():
-            for draw in itertools.count():
-                # Of the seed and what was proposed before alone, so that a search that was left goes on as if it had not been.
-                seed = int(np.random.default_rng([self.seed, number, draw]).integers(2**32))
+        for draw in itertools.count():
+            # Of the seed and what was proposed before alone, so that a search that was left goes on as if it had not been.
+            seed = int(np.random.default_rng([self._seed, number, draw]).integers(2**32))
+            with _quiet():
                 self._study.sampler = (
-                    optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True, constant_liar=self.workers > 1)
+                    optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True, constant_liar=self._workers > 1)
                     if draw < _DRAWS
                     else optuna.samplers.RandomSampler(seed=seed)
                 )
                 asked = self._study.ask()
-                index, choice = found = suggested(self.script.methods, asked)
+                index, choice = found = suggested(self._loaded.methods, asked)
                 if found not in self._tried:
                     break
                 self._study.tell(asked, state=optuna.trial.TrialState.FAIL)
         self._tried.add(found)
-        setting = self.script.methods[index].run(choice)
-        return _Making(asked, setting, Trial(number, setting.method, setting.axes))
+        return Trial(number, self._loaded.methods[index].run(choice), asked)
 
-    def _make(self, batch: Sequence[_Making]) -> None:
+    def _make(self, batch: Sequence[Trial], store: Store | None) -> None:
         """Try settings on scene after scene, those that have no hope on none of the further ones."""
         alive = list(batch)
-        for step, planner in enumerate(self._planners):
-            tasks: list[Task] = []
-            for one in list(alive):
+        for scene in self.scenes:
+            tasks = []
+            planned = planner(scene, self._loaded.plugins)
+            for trial in list(alive):
                 try:
-                    tasks.append(planner.task(one.setting))
+                    tasks.append(planned(trial.setting))
                 except ParameterError as error:
-                    one.trial.error = str(error)
-                    alive.remove(one)
-            if self._store is not None:
-                self._store.plan([key for task in tasks for key in task.keys], after=True)
-            for i, result in stored_or_computed(self._store, tasks, self._crew):
-                alive[i].trial.error, alive[i].trial.traceback = result.error, result.traceback
-                alive[i].statistics.append(result.statistics)
-            alive = [one for one in alive if one.trial.error is None and self._hopeful(one, step)]
-        states = optuna.trial.TrialState
-        for one in batch:
-            trial = one.trial
-            trial.state = "failed" if trial.error else "pruned" if trial.value is None else "complete"
+                    trial.error = str(error)
+                    alive.remove(trial)
+            if store is not None:
+                store.plan([key for task in tasks for key in task.keys], after=True)
+            for i, [result] in stored_or_computed(store, tasks, self._crew):
+                alive[i].error, alive[i].traceback = result.error, result.traceback
+                alive[i].measured.append(result.statistics)
+            alive = [trial for trial in alive if trial.error is None and self._hopeful(trial, scene)]
+        for trial in batch:
+            state = {"failed": "FAIL", "pruned": "PRUNED", "complete": "COMPLETE"}[trial.state]
             with _quiet():
-                self._study.tell(
-                    one.asked, trial.value, states.FAIL if trial.error else None if trial.value is not None else states.PRUNED
-                )
+                self._study.tell(trial.asked, trial.value, optuna.trial.TrialState[state])
 
-    def _hopeful(self, one: _Making, step: int) -> bool:
+    def _hopeful(self, trial: Trial, scene: Scene) -> bool:
         """Note what was measured on a scene; false if the trial failed there or is worse than those of three quarters of the complete ones."""
-        scene, trial = self.scenes[step].name, one.trial
-        trial.scenes[scene] = value = self._average(one.statistics[-1:], step)
+        trial.scenes[scene.name] = value = self._average(trial.measured[-1:], [scene])
         if not math.isfinite(value):
-            trial.error = f"{self.statistic} is {value} on {scene}"
+            trial.error = f"{self.statistic} is {value} on {scene.name}"
             return False
-        value = self._average(one.statistics, 0)
-        one.asked.report(value, step)
-        trial.value = value if step == len(self.scenes) - 1 else None
-        return not one.asked.should_prune()
+        tried = len(trial.measured)
+        value = self._average(trial.measured, self.scenes[:tried])
+        trial.asked.report(value, tried - 1)
+        trial.value = value if tried == len(self.scenes) else None
+        return not trial.asked.should_prune()
 
-    def _average(self, statistics: Sequence[Mapping[str, float]], first: int) -> float:
-        """The protocol's average over scenes from the one of that index on."""
-        weights = [scene.weight for scene in self.scenes[first : first + len(statistics)]]
-        return average(statistics, self.protocol, weights).get(self.statistic, math.nan)
-
-    def _best(self) -> _Making | None:
-        """The best of the complete trials, the first of equals."""
-        complete = [one for one in self._made if one.trial.value is not None]
-        sign = 1 if self.better == "lower" else -1
-        return min(complete, key=lambda one: sign * (one.trial.value or 0), default=None)
-
-    def _write_best(self) -> None:
-        if self.out is not None and (best := self._best()) is not None:
-            said = (
-                f"# {self.statistic} {best.trial.value:.6g} on average over the scenes: the best of {len(self._made)} trials.\n"
-            )
-            write_bytes(self.out / BEST, (said + yaml.safe_dump(self._script(best), sort_keys=False)).encode())
-
-    def _script(self, one: _Making) -> dict[str, Any]:
-        return {**one.setting.mapping, "scenes": [scene.name for scene in self.scenes]}
-
-    def tuned(self) -> Tuned:
-        """What was found so far."""
-        best = self._best()
-        return Tuned(
-            statistic=self.statistic,
-            better=self.better,
-            protocol=self.protocol,
-            trials=tuple(one.trial for one in self._made),
-            best=best.trial if best else None,
-            script=self._script(best) if best else None,
-            size=self.size,
-        )
+    def _average(self, statistics: Sequence[Mapping[str, float]], scenes: Sequence[Scene]) -> float:
+        """The protocol's average over scenes."""
+        return average(statistics, self.protocol, [scene.weight for scene in scenes]).get(self.statistic, math.nan)
 
 
 @contextlib.contextmanager

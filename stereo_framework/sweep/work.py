@@ -1,4 +1,4 @@
-"""What workers do: compute the tasks of a unit and measure their maps."""
+"""What workers do: compute the tasks of a unit and measure their maps, in this process or in another one."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import functools
 import json
 import pickle
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
 
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, short
-from stereo_framework.core.scene import Disparity, Scene, Search
+from stereo_framework.core.scene import Scene
 from stereo_framework.core.stage import load_plugin
 from stereo_framework.engine.match import Match
-from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.stage_errors import blame
 from stereo_framework.engine.step import Step
 from stereo_framework.engine.walk import Walk
@@ -24,149 +23,127 @@ from stereo_framework.evaluation.sanity import doubts
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.threads import threads
 from stereo_framework.sweep.identity import environment
-from stereo_framework.sweep.kept_parts import kept_match
-from stereo_framework.sweep.plan import Unit
+from stereo_framework.sweep.plan import Task, Unit
 from stereo_framework.sweep.reference import reference
-from stereo_framework.sweep.result import EVALUATION, GAP, LOWER_BOUND, MEMORY, MESSAGES, TRACE
-from stereo_framework.sweep.scenes import SentScene
+from stereo_framework.sweep.result import EVALUATION, GAP, LOWER_BOUND, MEMORY, MESSAGES, TRACE, Result
+
+Found = tuple[int, list[Result]]
+"""Position of a task in the plan, and its results, one for each protocol."""
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """What came of one task.
-
-    Parameters
-    ----------
-    statistics : tuple of dict
-        One for each protocol; none after an error.
-    seconds : tuple of dict
-        Likewise: wall-clock time per stage and of the evaluation, as in `Result`.
-    energy : float or None
-    warnings : tuple of str
-    error : str or None
-    stage : str
-        Slot and name of the stage that raised the error, empty where none did.
-    traceback : str
-        Of the error.
-    disparity : ndarray or None
-        Where it is kept.
-    confidence : mapping of str to ndarray
-        Likewise: the method's own, by measure.
-    environment : mapping
-        Versions and machine that computed.
-    """
-
-    statistics: tuple[Mapping[str, float], ...] = ()
-    seconds: tuple[Mapping[str, float], ...] = ()
-    energy: float | None = None
-    warnings: tuple[str, ...] = ()
-    error: str | None = None
-    stage: str = ""
-    traceback: str = ""
-    disparity: Disparity | None = None
-    confidence: Mapping[str, Disparity] = field(default_factory=dict)
-    environment: Mapping[str, str] = field(default_factory=dict)
-
-
-def measure(
-    pipelines: Sequence[Pipeline],
-    protocols: Sequence[Sequence[Protocol]],
-    scene: Scene,
-    search: Search,
-    *,
-    keep: bool,
-    parts: Path | None = None,
-    watch: Callable[[Step], None] | None = None,
-) -> Iterator[tuple[int, Outcome]]:
-    """Run pipelines and measure each map under the protocols of its own; what is raised becomes an error of its own runs alone.
+def measure(unit: Unit, *, keep: bool, watch: Callable[[Step], None] | None = None) -> Iterator[Found]:
+    """Run the tasks of a unit and measure each map under its protocols; what is raised becomes an error of its own task alone.
 
     Parameters
     ----------
-    pipelines : sequence of Pipeline
-    protocols : sequence of sequence of Protocol
-        For each pipeline.
-    scene : Scene
-    search : Search
+    unit : Unit
     keep : bool
-        Return the maps as well.
-    parts : Path, optional
-        Where matches of the parts that schemes make are kept, see `kept_match`.
+        Leave the maps in the results.
     watch : callable, optional
         As of `Walk`.
     """
-    solve = None if parts is None else functools.partial(kept_match, folder=parts)
-    for i, outcome in Walk(pipelines, scene, search, watch=watch, solve=solve):
+    pipelines = [task.setting.pipeline for _, task in unit.tasks]
+    for i, match in Walk(pipelines, unit.scene, unit.search, watch=watch):
+        position, task = unit.tasks[i]
         try:
-            if isinstance(outcome, Exception):
-                raise outcome
-            measured = _evaluated(outcome, scene, search, protocols[i], keep)
+            if isinstance(match, Exception):
+                raise match
+            results = _measured(task, match, keep)
         except Exception as error:  # a plug-in may raise anything; one failed run must not end a sweep
-            told = blame(error)
-            measured = replace(failed(told.line), stage=told.stage, traceback="".join(traceback.format_exception(error)))
-        yield i, measured
+            results = failed(task, blame(error).line, "".join(traceback.format_exception(error)))
+        yield position, results
 
 
-def failed(error: str) -> Outcome:
-    """A task that came to nothing."""
-    return Outcome(error=short(error), environment=environment())
+def failed(task: Task, error: str, trace: str = "") -> list[Result]:
+    """The results of a task that came to nothing."""
+    return [_result(task, protocol, error=short(error), traceback=trace) for protocol in task.protocols]
 
 
-def _evaluated(match: Match, scene: Scene, search: Search, protocols: Sequence[Protocol], keep: bool) -> Outcome:
-    statistics, seconds, told = [], [], list(match.warnings)
+def _result(task: Task, protocol: Protocol, **found: Any) -> Result:
+    setting = task.setting
+    known: dict[str, Any] = {
+        "axes": setting.axes,
+        "parameters": setting.parameters,
+        "script": setting.mapping | {"scenes": [task.scene.name]},
+    }
+    known |= {"protocol": protocol.name, "protocol_text": str(protocol), "environment": environment()}
+    return Result(id=task.id, scene=task.scene.name, method=setting.method, **(known | found))
+
+
+def _measured(task: Task, match: Match, keep: bool) -> list[Result]:
+    told = list(match.warnings)
     about = {} if match.memory is None else {MEMORY: match.memory}
     if match.lower_bound is not None:
         about[LOWER_BOUND] = match.lower_bound
         if match.energy is not None and match.lower_bound > 0:
             about[GAP] = 100 * (match.energy / match.lower_bound - 1)
     stand_in = None
-    if any(protocol.without_truth for protocol in protocols):
+    if any(protocol.without_truth for protocol in task.protocols):
         try:
-            stand_in = reference(scene, search)
+            stand_in = reference(task.scene, task.search)
         except StereoFrameworkError as error:
             told.append(f"no distances to a reference map: {error}")
-    for protocol in protocols:
+    warnings = tuple(dict.fromkeys((*told, *doubts(match.disparity, task.scene))))
+    said = {MESSAGES: match.messages, TRACE: json.dumps(match.trace, default=float) if match.trace else ""}
+    kept = {"_disparity": match.disparity, "_confidence": match.confidence} if keep else {}
+    results = []
+    for protocol in task.protocols:
         start = working_time()
-        statistics.append(
-            statistics_of(match.disparity, scene, protocol, reference=stand_in, confidence=match.confidence) | about
+        statistics = statistics_of(match.disparity, task.scene, protocol, reference=stand_in, confidence=match.confidence)
+        results.append(
+            _result(
+                task,
+                protocol,
+                statistics=statistics | about,
+                seconds=match.seconds | {EVALUATION: working_time() - start},
+                energy=match.energy,
+                warnings=warnings,
+                environment={**environment(), **{name: text for name, text in said.items() if text}},
+                **kept,
+            )
         )
-        seconds.append(match.seconds | {EVALUATION: working_time() - start})
-    computed = {MESSAGES: match.messages, TRACE: json.dumps(match.trace, default=float) if match.trace else ""}
-    return Outcome(
-        statistics=tuple(statistics),
-        seconds=tuple(seconds),
-        energy=match.energy,
-        warnings=tuple(dict.fromkeys((*told, *doubts(match.disparity, scene)))),
-        disparity=match.disparity if keep else None,
-        confidence=match.confidence if keep else {},
-        environment={**environment(), **{name: text for name, text in computed.items() if text}},
-    )
+    return results
 
 
 # --- in other processes -----------------------------------------------------------------------------------------------
 
 
-def pack(unit: Unit, keep: bool, parts: Path | None) -> tuple[tuple[str, ...], bytes]:
-    """A unit as it is sent, without its scene: the plug-ins that must be loaded first, and all the rest.
+def pack(unit: Unit, *, keep: bool) -> tuple[tuple[str, ...], bytes, bytes]:
+    """What `work` takes: the plug-ins that must be loaded first, the tasks without their scene, and the scene with all its arrays.
 
     Raises
     ------
     ParameterError
         A stage's function cannot be sent.
     """
-    plugins = dict.fromkeys(plugin for _, task in unit.tasks for plugin in task.run.shared["plugins"])
-    pipelines = [task.run.pipeline for _, task in unit.tasks]
+    plugins = dict.fromkeys(plugin for _, task in unit.tasks for plugin in task.setting.shared.get("plugins", ()))
+    tasks: Any = [(position, replace(task, scene=None)) for position, task in unit.tasks]  # type: ignore[arg-type]
     try:
-        return tuple(plugins), pickle.dumps((pipelines, [task.protocols for _, task in unit.tasks], unit.search, keep, parts))
+        return tuple(plugins), pickle.dumps((tasks, keep)), _pickled(unit.scene)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ParameterError(
             f"a stage cannot be sent to another process: {error}; name its file or module under plugins:"
         ) from error
 
 
-def work(plugins: Sequence[str], packed: bytes, sent: SentScene) -> list[tuple[int, Outcome]]:
+def work(plugins: tuple[str, ...], packed: bytes, scene: bytes) -> list[Found]:
     """Compute a unit in this process, each kernel in one thread."""
     for plugin in plugins:
         load_plugin(plugin)
-    pipelines, protocols, search, keep, parts = pickle.loads(packed)
+    tasks, keep = pickle.loads(packed)
+    unit = Unit([(position, replace(task, scene=_unpickled(scene))) for position, task in tasks])
     with threads(1):
-        return list(measure(pipelines, protocols, sent.load(), search, keep=keep, parts=parts))
+        return list(measure(unit, keep=keep))
+
+
+# Units come scene by scene.
+@functools.lru_cache(1)
+def _pickled(scene: Scene) -> bytes:
+    return pickle.dumps(scene)
+
+
+# What was computed of a scene, its regions for example, stays with it.
+@functools.lru_cache(4)
+def _unpickled(scene: bytes) -> Scene:
+    found: Scene = pickle.loads(scene)
+    return found

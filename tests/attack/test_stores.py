@@ -207,7 +207,7 @@ def test_a_disk_that_cannot_be_written_to_is_not_called_damaged(tmp_path, monkey
         raise sqlite3.OperationalError("unable to open database file")
 
     filled(tmp_path / "out")
-    monkeypatch.setattr(store, "locked", locked)
+    monkeypatch.setattr(store, "_locked", locked)
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(DataError, match=r"unable to open database file; the folder cannot be written to$"):
         Store(tmp_path / "out", create=True)

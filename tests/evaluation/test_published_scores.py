@@ -9,7 +9,7 @@ from evaluation_inputs import make_scene
 from stereo_framework.evaluation import evaluate, resolve
 from stereo_framework.evaluation.protocol_average import average
 from stereo_framework.io import read_disparity
-from stereo_framework.sweep.submission import find_maps, measure_map
+from stereo_framework.sweep.outside import find_maps, measure_map
 
 
 def test_middlebury_v2(data):

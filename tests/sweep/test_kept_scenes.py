@@ -7,7 +7,7 @@ import pytest
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Frame, Scene, Search
-from stereo_framework.sweep.kept_scenes import keep_scene, kept_scene
+from stereo_framework.sweep.kept_scenes import keep_scene, scene_of
 
 
 def _pair(kind, seed=0):
@@ -26,22 +26,24 @@ def _pair(kind, seed=0):
 def test_a_copy_is_the_same_scene(kind, tmp_path):
     scene = _pair(kind)
     keep_scene(tmp_path, scene)
-    copy = kept_scene(tmp_path, "my pair/a")
+    copy = scene_of(tmp_path, "my pair/a")
     for index in range(2):
         np.testing.assert_array_equal(copy.image(index), scene.image(index), strict=True)
         np.testing.assert_array_equal(copy.valid(index), scene.valid(index))
     np.testing.assert_array_equal(copy.truth, scene.truth, strict=True)
     np.testing.assert_array_equal(copy.mask("nonocc"), scene.mask("nonocc"), strict=True)
     assert (copy.name, copy.search, copy.border, copy.match_truth) == (scene.name, scene.search, 1, None)
-    assert kept_scene(tmp_path, "my pair") is None
-    assert kept_scene(tmp_path / "nowhere", "my pair/a") is None
+    for folder, name in ((tmp_path, "my pair"), (tmp_path / "nowhere", "my pair/a")):
+        with pytest.raises(DataError, match="unknown scene"):
+            scene_of(folder, name)
 
 
 def test_scenes_of_one_name_are_told_apart_or_not_at_all(tmp_path):
     for seed in (0, 1, 1):
         keep_scene(tmp_path, _pair(np.uint8, seed))
     assert len(list((tmp_path / "scenes").iterdir())) == 2
-    assert kept_scene(tmp_path, "my pair/a") is None
+    with pytest.raises(DataError, match="unknown scene"):
+        scene_of(tmp_path, "my pair/a")
 
 
 def test_what_a_name_brings_back_is_not_copied_unless_it_was_changed(tmp_path, monkeypatch):
@@ -55,7 +57,7 @@ def test_what_a_name_brings_back_is_not_copied_unless_it_was_changed(tmp_path, m
     assert not (tmp_path / "scenes").exists()
     keep_scene(tmp_path, replace(_pair(np.uint8), name="set/known"))
     monkeypatch.undo()
-    assert kept_scene(tmp_path, "set/known").border == 1
+    assert scene_of(tmp_path, "set/known").border == 1
 
 
 def test_a_folder_that_cannot_be_written(tmp_path):

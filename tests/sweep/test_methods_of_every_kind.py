@@ -8,6 +8,7 @@ import pytest
 import stereo_framework
 from stereo_framework.core.scene import Frame, Scene, Search
 from stereo_framework.script import load
+from stereo_framework.sweep.executors import processes
 from stereo_framework.sweep.plan import plan, units
 
 SCRIPT = {
@@ -101,7 +102,7 @@ def test_runs_with_the_same_alternatives_stay_together():
     script = {**SCRIPT, "methods": {"sum": {}}}
     tasks = plan(load(script), [_scene()])
     for unit in units(list(enumerate(tasks)), 8):
-        assert len({task.run.axes["alternatives.a.aggregation.box.size"] for _, task in unit.tasks}) == 1
+        assert len({task.setting.axes["alternatives.a.aggregation.box.size"] for _, task in unit.tasks}) == 1
         assert len(unit.tasks) == 2
 
 
@@ -117,7 +118,8 @@ def test_processes_get_them(registry, tmp_path):
         },
     }
     here = stereo_framework.run(script, scenes="synthetic/planes", overrides=["search.maximum=4"])
-    there = stereo_framework.run(script, scenes="synthetic/planes", overrides=["search.maximum=4"], executor="process", workers=1)
+    with processes(1) as pool:
+        there = stereo_framework.run(script, scenes="synthetic/planes", overrides=["search.maximum=4"], executor=pool)
     assert {r.error for r in here} == {None}
     assert (here[0].disparity == 3).all()
     assert _numbers(there) == _numbers(here)

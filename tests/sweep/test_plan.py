@@ -7,7 +7,7 @@ import pytest
 
 from stereo_framework.core.scene import Frame, Scene, Search
 from stereo_framework.script import load
-from stereo_framework.sweep.plan import _Kinds, plan, units
+from stereo_framework.sweep.plan import _Steps, plan, units
 
 WINDOW = {"matching_cost": "absolute_difference", "aggregation": ["box"], "optimization": "winner_take_all"}
 CUT = {"matching_cost": "absolute_difference", "smoothness": {"use": "potts", "weight": 5}, "optimization": "graph_cut"}
@@ -23,7 +23,7 @@ def bundles(script, grid, workers, scenes=None):
     tasks = plan(load(script | {"sweep": {"grid": grid}}), scenes or [scene()])
     found = list(units(list(enumerate(tasks)), workers))
     assert sorted(i for unit in found for i, _ in unit.tasks) == list(range(len(tasks)))
-    return [[task.run.axes for _, task in unit.tasks] for unit in found]
+    return [[task.setting.axes for _, task in unit.tasks] for unit in found]
 
 
 @pytest.mark.parametrize("workers", [1, 2, 8])
@@ -37,8 +37,8 @@ def test_what_a_graph_cut_costs_is_not_paid_again_for_refinements(workers):
 
 def test_cheap_beginnings_are_divided_among_workers():
     grid = {"matching_cost.truncation": [5], "aggregation.box.size": {"range": [1, 99, 1]}}
-    assert len(bundles(WINDOW, grid, 1)) == 2  # of at most some 100 runs
-    assert 4 <= len(bundles(WINDOW, grid, 2)) <= 16
+    assert len(bundles(WINDOW, grid, 1)) == 1  # of at most some 100 settings
+    assert 4 <= len(bundles(WINDOW, grid, 2)) <= 24
     assert max(map(len, bundles(WINDOW, grid, 8))) <= 16
 
 
@@ -74,8 +74,8 @@ def test_a_setting_that_is_planned_takes_little_memory():
 
 def test_a_step_of_a_method_with_a_scheme_is_looked_at_once(monkeypatch):
     """A sweep of five settings over three scenes has five steps, whose descriptions are long: to compare them took most of the time."""
-    looked, real = [], _Kinds._of
-    monkeypatch.setattr(_Kinds, "_of", lambda kinds, step, sides: looked.append(step) or real(kinds, step, sides))
+    looked, real = [], _Steps._place
+    monkeypatch.setattr(_Steps, "_place", lambda steps, step: looked.append(step) or real(steps, step))
     script = WINDOW | {"scheme": [{"use": "tiles", "size": 8}]}
     found = bundles(script, {"matching_cost.truncation": [1, 2, 3, 4, 5]}, 2, [scene(name) for name in "abc"])
     assert sum(map(len, found)) == 15
@@ -85,6 +85,6 @@ def test_a_step_of_a_method_with_a_scheme_is_looked_at_once(monkeypatch):
 def test_the_last_units_are_small_so_that_workers_end_together():
     grid = {"matching_cost.truncation": {"range": [1, 100, 1]}, "aggregation.box.size": [3, 5, 7, 9, 11, 13, 15]}
     sizes = [len(bundle) for bundle in bundles(WINDOW, grid, 2)]
-    assert sizes[0] >= 60  # an eighth of 700 runs; with as large a unit last, a worker might wait for 12 % of all
+    assert sizes[0] >= 60  # an eighth of 700 settings; with as large a unit last, a worker might wait for 12 % of all
     assert max(sizes[-4:]) <= 21
-    assert len(sizes) < 40
+    assert len(sizes) < 24

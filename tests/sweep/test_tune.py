@@ -3,10 +3,12 @@
 import importlib
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import optuna
@@ -19,7 +21,8 @@ from stereo_framework.core import stage
 from stereo_framework.core.errors import MissingExtraError, ParameterError, ScriptError
 from stereo_framework.core.scene import Frame, Scene, Search
 from stereo_framework.script import load
-from stereo_framework.sweep import Store
+from stereo_framework.sweep import Store, executors
+from stereo_framework.sweep.executors import processes
 from stereo_framework.sweep.tune import Tuner, suggested, tune
 
 BAD = "bad_pixels_all"
@@ -138,6 +141,16 @@ def test_hopeless_settings_are_not_tried_on_further_scenes(tmp_path):
     assert stored(tmp_path) == asked(tuned)
 
 
+@pytest.mark.slow
+def test_a_search_is_the_same_whoever_computes():
+    scenes = ["synthetic/planes", "synthetic/slanted"]
+    expected = rows(tune(SCRIPT, BAD, scenes, trials=4, workers=2))
+    assert [state for *_, state, _ in expected] == ["complete"] * 4
+    for pool in (processes(2), ThreadPoolExecutor(2)):
+        with pool:
+            assert rows(tune(SCRIPT, BAD, scenes, trials=4, workers=2, executor=pool)) == expected
+
+
 def test_methods_zips_and_stages_are_dimensions():
     script = {
         "optimization": "winner_take_all",
@@ -233,6 +246,12 @@ def test_a_search_range_that_a_scene_refuses_fails_its_trial():
     assert failed.error == "scene noisy: search.maximum: -5 is not above search.minimum, 0"
 
 
+def test_trials_that_do_not_fit_into_memory_fail():
+    for trial in tune(SCRIPT, BAD, noisy(), trials=4, memory=1000).trials:
+        assert trial.state == "failed"
+        assert re.search(r"winner_take_all needs about .* are allowed \(--memory\)", trial.error)
+
+
 def test_undefined_statistics_fail_their_trials():
     # Dots without a textureless pixel.
     tuned = tune(SCRIPT, "bad_pixels_textureless", noisy(), trials=3)
@@ -253,6 +272,7 @@ def test_undefined_statistics_fail_their_trials():
         ({}, {"trials": 0}, "trials: 0 is below 1"),
         ({}, {"workers": 0}, "workers: 0 is below 1"),
         ({}, {"seed": -1}, "seed: -1 is below 0"),
+        ({}, {"memory": 0}, "memory: 0 bytes is nothing"),
         (
             {"evaluation": {"protocol": ["taxonomy2002", "kitti2012"]}},
             {},
@@ -322,8 +342,8 @@ def test_interrupted_in_the_middle_of_trials(tmp_path, workers, moment):
         if count == moment:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), Tuner(SCRIPT, BAD, scenes, **options, watch=watch) as tuner:
-        list(tuner)
+    with pytest.raises(KeyboardInterrupt):
+        tune(SCRIPT, BAD, scenes, **options, watch=watch)
     tuned = tune(SCRIPT, BAD, scenes, **options)
     assert rows(tuned) == rows(tune(SCRIPT, BAD, scenes, trials=12, workers=workers))
     assert stored(tmp_path) == asked(tuned)
@@ -331,9 +351,7 @@ def test_interrupted_in_the_middle_of_trials(tmp_path, workers, moment):
 
 def test_another_statistic_shares_the_results(tmp_path, monkeypatch):
     first = tune(ALL, BAD, noisy(), trials=16, out=tmp_path)
-    monkeypatch.setattr(
-        sys.modules["stereo_framework.sweep.executors"], "measure", lambda *_, **__: pytest.fail("computed again")
-    )
+    monkeypatch.setattr(executors, "measure", lambda *_, **__: pytest.fail("computed again"))
     second = tune(ALL, "rms_error_all", noisy(), trials=16, out=tmp_path)
     assert {t.number for t in first.trials} == {t.number for t in second.trials}
     assert second.best.value == min(averages_from(tmp_path, "rms_error_all"))
@@ -346,9 +364,7 @@ def averages_from(out, statistic):
 
 def test_results_of_a_sweep_serve_a_search(tmp_path, monkeypatch):
     stereo_framework.run(SCRIPT, noisy(), out=tmp_path)
-    monkeypatch.setattr(
-        sys.modules["stereo_framework.sweep.executors"], "measure", lambda *_, **__: pytest.fail("computed again")
-    )
+    monkeypatch.setattr(executors, "measure", lambda *_, **__: pytest.fail("computed again"))
     assert len(tune(SCRIPT, BAD, noisy(), trials=10, out=tmp_path).trials) == 10
 
 

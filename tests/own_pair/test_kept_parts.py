@@ -3,13 +3,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import stereo_framework
 from stereo_framework import Pipeline, Search, load_scene, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.call_reports import collecting_reports
 from stereo_framework.core.pair import Pair
+from stereo_framework.core.stage import stage
 from stereo_framework.core.volume import SearchMask
-from stereo_framework.sweep.kept_parts import kept_match
+from stereo_framework.own_pair.kept_parts import kept_match, remove_kept
+from stereo_framework.own_pair.matching import match_scene
 
 METHOD = Pipeline(["absolute_difference", "winner_take_all", "matching_score", "left_right_check", "parabola"])
 
@@ -102,37 +103,26 @@ def test_where_nothing_can_be_written_nothing_is_kept(tmp_path):
     assert kept_match(METHOD, pair(), tmp_path / "file" / "parts").disparity.shape == (8, 12)
 
 
-@pytest.mark.parametrize("executor", ["thread", pytest.param("process", marks=pytest.mark.slow)])
-def test_a_stopped_run_goes_on_with_the_tiles_that_are_left(tmp_path, executor):
-    """A plug-in's stage fails at its third tile, once; the second run starts there, and gives what a run without a stop gives."""
-    (tmp_path / "failing.py").write_text(
-        "from pathlib import Path\n"
-        "from stereo_framework.core.stage import stage\n"
-        "@stage('refinement', source='a test')\n"
-        "def failing(disparity):\n"
-        "    '''Note the call; fail at the third.'''\n"
-        f"    calls = Path({str(tmp_path / 'calls')!r})\n"
-        "    with calls.open('a') as file:\n"
-        "        file.write('x')\n"
-        "    if calls.stat().st_size == 3:\n"
-        "        raise ValueError('stopped')\n"
-        "    return disparity\n"
-    )
-    script = {
-        "include": "window",
-        "plugins": [str(tmp_path / "failing.py")],
-        "refinement": ["failing"],
-        "scheme": {"use": "tiles", "size": 150, "overlap": 8, "factor": 1},
-    }
+def test_a_stopped_match_goes_on_with_the_tiles_that_are_left(tmp_path, registry):
+    """A stage fails at its third tile, once; the second call starts there, and gives what one without a stop gives."""
+    calls = []
+
+    @stage("refinement", source="a test")
+    def failing(disparity):
+        calls.append(disparity)
+        if len(calls) == 3:
+            raise ValueError("stopped")
+        return disparity
+
+    tiles = {"use": "tiles", "size": 150, "overlap": 8, "factor": 1}
+    script = {"include": "window", "refinement": ["failing"], "scheme": tiles}
     scene = load_scene("synthetic/planes")
-
-    def run(out):
-        [result] = stereo_framework.run(script, scenes=scene, out=out, executor=executor, workers=1)
-        return result
-
-    assert "stopped" in run(tmp_path / "out").error
-    assert len(list((tmp_path / "out" / "parts").rglob("*.npz"))) == 2
-    found = run(tmp_path / "out")
-    assert (tmp_path / "calls").stat().st_size == 5  # the third and the fourth tile again
-    assert not (tmp_path / "out" / "parts").exists()
-    np.testing.assert_array_equal(found.disparity, run(tmp_path / "other").disparity)
+    parts = tmp_path / "out" / "parts" / "code"
+    with pytest.raises(ValueError, match="stopped"):
+        match_scene(scene, script, parts=parts)
+    assert len(list(parts.iterdir())) == 2
+    found = match_scene(scene, script, parts=parts)
+    assert len(calls) == 5  # the third and the fourth tile again
+    np.testing.assert_array_equal(found.disparity, match_scene(scene, script).disparity)
+    remove_kept(parts)
+    assert list((tmp_path / "out").iterdir()) == []

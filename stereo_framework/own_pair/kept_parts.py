@@ -1,4 +1,4 @@
-"""Matches of the pairs that a scheme makes, kept in files, so that a run that was killed goes on with the pairs that are left."""
+"""Matches of the tiles of a large pair, kept in files, so that a `match` that was killed goes on with the tiles that are left."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def kept_match(method: Pipeline, pair: Pair, folder: Path) -> Match:
     method : Pipeline
     pair : Pair
     folder : Path
-        ``parts/CODE`` in a folder of results, one for each version of the code. Where it cannot be written, nothing is kept.
+        ``parts/CODE`` in an output folder, one for each version of the code. Where it cannot be written, nothing is kept.
     """
-    path = parts_of(method, folder) / f"{_digest(pair)}.npz"
+    path = folder / f"{_digest(method, pair)}.npz"
     # A file that is damaged, in whatever way, is made again.
     with contextlib.suppress(Exception):
         match = _read(path, pair)
@@ -46,31 +46,14 @@ def kept_match(method: Pipeline, pair: Pair, folder: Path) -> Match:
     return match
 
 
-def remove_kept(folder: Path, method: Pipeline | None = None) -> None:
-    """Remove what was kept of a method, or of all methods, once their results are written.
-
-    Parameters
-    ----------
-    folder : Path
-        As of `kept_match`.
-    method : Pipeline, optional
-    """
-    shutil.rmtree(inside(folder.parents[1], folder if method is None else parts_of(method, folder)), ignore_errors=True)
-    # Those of other runs and of other versions may be there.
-    with contextlib.suppress(OSError):
-        for empty in (folder, folder.parent):
-            if empty.exists():
-                empty.rmdir()
+def remove_kept(folder: Path) -> None:
+    """Remove what was kept in a folder, and what other versions of the code have left beside it, once the map is written."""
+    shutil.rmtree(inside(folder.parents[1], folder.parent), ignore_errors=True)
 
 
-def parts_of(method: Pipeline, folder: Path) -> Path:
-    """Where a method's matches are kept in a folder."""
+def _digest(method: Pipeline, pair: Pair) -> str:
     files = [(str(path), path.stat().st_mtime_ns, path.stat().st_size) for paths in method.files().values() for path in paths]
-    return folder / hashlib.sha256(repr((method.stages(), files)).encode()).hexdigest()[:16]
-
-
-def _digest(pair: Pair) -> str:
-    found = hashlib.sha256(repr(pair.search).encode())
+    found = hashlib.sha256(repr((method.stages(), files, pair.search)).encode())
     for array in (pair.reference, pair.match, *(vars(pair.domain).values() if pair.domain else ())):
         found.update(repr(None if array is None else (array.dtype, array.shape)).encode())
         if array is not None:
@@ -83,11 +66,8 @@ def _write(path: Path, match: Match) -> None:
     arrays |= {f"confidence/{name}": values for name, values in match.confidence.items()}
     # Numbers of plug-ins may be numpy's.
     text = json.dumps({name: getattr(match, name) for name in _VALUES}, default=float)
-    # Another machine may not have the folder of the results, which lies around those of the code and of the method.
-    if not path.parents[3].is_dir():
-        return
     # What could not be read is damaged.
-    inside(path.parents[3], path).unlink(missing_ok=True)
+    inside(path.parents[2], path).unlink(missing_ok=True)
     buffer = io.BytesIO()
     np.savez(buffer, text=np.array(text), **arrays)
     write_bytes(path, buffer.getvalue())

@@ -1,4 +1,4 @@
-"""Disparity maps from anywhere, measured: single files and folders that hold a map for each scene of a benchmark."""
+"""Disparity maps made elsewhere, measured and stored among the results of a script: single files, and folders with a map for each scene of a benchmark."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.core.scene import Disparity, Scene
+from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import find_scenes, load_scene, scene_names
 from stereo_framework.evaluation import Protocol, doubts, resolve
 from stereo_framework.evaluation.evaluate import statistics_of
-from stereo_framework.evaluation.protocols import derive, of_scene
-from stereo_framework.io import PathLike
+from stereo_framework.evaluation.protocols import PRESETS, derive, of_scene
+from stereo_framework.io import PathLike, file_stem, write_disparity
 from stereo_framework.io.map_files import best_scenes, map_files, read_map
+from stereo_framework.sweep.identity import environment, files_digest, run_id, scene_digest
 from stereo_framework.sweep.result import Result
+from stereo_framework.sweep.store import Store
 
 
 @dataclass(frozen=True)
@@ -93,89 +95,6 @@ def find_maps(
     return Submission({name: maps[name] for name in candidates if name in maps}, tuple(strangers), missing)
 
 
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """A map and what was measured of it.
-
-    Parameters
-    ----------
-    path : Path
-    scene : Scene
-    protocol : Protocol
-    disparity : ndarray, float32, (rows, columns)
-        Pixels, NaN = no estimate.
-    statistics : mapping of str to float
-        As of `evaluation.evaluate`.
-    warnings : tuple of str
-        As of `evaluation.doubts`.
-    """
-
-    path: Path
-    scene: Scene
-    protocol: Protocol
-    disparity: Disparity
-    statistics: Mapping[str, float]
-    warnings: tuple[str, ...]
-
-    def result(self, method: str, **told: Any) -> Result:
-        """As a result of a method; `told` are further fields of it."""
-        plain = Result(
-            id="",
-            scene=self.scene.name,
-            method=method,
-            parameters={"map": str(self.path)},
-            axes={},
-            protocol=self.protocol.name,
-            statistics=self.statistics,
-            warnings=self.warnings,
-            protocol_text=str(self.protocol),
-        )
-        return replace(plain, **told)
-
-
-def measure_map(
-    path: PathLike,
-    scene: str | Scene,
-    protocol: str | Mapping[str, Any] | Protocol | None = None,
-    *,
-    scale: float | None = None,
-    unknown: int | None = None,
-    changes: Mapping[str, Any] | None = None,
-    data: PathLike | None = None,
-) -> Measured:
-    """Read a disparity map and measure it.
-
-    Parameters
-    ----------
-    path : path-like
-        In the encoding that its scene's data set uses: PFM and npy hold pixels.
-    scene : str or Scene
-    protocol : str, mapping or Protocol, optional
-        As `evaluation.resolve` takes it. Default: the scene's own.
-    scale : float, optional
-        Grey levels per pixel; default: for 8 bits the scene's, for 16 bits 256.
-    unknown : int, optional
-        Grey level, or number in files of pixels, that means no estimate; default: 0 in pictures, but none in 8-bit maps under a protocol that
-        counts missing estimates as bad, since 0 is a disparity in the maps of the 2002 paper; in files of pixels only what is not finite.
-    changes : mapping, optional
-        Fields that differ from the protocol.
-    data : path-like, optional
-        As in `load_scene`.
-
-    Raises
-    ------
-    DataError
-        No such scene or file, a damaged file, another size than the scene's.
-    ParameterError
-        A protocol with faults.
-    """
-    loaded = load_scene(scene, data=data) if isinstance(scene, str) else scene
-    chosen = derive(of_scene(loaded) if protocol is None else resolve(protocol), changes or {})
-    disparity = read_map(path, loaded, scale=scale, unknown=unknown, zero_is_known=chosen.missing == "bad")
-    statistics = statistics_of(disparity, loaded, chosen)
-    return Measured(Path(path), loaded, chosen, disparity, statistics, tuple(doubts(disparity, loaded)))
-
-
 def _candidates(protocol: str | None, scenes: Sequence[str], data: PathLike | None) -> list[str]:
     # Files are rarely named after synthetic scenes; who means them says so.
     names = [name for name in scene_names(data) if scenes or not name.startswith("synthetic/")]
@@ -190,3 +109,112 @@ def _candidates(protocol: str | None, scenes: Sequence[str], data: PathLike | No
         measured = {folder for folder, name in one_of.items() if load_scene(name, data=data).protocol == protocol}
         names = [name for name in names if name.partition("/")[0] in measured]
     return names
+
+
+def measure_map(
+    path: PathLike,
+    scene: str | Scene,
+    protocol: str | Mapping[str, Any] | Protocol | None = None,
+    *,
+    method: str = "",
+    place: PathLike | None = None,
+    scale: float | None = None,
+    unknown: int | None = None,
+    changes: Mapping[str, Any] | None = None,
+    data: PathLike | None = None,
+) -> Result:
+    """Read a disparity map and measure it.
+
+    Parameters
+    ----------
+    path : path-like
+        In the encoding that its scene's data set uses: PFM and npy hold pixels.
+    scene : str or Scene
+    protocol : str, mapping or Protocol, optional
+        As `evaluation.resolve` takes it. Default: the scene's own.
+    method : str
+        What made it; default: the name of the file.
+    place : path-like, optional
+        Where it was found: the folder with a file for each scene; default: the file.
+    scale : float, optional
+        Grey levels per pixel; default: for 8 bits the scene's, for 16 bits 256.
+    unknown : int, optional
+        Grey level, or number in files of pixels, that means no estimate; default: 0 in pictures, but none in 8-bit maps under a protocol that
+        counts missing estimates as bad, since 0 is a disparity in the maps of the 2002 paper; in files of pixels only what is not finite.
+    changes : mapping, optional
+        Fields that differ from the protocol.
+    data : path-like, optional
+        As in `load_scene`.
+
+    Returns
+    -------
+    Result
+        With its map.
+
+    Raises
+    ------
+    DataError
+        No such scene or file, a damaged file, another size than the scene's.
+    ParameterError
+        A protocol with faults.
+    """
+    loaded = load_scene(scene, data=data) if isinstance(scene, str) else scene
+    chosen = derive(of_scene(loaded) if protocol is None else resolve(protocol), changes or {})
+    disparity = read_map(path, loaded, scale=scale, unknown=unknown, zero_is_known=chosen.missing == "bad")
+    reading = {key: value for key, value in (("scale", scale), ("unknown", unknown)) if value is not None}
+    name = method or Path(path).stem
+    parameters = {"matcher.use": "maps", **{f"matcher.{key}": value for key, value in reading.items()}}
+    content = parameters | {"matcher.files": files_digest([Path(path)])}
+    spec = chosen.name if chosen.name in PRESETS else {"base": "taxonomy2002", **chosen.as_dict()}
+    maps = {"place": str(Path(place or path).resolve()), **reading}
+    return Result(
+        # Nothing was computed: other code makes it no other map. What measures it may have changed, and so it is measured anew whenever it is added.
+        id=run_id(scene_digest(loaded), "", content, ""),
+        scene=loaded.name,
+        method=name,
+        parameters=parameters,
+        axes={},
+        protocol=chosen.name,
+        statistics=statistics_of(disparity, loaded, chosen),
+        warnings=tuple(doubts(disparity, loaded)),
+        script={"name": name, "scenes": [loaded.name], "maps": maps, "evaluation": {"protocol": spec}},
+        protocol_text=str(chosen),
+        environment=environment(),
+        _disparity=disparity,
+    )
+
+
+def add_maps(folder: Path, results: Sequence[Result]) -> list[Result]:
+    """Write maps that somebody else has made, and what was measured of them, to a results folder.
+
+    They stand there beside the results of the script that was run there last, or will be; those of the same method, scene and protocol are replaced.
+
+    Parameters
+    ----------
+    folder : Path
+        Output folder, new or with results.
+    results : sequence of Result
+        Of `measure_map`.
+
+    Returns
+    -------
+    list of Result
+        With the maps in the folder.
+
+    Raises
+    ------
+    DataError
+        A script's method in the folder has that name, or another process writes there.
+    """
+    with Store(folder, create=True) as store:
+        stored = [
+            replace(r, map=folder / "maps" / f"{file_stem(r.scene)}_{file_stem(r.method)}_{r.id[:8]}.pfm", _disparity=None)
+            for r in results
+        ]
+        store.refuse_methods({r.method for r in results})
+        for one, other in zip(stored, results, strict=True):
+            assert one.map is not None
+            assert other.disparity is not None
+            write_disparity(one.map, other.disparity)
+        store.add_outside(stored)
+    return stored
