@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from made_results import result
 
+from stereo_framework.papers.boundary2007.items import found_boundary
 from stereo_framework.papers.published import published_table
-from stereo_framework.tables.boundary import boundary
 
 
 def results_of(rates):
@@ -20,7 +20,7 @@ def results_of(rates):
 
 def found(rates):
     """Their boundary."""
-    return boundary(results_of(rates), drop_incomplete=True)
+    return found_boundary(results_of(rates))
 
 
 EMPTY = (1.0, 0.0)

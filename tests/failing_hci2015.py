@@ -5,7 +5,7 @@ import itertools
 import made_results
 
 from stereo_framework.papers.hci2015.claims import COLUMNS, GEOMETRIC
-from stereo_framework.papers.hci2015.runs import FOLDER
+from stereo_framework.papers.hci2015.scores import FOLDER
 from stereo_framework.papers.published import published_table, raw_table
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from made_results import result
 
 from stereo_framework.papers.published import published_table, raw_table
-from stereo_framework.papers.taxonomy2002.claims import COST, INTERVAL, METHODS, OCCLUSION, PENALTY, REGIONS, TRUNCATION, WEIGHT
+from stereo_framework.papers.taxonomy2002.claims import KEYS, METHODS, REGIONS
 
 AD, SD = "absolute_difference", "squared_difference"
 SCENES = ("tsukuba", "sawtooth", "venus")
@@ -20,15 +20,13 @@ Change = Callable[[SimpleNamespace], float]
 
 def made(scene, method, parameters, error, change, **more):
     """A result whose percentages are `error` in proportion to the region, and changed in places."""
-    names = {"cost": COST, "interval": INTERVAL, "truncation": TRUNCATION, "weight": WEIGHT, "penalty": PENALTY}
-    names |= {"occlusion": OCCLUSION, "seed": "optimization.seed"}
-    settings = {name: parameters.get(name) for name in names}
+    settings = {name: parameters.get(name) for name in KEYS}
     statistics = {
         f"bad_pixels_{region}": SCALES[region] * error
         + change(SimpleNamespace(scene=scene, method=method, region=region, **settings))
         for region in REGIONS
     }
-    named = {names[name]: value for name, value in parameters.items()}
+    named = {KEYS[name]: value for name, value in parameters.items()}
     return result(f"middlebury2001/{scene}", {}, statistics, method=method, parameters=named, **more)
 
 
@@ -365,10 +363,10 @@ SIDES: dict[str, tuple[list[tuple], list[tuple]]] = {
         [table({METHODS["dp"]: {f"{s}_{r}": 0.0 for s in ("tsukuba", "sawtooth", "venus") for r in ("nonocc", "discont")}})],
     ),
     "two_dimensions_best": (
-        [table()],
+        [table()[1:]],
         [
-            table({METHODS["ssd"]: {f"{s}_discont": 0.0 for s in ("tsukuba", "sawtooth", "venus", "map")}}),
-            table({METHODS["bayesian"]: {f"{s}_textureless": 0.0 for s in ("tsukuba", "sawtooth", "venus")}}),
+            table({METHODS["ssd"]: {f"{s}_discont": 0.0 for s in ("tsukuba", "sawtooth", "venus", "map")}})[1:],
+            table({METHODS["bayesian"]: {f"{s}_textureless": 0.0 for s in ("tsukuba", "sawtooth", "venus")}})[1:],
         ],
     ),
     # The worst of the six is 2.39, the best of the three .20.
@@ -382,10 +380,6 @@ SIDES: dict[str, tuple[list[tuple], list[tuple]]] = {
             rows({n: dict.fromkeys(rows()[0]["Layered"], 0.0) for n in (1, 12)}),
             rows({n: dict.fromkeys(rows()[0]["Layered"], 0.0) for n in (2, 3)}),
         ],
-    ),
-    "printed_ranks": (
-        [({"GC": {"a": (5.0, 5.0), "b": (5.0, 5.0)}},)],
-        [({"GC": {"a": (5.0, 5.0), "b": (5.0, 6.0)}},), ({"GC": {"a": (5.0, 4.0)}},)],
     ),
     # 1.79 is printed.
     "between_the_orders": ([orders(1.794)], [orders(1.796)]),

@@ -1,13 +1,13 @@
 """Published experiments that one command repeats, with their tables and figures beside ours.
 
 Each paper is a package in this folder. It holds the published tables (``tableN.yaml``: facts, with their source), the paper's sentences and the order of its items
-(``paper.yaml``), the functions that judge these sentences (``claims.py``) and those that build the items. Its parameter scripts lie in ``configs/NAME``.
+(``paper.yaml``), the functions that judge these sentences (``claims.py``) and those that build the items, each by its name. An item returns what it found, and the
+sentences of the item are asked of it. Parameter scripts lie in ``configs/NAME``.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 
 def _shipped(name: str) -> Paper:
-    paper: Paper = importlib.import_module(f"stereo_framework.papers.{name}").PAPER
-    return paper
+    from stereo_framework.papers.paper import shipped_paper
+
+    return shipped_paper(name)
 
 
 NAMES = ("taxonomy2002", "boundary2007", "sigma_z2011", "groups2012", "hci2015", "energies2008", "photographs")

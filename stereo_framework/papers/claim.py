@@ -7,17 +7,17 @@ The sentences of a paper stand in ``papers/PAPER/paper.yaml``, in its own words.
 - ``not judged``: with the reason.
 
 A fourth kind, ``own``, is a check of ours, which is no sentence of the paper and in no total. The function that judges a sentence has its name and stands in
-``papers/PAPER/claims.py``: it takes measured or printed data and returns the cases, all of which must hold.
+``papers/PAPER/claims.py``: it takes data that the item of the sentence found, by name, and returns the cases, all of which must hold.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stereo_framework.page.page import Statement
-from stereo_framework.papers.published import raw_table
 
 Cases = Iterable[tuple[str, bool]]
 """The figures of each case of a sentence, and whether it holds there."""
@@ -28,6 +28,22 @@ KINDS = {
     "not judged": "not judged",
     "own": "our own check, in no total",
 }
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """The same data under several readings of what a paper does not say.
+
+    Parameters
+    ----------
+    what : str
+        What is not said.
+    found : mapping of str to object
+        The data of each reading, by what it is, ours first.
+    """
+
+    what: str
+    found: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -46,8 +62,10 @@ class Claim:
         What must be so for the sentence to hold.
     kind : str
         One of `KINDS`.
+    item : str or sequence of str
+        The item, or items, whose data it is asked of.
     of : sequence of str
-        The scripts whose results the function takes, where these are all.
+        Names of these data; default: those of what the function takes.
     judge : callable or None
         Takes data and returns `Cases`.
     reason : str
@@ -63,16 +81,43 @@ class Claim:
     section: str = ""
     rule: str = ""
     kind: str = "runs"
+    item: str | Sequence[str] = ()
     of: Sequence[str] = ()
     judge: Callable[..., Cases] | None = None
     reason: str = ""
     before: str = ""
     why: str = ""
 
-    def asked(self, *data: Any, ours: tuple[Any, ...] = ()) -> Statement:
-        """The sentence with its verdict on these data, and beside it what is so of our own results."""
+    def is_of(self, item: str) -> bool:
+        """Whether it is asked of the data of this item."""
+        return item == self.item if isinstance(self.item, str) else item in self.item
+
+    def stated(self, data: Mapping[str, Any], ours: Mapping[str, Any], absent: str) -> Statement:
+        """The sentence with its verdict on what an item found; `absent` says why some of it was not, which is None or left out."""
         if self.judge is None:
             return self.unasked(self.reason)
+        taken = inspect.signature(self.judge).parameters.values()
+        names = self.of or [p.name for p in taken if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty]
+        found, own = ([given.get(name) for name in names] for given in (data, ours))
+        if any(one is None for one in found):
+            return self.unasked(absent)
+        if isinstance(found[0], Alternatives):
+            return self._on_all(found[0])
+        return self.asked(*found, ours=() if self.reason or any(one is None for one in own) else tuple(own))
+
+    def _on_all(self, data: Alternatives) -> Statement:
+        """The sentence judged on each of the alternatives, the first being ours; not judged where they do not all say the same."""
+        assert self.judge is not None
+        verdicts = {words: verdict(self.judge(found))[0] for words, found in data.found.items()}
+        if len(set(verdicts.values())) == 1:
+            return self.asked(next(iter(data.found.values())))
+        split = {holds: "; ".join(words for words, own in verdicts.items() if own is holds) for holds in (True, False)}
+        reason = f"{data.what} not specified: it holds with {split[True]}, and does not with {split[False]}"
+        return replace(self, kind="not judged", reason="").unasked(reason)
+
+    def asked(self, *data: Any, ours: tuple[Any, ...] = ()) -> Statement:
+        """The sentence with its verdict on these data, and beside it what is so of our own results."""
+        assert self.judge is not None
         holds, figures = verdict(self.judge(*data))
         own = "Asked of our own results, it {}: {}.".format(*_told(verdict(self.judge(*ours)))) if ours else ""
         return self._statement(holds, figures, own or (self.reason and f"Not asked of our own results: {self.reason}."))
@@ -97,20 +142,6 @@ def verdict(cases: Cases) -> tuple[bool | None, str]:
 
 def _told(judged: tuple[bool | None, str]) -> tuple[str, str]:
     return {None: "cannot be told", True: "holds", False: "does not hold"}[judged[0]], judged[1]
-
-
-def claims(paper: str, judges: Mapping[str, Any]) -> dict[str, Claim]:
-    """All sentences of a paper by name, in its order, with the functions that judge them; `judges` is what the paper's module ``claims`` holds.
-
-    Raises
-    ------
-    KeyError
-        A sentence that is to be judged has no function.
-    """
-    said = raw_table(paper, "paper")["claims"]
-    return {
-        name: Claim(name, judge=None if own.get("kind") == "not judged" else judges[name], **own) for name, own in said.items()
-    }
 
 
 def failures_first(statements: Iterable[Statement]) -> list[Statement]:

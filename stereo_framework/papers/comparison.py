@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from stereo_framework.page.page import Cell, PageTable
+from stereo_framework.page.page import Cell, PageTable, mark_best
 from stereo_framework.papers.published import PublishedTable
 from stereo_framework.tables.tables import Table
 
@@ -109,23 +110,78 @@ def exported(title: str, comparisons: Sequence[Comparison]) -> Table:
     return Table(HEADER, rows, 2, title)
 
 
-def unjudged(
-    published: PublishedTable,
-    reason: str,
-    columns: Sequence[str] = (),
-    rows: Sequence[str] = (),
-    found: Mapping[str, Mapping[str, float]] | None = None,
+Numbers = Mapping[str, Mapping[str, float]]
+"""By row and column."""
+
+Limits = tuple[float | None, float | None, str]
+"""How far our number may lie below and above the printed one, and the reason."""
+
+
+def compared(
+    printed: Numbers,
+    found: Numbers,
+    limits: str | Callable[[str, str, float], Limits],
+    *,
+    columns: Collection[str] = (),
+    rows: Collection[str] | None = None,
 ) -> list[Comparison]:
-    """Printed numbers without a verdict, beside ours where there are any; default: the whole table."""
+    """Printed numbers and ours.
+
+    Parameters
+    ----------
+    printed, found : mapping of str to mapping of str to float
+        By row and column; what is not found is told.
+    limits : str or callable
+        Takes row, column and the printed number; or the reason why none is judged.
+    columns, rows : collection of str
+        Only these; default: all that are printed.
+    """
+    cells = [(row, column, value) for row in (printed if rows is None else rows) for column, value in printed[row].items()]
     return [
-        Comparison(row, column, value, (found or {}).get(row, {}).get(column), None, None, reason)
-        for row in rows or published.rows
-        for column, value in published.rows[row].items()
+        Comparison(row, column, value, found.get(row, {}).get(column), *_limits(limits, row, column, value))
+        for row, column, value in cells
         if not columns or column in columns
     ]
 
 
+def _limits(limits: str | Callable[[str, str, float], Limits], row: str, column: str, value: float) -> Limits:
+    return (None, None, limits) if isinstance(limits, str) else limits(row, column, value)
+
+
+def plain_table(
+    caption: str,
+    header: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    forms: str | Sequence[str] = ".2f",
+    note: str = "",
+    *,
+    keys: int = 1,
+    lower: bool = False,
+) -> PageTable:
+    """A table for the page of texts, numbers and cells; a dash stands for None and NaN.
+
+    Parameters
+    ----------
+    caption, note : str
+    header : sequence of str
+    rows : iterable of sequences
+    forms : str or sequence of str
+        How numbers are written, all of them or column by column.
+    keys : int
+        How many of the first columns tell what a row is about.
+    lower : bool
+        Mark the lowest number of each column.
+    """
+    by_column = [forms] * len(header) if isinstance(forms, str) else forms
+    cells = [[_cell(value, form) for value, form in zip(row, by_column, strict=True)] for row in rows]
+    return PageTable(caption, header, mark_best(cells, ["lower"] * len(header)) if lower else cells, note, keys)
+
+
+def _cell(value: Any, form: str) -> Cell:
+    return value if isinstance(value, Cell) else Cell(value) if isinstance(value, str) else Cell.number(value, form)
+
+
 def as_printed(caption: str, published: PublishedTable, form: str = "g", note: str = "") -> PageTable:
     """A printed table as it is."""
-    rows = [[Cell(row), *(Cell.number(values.get(c), form) for c in published.columns)] for row, values in published.rows.items()]
-    return PageTable(caption, ["", *published.columns], rows, note)
+    rows = [[row, *map(values.get, published.columns)] for row, values in published.rows.items()]
+    return plain_table(caption, ["", *published.columns], rows, form, note)

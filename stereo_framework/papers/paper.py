@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from stereo_framework.core.errors import DataError
+from stereo_framework.core.errors import DataError, ParameterError, nearest
 from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import load_scene
 from stereo_framework.page.page import Block, Details, Picture, Statement
@@ -32,16 +33,25 @@ class Outcome:
         What the page shows.
     comparisons : sequence of Comparison
         Published numbers and ours.
-    statements : sequence of Statement
-        The paper's statements and our own checks, judged.
+    data : mapping
+        What the sentences of the item are asked of, by name; None for what could not be found.
+    ours : mapping
+        For sentences that are judged in print, the same of our own results.
+    absent : str
+        Why some of the data were not found.
     files : mapping of str to str or bytes
         Figures and tables to write, by file name.
+    statements : sequence of Statement
+        Sentences with their verdicts; `Paper.build` adds those of the data.
     """
 
     blocks: Sequence[Block]
     comparisons: Sequence[Comparison] = ()
-    statements: Sequence[Statement] = ()
+    data: Mapping[str, Any] = field(default_factory=dict)
+    ours: Mapping[str, Any] = field(default_factory=dict)
+    absent: str = "not measured"
     files: Mapping[str, str | bytes] = field(default_factory=dict)
+    statements: Sequence[Statement] = ()
 
 
 @dataclass(frozen=True)
@@ -95,12 +105,38 @@ class Paper:
     claims: Mapping[str, Claim]
     gone: Mapping[str, str] = field(default_factory=dict)
 
+    def item(self, name: str) -> Item:
+        """The item of that name.
 
-def paper(name: str, claims: Mapping[str, Claim], *modules: ModuleType) -> Paper:
-    """A paper whose texts and items stand in ``papers/NAME/paper.yaml``; the functions of these modules build the items of their names."""
-    texts = {key: text for key, text in raw_table(name, "paper").items() if key != "claims"}
-    builders = {key: value for module in modules for key, value in vars(module).items()}
-    items = tuple(Item(item, build=builders[item], **own) for item, own in texts.pop("items").items())
+        Raises
+        ------
+        ParameterError
+            There is none.
+        """
+        items = {item.name: item for item in self.items}
+        if name not in items:
+            raise ParameterError(f"{self.name} has no item {name!r}; {nearest(name, items, kind='items')}")
+        return items[name]
+
+    def build(self, item: Item, context: Context) -> Outcome:
+        """What an item found, and what the sentences that are asked of it say."""
+        outcome = item.build(context)
+        asked = [claim for claim in self.claims.values() if claim.is_of(item.name)]
+        told = [claim.stated(outcome.data, outcome.ours, outcome.absent) for claim in asked]
+        return replace(outcome, statements=[*outcome.statements, *told])
+
+
+def shipped_paper(name: str) -> Paper:
+    """A paper of the package: the functions of its modules build the items, and judge the sentences, of their names."""
+    folder = importlib.import_module(f"stereo_framework.papers.{name}")
+    modules = [importlib.import_module(f"{folder.__name__}.{own.name}") for own in pkgutil.iter_modules(folder.__path__)]
+    functions = {key: value for module in modules for key, value in vars(module).items()}
+    texts = dict(raw_table(name, "paper"))
+    items = tuple(Item(item, build=functions[item], **own) for item, own in texts.pop("items").items())
+    claims = {
+        claim: Claim(claim, judge=None if own.get("kind") == "not judged" else functions[claim], **own)
+        for claim, own in texts.pop("claims").items()
+    }
     return Paper(name, items=items, claims=claims, **texts)
 
 

@@ -28,7 +28,7 @@ class PublishedTable:
 
     source: str
     columns: tuple[str, ...]
-    rows: Mapping[str, Mapping[str, float]]
+    rows: Mapping[str, Mapping[str, Any]]
     ranks: Mapping[str, Mapping[str, int]]
 
 
@@ -52,15 +52,5 @@ def published_table(paper: str, name: str) -> PublishedTable:
     # Two rows of the 2002 paper are called "Graph cuts": their numbers tell them apart.
     count = Counter(r["algorithm"] for r in rows)
     labels = [r["algorithm"] if count[r["algorithm"]] == 1 else f"{r['algorithm']} ({r['id']})" for r in rows]
-    return PublishedTable(
-        content["source"],
-        tuple(columns),
-        {label: by_column(r, "values") for label, r in zip(labels, rows, strict=True)},
-        {label: by_column(r, "ranks") for label, r in zip(labels, rows, strict=True)},
-    )
-
-
-def published_parameters(paper: str, name: str) -> dict[str, dict[str, Any]]:
-    """Read a table of settings, whose values may be of any kind: by row and column, None where nothing is printed."""
-    content = raw_table(paper, name)
-    return {row: dict(zip(content["columns"], values, strict=True)) for row, values in content["rows"].items()}
+    values, ranks = ({label: by_column(r, key) for label, r in zip(labels, rows, strict=True)} for key in ("values", "ranks"))
+    return PublishedTable(content["source"], tuple(columns), values, ranks)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.io import output_folder, write_bytes
-from stereo_framework.page.page import Block, Cell, Details, Page, PageTable, Section, Statement, Text
+from stereo_framework.page.page import Block, Details, Page, PageTable, Section, Statement, Text
 from stereo_framework.papers.claim import KINDS, failures_first
-from stereo_framework.papers.comparison import Comparison, exported
+from stereo_framework.papers.comparison import Comparison, exported, plain_table
 from stereo_framework.papers.paper import Context, Item, Outcome, Paper
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.formats import to_text
@@ -119,30 +119,22 @@ def reproduce(
     DataError
         The folder cannot be written.
     """
-    names = [i.name for i in paper.items]
-    if item is not None and item not in names:
-        raise ParameterError(f"{paper.name} has no item {item!r}; {nearest(item, names, kind='items')}")
-    chosen = [i for i in paper.items if (item is None and (i.quick or not quick)) or i.name == item]
+    chosen = [paper.item(item)] if item is not None else [i for i in paper.items if i.quick or not quick]
     context = Context(paper.name, out, data, workers, quick)
     outcomes, sections = {}, []
     start = time.perf_counter()
     with output_folder(out):
         for one in chosen:
-            outcomes[one.name] = outcome = one.build(context)
+            outcomes[one.name] = outcome = paper.build(one, context)
             sections.append(Section(one.title, [*outcome.blocks, *failures_first(outcome.statements)]))
             _write(out, one, outcome)
     done = Reproduction(out / f"{paper.name}.html", outcomes, context.missing)
     if paper.gone and item is None:
-        rows = [[Cell(text), Cell(told)] for text, told in paper.gone.items()]
-        sections.append(
-            Section(
-                "No longer asked", [PageTable("What earlier versions judged", ["statement", "verdict, and why it is gone"], rows)]
-            )
-        )
-    summary = _summary(done, time.perf_counter() - start, quick)
-    Page(f"{paper.name}: published and ours", " ".join(opening(paper, done)), [summary, *sections]).write(
-        done.page, single_file=single_file
-    )
+        gone = plain_table("What earlier versions judged", ["statement", "verdict, and why it is gone"], paper.gone.items())
+        sections.append(Section("No longer asked", [gone]))
+    summary = Section("Summary: failures first", list(_summary(done, time.perf_counter() - start, quick)))
+    page = Page(f"{paper.name}: published and ours", " ".join(opening(paper, done)), [summary, *sections])
+    page.write(done.page, single_file=single_file)
     return done
 
 
@@ -164,18 +156,17 @@ def opening(paper: Paper, done: Reproduction) -> list[str]:
     ]
 
 
-def _summary(done: Reproduction, seconds: float, quick: bool) -> Section:
-    blocks: list[Block] = []
+def _summary(done: Reproduction, seconds: float, quick: bool) -> Iterator[Block]:
     for c in done.comparisons:
         if c.outside:
             numbers = f"{c.published:g} published, {c.ours:g} ours ({c.tolerance}: {c.reason})"
-            blocks.append(Text(f"Outside its tolerance: {c.row}, {c.column}: {numbers}."))
-    blocks += failures_first(s for s in done.statements if s.holds is False)
-    blocks += map(Text, done.totals)
-    blocks.append(Text(f"Computed, or taken from earlier runs, in {seconds:.0f} s{' (quick: one scene)' if quick else ''}."))
+            yield Text(f"Outside its tolerance: {c.row}, {c.column}: {numbers}.")
+    yield from failures_first(s for s in done.statements if s.holds is False)
+    yield from map(Text, done.totals)
+    yield Text(f"Computed, or taken from earlier runs, in {seconds:.0f} s{' (quick: one scene)' if quick else ''}.")
     if done.missing:
-        rows = [[Cell(name), Cell(reason), Cell(_fetch(name))] for name, reason in done.missing.items()]
-        blocks.append(PageTable("Scenes that are not there; their columns are empty", ["scene", "reason", "to get it"], rows))
+        rows = [[name, reason, _fetch(name)] for name, reason in done.missing.items()]
+        yield plain_table("Scenes that are not there; their columns are empty", ["scene", "reason", "to get it"], rows)
     unjudged: dict[str, list[str]] = {}
     for c in done.comparisons:
         if c.published is not None and not c.judged:
@@ -183,9 +174,8 @@ def _summary(done: Reproduction, seconds: float, quick: bool) -> Section:
             unjudged.setdefault(reason, []).append(f"{c.row} {c.column}")
     if unjudged:
         listed = "\n".join(f"{reason}: {', '.join(places)}" for reason, places in unjudged.items())
-        blocks.append(Details("Published numbers without a verdict, by reason", listed))
-    blocks.append(Details("Environment", environment_text()))
-    return Section("Summary: failures first", blocks)
+        yield Details("Published numbers without a verdict, by reason", listed)
+    yield Details("Environment", environment_text())
 
 
 def _fetch(scene: str) -> str:
@@ -195,17 +185,15 @@ def _fetch(scene: str) -> str:
 
 
 def _write(out: Path, item: Item, outcome: Outcome) -> None:
-    told = failures_first(outcome.statements)
-    rows = tuple((s.verdict, s.asked, s.text, s.source, s.figures, " ".join(s.notes)) for s in told)
-    statements = Table(("verdict", "kind", "sentence", "source", "figures", "notes"), rows, 0, f"{item.title}: sentences")
     for name, content in outcome.files.items():
         write_bytes(out / "figures" / name, content.encode() if isinstance(content, str) else content)
-    shown = {f"{item.name}_{i}": _plain(block) for i, block in enumerate(b for b in outcome.blocks if isinstance(b, PageTable))}
-    for name, table in {
-        item.name: exported(item.title, outcome.comparisons),
-        f"{item.name}_statements": statements,
-        **shown,
-    }.items():
+    told = failures_first(outcome.statements)
+    rows = tuple((s.verdict, s.asked, s.text, s.source, s.figures, " ".join(s.notes)) for s in told)
+    header = ("verdict", "kind", "sentence", "source", "figures", "notes")
+    sentences = Table(header, rows, 0, f"{item.title}: sentences")
+    tables = {item.name: exported(item.title, outcome.comparisons), f"{item.name}_statements": sentences}
+    tables |= {f"{item.name}_{i}": _plain(b) for i, b in enumerate(b for b in outcome.blocks if isinstance(b, PageTable))}
+    for name, table in tables.items():
         for ending, form in (("csv", "csv"), ("md", "markdown"), ("tex", "latex")):
             if table.rows:
                 write_bytes(out / "tables" / f"{name}.{ending}", to_text(table, form).encode())

@@ -6,12 +6,16 @@ import pytest
 from failing_boundary2007 import AS_IN_THE_PAPER, changed, found, results_of
 
 from stereo_framework.papers import find_paper
-from stereo_framework.papers.boundary2007 import claims, items
-from stereo_framework.papers.boundary2007.claims import CLAIMS
+from stereo_framework.papers.boundary2007 import items
+from stereo_framework.papers.boundary2007.items import METHODS, with_costs
+from stereo_framework.papers.claim import Alternatives
 from stereo_framework.papers.paper import Context
 from stereo_framework.papers.published import published_table
 from stereo_framework.papers.reproduce import reproduce
 from stereo_framework.script import load
+
+PAPER = find_paper("boundary2007")
+CLAIMS = PAPER.claims
 
 
 @pytest.mark.parametrize(("name", "count"), [("csm", 72), ("stratified", 72), ("gc", 56), ("dp", 26), ("bp", 75)])
@@ -29,7 +33,7 @@ def test_settings_of_the_paper(name, count):
 def test_other_costs_are_run_as_the_others_are():
     script, grids = load("boundary2007/costs"), {name: load(f"boundary2007/{name}_grid") for name in ("gc", "bp")}
     assert (script.scenes, len(script.settings)) == (grids["gc"].scenes, 9 + 9 + 4)
-    assert {run.method for run in script.settings} == set(items.COSTS) - set(grids)
+    assert {run.method for run in script.settings} == set(items.COSTS) - {"GC", "BP"}
     for run in script.settings:
         [grid] = [own for name, own in grids.items() if run.method.startswith(name)]
         assert (run.protocols, run.search) == (grid.settings[0].protocols, grid.settings[0].search)
@@ -39,8 +43,8 @@ def test_other_costs_are_run_as_the_others_are():
 
 def test_every_method_has_its_row_and_every_scene_its_column():
     published = published_table("boundary2007", "table1")
-    assert set(claims.METHODS.values()) == set(published.rows)
-    assert (*items.SCENES.values(), "Expected") == published.columns
+    assert set(METHODS.values()) == set(published.rows)
+    assert (*map(str.capitalize, items.SCENES), "Expected") == published.columns
 
 
 def test_figures_of_verdicts():
@@ -58,45 +62,47 @@ def _with(**methods):
 def test_a_sentence_that_turns_on_a_cost_is_not_judged():
     # With another cost graph cuts are as good as SDM, and on M.
     everything = _with(gc_absolute="stratified", bp_squares="bp")
-    alternatives = [items.everything_with(everything, gc, bp) for gc in ("gc", "gc_absolute") for bp in ("bp", "bp_squares")]
-    told = items.on_all_costs(CLAIMS["gc_not_in_mean"], alternatives)
+    tried = [(gc, bp) for gc in ("GC", "gc_absolute") for bp in ("BP", "bp_squares")]
+    found = {f"{items.COSTS[gc]}, {items.COSTS[bp]}": with_costs(everything, gc, bp) for gc, bp in tried}
+    data = {"found": Alternatives("cost", found)}
+    told = CLAIMS["gc_not_in_mean"].stated(data, {}, "")
     assert (told.holds, told.asked) == (None, "not judged")
     assert told.figures == (
         "cost not specified: it holds with GC: squared differences (as run), BP: absolute differences (as run); GC: squared differences (as run), "
         "BP: squared differences, and does not with GC: absolute differences, BP: absolute differences (as run); GC: absolute differences, BP: squared differences"
     )
     # What says the same with all costs keeps its verdict, that of our own cost.
-    assert items.on_all_costs(CLAIMS["csm_on_stripes"], alternatives).holds is True
-    assert items.on_all_costs(CLAIMS["models_violated"], alternatives).figures.startswith("the paper has no measure")
+    assert CLAIMS["csm_on_stripes"].stated(data, {}, "").holds is True
+    assert CLAIMS["models_violated"].stated(data, {}, "").figures.startswith("the paper has no measure")
 
 
 def test_methods_in_the_place_of_others():
-    words, exchanged = items.everything_with(_with(gc_absolute="dp", bp_squares="csm"), "gc_absolute", "bp_squares")
-    assert words == "GC: absolute differences, BP: squared differences"
-    assert set(exchanged.mean) == set(claims.METHODS)
-    assert [p.rates for p in exchanged.points["slits"]["gc"]] == AS_IN_THE_PAPER["slits"]["dp"]
-    assert {p.method for p in exchanged.points["slits"]["gc"]} == {"gc"}
-    assert [p.rates for p in exchanged.mean["bp"]] == [p.rates for p in found(AS_IN_THE_PAPER).mean["csm"]]
+    exchanged = with_costs(_with(gc_absolute="dp", bp_squares="csm"), "gc_absolute", "bp_squares")
+    assert set(exchanged.mean) == set(METHODS.values())
+    assert [p.rates for p in exchanged.points["slits"]["GC"]] == AS_IN_THE_PAPER["slits"]["dp"]
+    assert {p.method for p in exchanged.points["slits"]["GC"]} == {"GC"}
+    assert [p.rates for p in exchanged.mean["BP"]] == [p.rates for p in found(AS_IN_THE_PAPER).mean["CSM"]]
 
 
 def test_best_points_with_respect_to_a_boundary():
     three = [(0.1, 0.04), (0.2, 0.03), (0.3, 0.02), (1.0, 0.0)]
     made = changed(("slits", "csm", three), ("slits", "stratified", [(0.5, 0.5), (1.0, 0.0)]))
     # Of three on the boundary the middle one, empty maps aside.
-    assert items.nearest_to_boundary(made, "slits", "csm").rates == (0.2, 0.03)
+    assert items.nearest_to_boundary(made, "slits", "CSM").rates == (0.2, 0.03)
     # Graph cuts are nowhere on it: .05 against .02 is nearer than .45 against .03.
-    assert items.nearest_to_boundary(made, "slits", "gc").rates == (0.9, 0.05)
-    assert items.nearest_to_boundary(changed(("slits", "csm", [(1.0, 0.0)])), "slits", "csm").rates == (1.0, 0.0)
+    assert items.nearest_to_boundary(made, "slits", "GC").rates == (0.9, 0.05)
+    assert items.nearest_to_boundary(changed(("slits", "csm", [(1.0, 0.0)])), "slits", "CSM").rates == (1.0, 0.0)
 
 
 def test_sentences_need_all_scenes_and_other_costs(monkeypatch, tmp_path):
-    made = {name: [] for name in (*claims.METHODS, "costs")}
+    made = {name: [] for name in (*METHODS, "costs")}
     for r in results_of(AS_IN_THE_PAPER):
         made[r.method].append(replace(r, statistics={**r.statistics, "false_positives": 1e5}))
         if r.method in ("gc", "bp"):
             made["costs"].append(replace(r, method={"gc": "gc_absolute", "bp": "bp_squares"}[r.method]))
     monkeypatch.setattr(Context, "run", lambda self, name, **_: made[name.removesuffix("_grid")])
-    whole = items.costs(Context("boundary2007", tmp_path))
+    costs = PAPER.item("costs")
+    whole = PAPER.build(costs, Context("boundary2007", tmp_path))
     assert {s.holds for s in whole.statements if s.asked != "not judged"} == {True}
     assert [row[0].text for row in whole.blocks[0].rows][:3] == [
         "GC as printed",
@@ -105,7 +111,7 @@ def test_sentences_need_all_scenes_and_other_costs(monkeypatch, tmp_path):
     ]
     for results in made.values():
         results[:] = [r for r in results if r.scene != "venus"]
-    some = items.costs(Context("boundary2007", tmp_path)).statements
+    some = PAPER.build(costs, Context("boundary2007", tmp_path)).statements
     assert {(s.holds, s.figures) for s in some if s.asked != "not judged"} == {(None, "not measured: venus")}
 
 
@@ -128,5 +134,4 @@ def test_without_data(tmp_path, monkeypatch):
     page = done.page.read_text()
     assert "0.269" in page  # published
     assert "Published numbers: 0 of 0 judged lie outside" in page
-    assert "Methods of the lowest error rate, by sparsity rate" in page
     assert done.status == 0

@@ -62,13 +62,16 @@ def _below(value):
     yield f"{value}", value < 1
 
 
-SAID = Claim(
-    "said", "It stays below one.", "section 3", "below one", judge=_below, why="ours is another method", before="it was above"
-)
-PRINTED = Claim("printed", "So it is in print.", "Table 1", "below one", "printed", judge=_below)
-ALONE = Claim("alone", "So it is of one method.", "Table 1", "below one", "printed", judge=_below, reason="its map is lost")
-NEVER = Claim("never", "It is beautiful.", "section 4", kind="not judged", reason="beauty is not measured")
-CHECK = Claim("check", "Our sums agree", kind="own", judge=_below)
+def _claim(name, says, section="", rule="below one", kind="runs", **more):
+    return Claim(name, says, section, rule, kind, "item", [name], **more)
+
+
+SAID = _claim("said", "It stays below one.", "section 3", judge=_below, why="ours is another method", before="it was above")
+PRINTED = _claim("printed", "So it is in print.", "Table 1", kind="printed", judge=_below)
+ALONE = _claim("alone", "So it is of one method.", "Table 1", kind="printed", judge=_below, reason="its map is lost")
+NEVER = _claim("never", "It is beautiful.", "section 4", "", "not judged", reason="beauty is not measured")
+CHECK = _claim("check", "Our sums agree", rule="", kind="own", judge=_below)
+LACKS = _claim("lacks", "It stays there.", "section 3", judge=_below)
 
 
 def test_a_sentence_with_its_verdict():
@@ -79,8 +82,9 @@ def test_a_sentence_with_its_verdict():
     # Why not is told only where it does not hold.
     assert SAID.asked(0.5).notes == SAID.unasked("no data").notes == fails.notes[:2]
     assert (SAID.unasked("no data").holds, SAID.unasked("no data").figures) == (None, "no data")
-    assert [s.verdict for s in (fails, SAID.asked(0), NEVER.asked())] == ["does not hold", "holds", "no verdict"]
-    assert (NEVER.asked(1, 2).figures, NEVER.asked().asked) == ("beauty is not measured", "not judged")
+    never = NEVER.stated({"never": 1}, {}, "not measured")
+    assert [s.verdict for s in (fails, SAID.asked(0), never)] == ["does not hold", "holds", "no verdict"]
+    assert (never.figures, never.asked) == ("beauty is not measured", "not judged")
     assert (CHECK.asked(0).text, CHECK.asked(0).notes) == ("Our sums agree", ())
 
 
@@ -90,6 +94,19 @@ def test_what_is_so_of_our_own_results_stands_beside_the_print():
     assert told.notes[1] == "Asked of our own results, it does not hold: NOT 3."
     assert PRINTED.asked(0, ours=(0.5,)).notes[1] == "Asked of our own results, it holds: 0.5."
     assert ALONE.asked(0).notes[1] == "Not asked of our own results: its map is lost."
+    # What is asked is taken from the data of the item, by name.
+    for own, notes in (({"printed": 3}, told.notes), ({}, told.notes[:1]), ({"printed": None}, told.notes[:1])):
+        assert PRINTED.stated({"printed": 0, "said": 2}, own, "").notes == notes
+    assert ALONE.stated({"alone": 0}, {"alone": 3}, "").notes == ALONE.asked(0).notes
+    for data in ({}, {"printed": None}):
+        assert PRINTED.stated(data, {"printed": 3}, "one scene") == PRINTED.unasked("one scene")
+
+
+def test_data_are_named_as_the_judge_names_them():
+    def judge(first, second, limit=1):
+        yield f"{first} {second}", first < second * limit
+
+    assert Claim("c", "It is less.", judge=judge).stated({"second": 2, "first": 1, "limit": 0}, {}, "").figures == "1 2"
 
 
 def test_cases_that_do_not_hold_come_first():
@@ -120,9 +137,10 @@ def _paper(*, number=1.0, said=0.0, printed=0.0, check=0.0):
         Comparison("row", "shown", 7.0, 70.0, None, None, "another scene"),
         Comparison("row", "absent", 8.0, None, 0.1, 0.1, "two digits"),
     ]
-    statements = [CHECK.asked(check), SAID.asked(said), PRINTED.asked(printed), NEVER.asked(), SAID.unasked("one scene")]
-    item = Item("item", "Table 1", lambda context: Outcome([Text("text")], comparisons, statements))
-    claims = {c.name: c for c in (SAID, PRINTED, NEVER, CHECK)}
+    data = {"said": said, "printed": printed, "check": check}
+    item = Item("item", "Table 1", lambda context: Outcome([Text("text")], comparisons, data))
+    other = Claim("other", "It is asked elsewhere.", "section 3", "below one", item=("another",), of=["said"], judge=_below)
+    claims = {c.name: c for c in (CHECK, SAID, PRINTED, NEVER, LACKS, other)}
     gone = {"It was said": "held; the text has no such sentence"}
     return Paper("made", "A paper", "it is run again", "The reason is known.", "Beauty cannot be judged.", (item,), claims, gone)
 

@@ -1,14 +1,13 @@
-"""The energies of the study: what is compared, the truth's energy, and what each pixel has of it."""
+"""The energies of the study: what is compared, and the levels of the truth."""
 
 import numpy as np
 import pytest
 
-from stereo_framework import Energy, Scene, Search
-from stereo_framework.matching_cost import absolute_difference
+from stereo_framework import Scene
 from stereo_framework.papers import find_paper
+from stereo_framework.papers.comparison import compared
 from stereo_framework.papers.energies2008 import items
 from stereo_framework.papers.reproduce import reproduce
-from stereo_framework.smoothness import potts
 from stereo_framework.sweep import run
 
 
@@ -30,23 +29,6 @@ def test_levels_of_the_truth(scene):
     # 1.5 is rounded to the even level; unknown pixels are 0, or those of another map.
     zero, other = items._truth(scene, None), items._truth(scene, np.full((9, 16), 3, np.float32))
     assert (np.unique(zero[:, :4]), np.unique(other[:, :4]), np.unique(zero[:, 4:])) == (0, 3, 2)
-
-
-def test_shares_of_the_pixels_add_up_to_the_energy(scene):
-    labels = np.random.default_rng(1).integers(0, 4, (9, 16)).astype(np.int16)
-    view = scene.reference, scene.match, Search(0, 3)
-    energy = Energy(absolute_difference(*view), potts(scene.reference, view[2], weight=7, gradient_threshold=99))
-    shares = items._shares(energy, labels)
-    assert shares.sum() == pytest.approx(energy.of(labels), rel=1e-12)
-    # A pixel alone of its level pays half of its four edges, its neighbours the other half.
-    labels = np.zeros((9, 16), np.int16)
-    flat = items._shares(energy, labels)
-    labels[4, 8] = 1
-    changed = items._shares(energy, labels) - flat
-    near = [(4, 7), (4, 9), (3, 8), (5, 8)]
-    costs = energy.volume.costs[4, 8].astype(float)
-    assert changed[4, 8] - (costs[1] - costs[0]) == pytest.approx(sum(changed[place] for place in near))
-    assert np.count_nonzero(changed) <= 5
 
 
 def test_a_result_keeps_its_trace(scene, tmp_path):
@@ -84,7 +66,8 @@ def test_a_result_keeps_its_trace(scene, tmp_path):
     ],
 )
 def test_limits_of_the_energies(row, factor, outside):
-    assert items._compared(row, "tsukuba", 1e6, factor * 1e6).outside is outside
+    [cell] = compared({row: {"tsukuba": 1e6}}, {row: {"tsukuba": factor * 1e6}}, items.limits)
+    assert cell.outside is outside
 
 
 def test_without_data(tmp_path, monkeypatch):

@@ -9,10 +9,9 @@ from made_results import HCI, SCENES, result, scored
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.figures.saving import save_figure
-from stereo_framework.papers.hci2015.charts import COLOURS, NO_SCORE, histogram_figure, radar_figure, stacked_bars_figure
+from stereo_framework.papers.hci2015.charts import COLOURS, histogram_figure, radar_figure, stacked_bars_figure
 from stereo_framework.tables.standings import standings
 
 A, B = SCENES
@@ -52,11 +51,10 @@ def test_stacked_bars(results):
         np.testing.assert_allclose([p.get_width() for p in own], found.normalized[i] * weights / sum(weights))
         np.testing.assert_allclose([p.get_x() for p in own], np.cumsum([0, *(p.get_width() for p in own)])[:-1])
         assert [to_hex(p.get_facecolor()) for p in own] == list(COLOURS)
-        assert [bool(p.get_hatch()) for p in own] == [found.methods[i] == "holes" and m == FRAG for m in HCI]
     assert [text.get_text().strip() for text in axes.texts] == [f"{totals[i]:.2f}" for i in order]
     words = [f"{m.title} ({m.symbol})" for m in HCI_METRICS.values()]
     words[0], words[6] = f"{words[0]} × 3", f"{words[6]} × 0"
-    assert legends(figure) == [*words, NO_SCORE]
+    assert legends(figure) == words
     assert f"missing scores count as the worst: holes ({FRAG}); protocol p" in _footnote(figure)
 
 
@@ -64,21 +62,11 @@ def test_radar(results):
     found = standings(results)
     figure = _drawn(radar_figure(found))
     for axes, values, top in zip(figure.axes, (found.ranks, found.normalized), (5, 1), strict=True):
-        lines = [line for line in axes.lines if line.get_marker() != "x"]
-        for line, row in zip(lines, values, strict=True):
+        for line, row in zip(axes.lines, values, strict=True):
             np.testing.assert_allclose(line.get_ydata(), [*row, row[0]])
-        [cross] = [line for line in axes.lines if line.get_marker() == "x"]
-        assert cross.get_ydata().tolist() == [values[4, list(HCI).index(FRAG)]]
         assert axes.get_ylim() == (0, top)
         assert [text.get_text() for text in axes.get_xticklabels()] == [m.symbol for m in HCI_METRICS.values()]
-    assert legends(figure) == [*found.methods, NO_SCORE]
-
-
-def test_lines_that_cannot_be_told_apart_are_refused():
-    many = scored({f"m{i}": {A: {}} for i in range(29)})
-    with pytest.raises(ParameterError, match="29 methods are more than the 28 lines"):
-        radar_figure(standings(many))
-    _drawn(radar_figure(standings(many[:28])))
+    assert legends(figure) == list(found.methods)
 
 
 def test_histograms(results):
@@ -92,8 +80,8 @@ def test_histograms(results):
             low, high = patch.get_x(), patch.get_x() + patch.get_width()
             inside = ((column > low) & (column < high)).sum()  # no score lies on an edge but the largest
             assert patch.get_height() in (inside, inside + 1)
-        marks = [line.get_xdata()[0] for line in axes.lines]
-        np.testing.assert_allclose(marks, [*column[own], found.means[own, j]])
+        [marks] = axes.collections
+        np.testing.assert_allclose([ends[0][0] for ends in marks.get_segments()], column[own])
     assert figure.legends[0].get_title().get_text() == "bp"
     assert figure.axes[4].get_xlabel() == "pixels"
 

@@ -3,10 +3,13 @@
 import pytest
 from made_results import result
 
-from stereo_framework.papers import groups2012, sigma_z2011
+from stereo_framework.papers import find_paper
+from stereo_framework.papers.comparison import compared
+from stereo_framework.papers.groups2012 import items as groups_items
 from stereo_framework.papers.own_methods import scores, submission_scores
 from stereo_framework.papers.paper import Context
 from stereo_framework.papers.published import published_table
+from stereo_framework.papers.sigma_z2011 import items as sigma_items
 from stereo_framework.script import load
 
 V2 = tuple(f"middlebury-v2/{name}" for name in ("tsukuba", "venus", "teddy", "cones"))
@@ -26,6 +29,11 @@ def _made(sze, bmp, method, scenes=V2):
         for region in ("nonocc", "all", "disc")
     }
     return [result(scene, {}, statistics, method=method) for scene in scenes]
+
+
+def built(paper, item, context):
+    """An item and its sentences."""
+    return find_paper(paper).build(find_paper(paper).item(item), context)
 
 
 @pytest.fixture
@@ -65,7 +73,7 @@ def test_submissions_that_are_not_there(tmp_path, monkeypatch):
 
 def test_groups_among_the_printed_rows(context):
     context.made = [*_made(1e5, 100, "bad"), *_made(1e5, 101, "worse")]
-    outcome = groups2012.tables.own_methods(context)
+    outcome = groups_items.own_methods(context)
     table = outcome.blocks[1]
     groups = {row[0].text: (row[1].value, row[2].value) for row in table.rows}
     # Worse than everybody: after the chain of seven that Table 3 prints.
@@ -74,56 +82,60 @@ def test_groups_among_the_printed_rows(context):
     # Of seven and nine rows one stands in both tables, and PatchMatch is measured.
     assert "the 14 other rows" in table.note
     # Of ours the two of the nearest BMP are shown beside the two printed ones, on tsukuba.
-    [pair] = groups2012.tables._nearest(context)
-    assert pair == {"BMP": {"bad": [100] * 3, "worse": [101] * 3}, "SZE": {"bad": [1e5] * 3, "worse": [1e5] * 3}}
+    assert groups_items.table1(context).ours["errors"] == {
+        "BMP": {"bad": [100] * 3, "worse": [101] * 3},
+        "SZE": {"bad": [1e5] * 3, "worse": [1e5] * 3},
+    }
 
 
 def test_global_and_local_methods(context):
     context.made = [*_made(1, 1, "window"), *_made(2, 1, "gc")]
-    told = groups2012.tables.table4(context).statements
+    told = built("groups2012", "table4", context).statements
     # Windows would be alone in the first group, which is said of our own results beside the printed ones.
     assert "it does not hold: NOT local: window; global: none" in " ".join(told[0].notes)
     assert "it does not hold: NOT 1 of 4: window" in " ".join(told[3].notes)
     context.made = [*_made(2, 1, "window"), *_made(2, 1, "gc")]
-    assert "it holds: local: window; global: gc" in " ".join(groups2012.tables.table4(context).statements[0].notes)
+    assert "it holds: local: window; global: gc" in " ".join(built("groups2012", "table4", context).statements[0].notes)
 
 
 def test_ranks_of_our_first_group(context):
     context.made = [*_made(0, 50, "a"), *_made(0, 2, "b"), *_made(9, 60, "c")]
-    told = {s.source: " ".join(s.notes) for s in groups2012.tables.tables5_to_7(context).statements}
+    told = {s.source: " ".join(s.notes) for s in built("groups2012", "tables5_to_7", context).statements}
     # By bad pixels b is first, before both submissions, and a fourth.
     assert "ranks 1, 4: 3.0 apart" in told["section 5.2, Table 5"]
 
 
 def test_groups_of_the_submissions(context, monkeypatch):
-    outcome = groups2012.tables.tables5_to_7(context)
+    outcome = groups_items.tables5_to_7(context)
     assert [(c.row, c.published, c.ours, c.outside) for c in outcome.comparisons] == [
         ("PatchMatch", 1, 1, False),
         ("ADCensus", 2, 2, False),
     ]
     # A map that is better than all printed rows moves both on, and another group is reported.
-    monkeypatch.setattr(groups2012.tables, "_printed_groups", lambda: {"PatchMatch": 2, "ADCensus": 1})
-    assert all(c.outside for c in groups2012.tables.tables5_to_7(context).comparisons)
-    monkeypatch.setattr(groups2012.tables, "submission_scores", lambda *_: {})
-    assert [c.ours for c in groups2012.tables.tables5_to_7(context).comparisons] == [None, None]
+    monkeypatch.setattr(groups_items, "printed_groups", lambda: {"PatchMatch": 2, "ADCensus": 1})
+    assert all(c.outside for c in groups_items.tables5_to_7(context).comparisons)
+    monkeypatch.setattr(groups_items, "submission_scores", lambda *_: {})
+    assert [c.ours for c in groups_items.tables5_to_7(context).comparisons] == [None, None]
 
 
 @pytest.mark.parametrize(("difference", "outside"), [(-0.049, False), (-0.051, True), (0.099, False), (0.101, True)])
 @pytest.mark.parametrize("column", ["tsukuba_all", "teddy_disc"])
 def test_tolerances_of_patch_match(column, difference, outside):
-    assert groups2012.tables.patch_match(column, 66.0, 66.0 + difference).outside is outside
+    [cell] = compared({"PatchMatch": {column: 66.0}}, {"PatchMatch": {column: 66.0 + difference}}, groups_items.patch_match)
+    assert cell.outside is outside
 
 
 @pytest.mark.parametrize(("difference", "outside"), [(0.00049, False), (0.00051, True), (-0.00051, True)])
 def test_tolerances_of_the_sigma_z_error(difference, outside):
-    published = published_table("sigma_z2011", "table2")
-    [c] = sigma_z2011.tables.judged(published, ["SZE_all"], {"inaccurate": {"SZE_all": 218.905 + difference}})
-    assert c.outside is outside
+    printed = published_table("sigma_z2011", "table2").rows
+    ours = {"inaccurate": {"SZE_all": 218.905 + difference}}
+    [cell] = compared(printed, ours, sigma_items.all_digits, columns=["SZE_all"], rows=["inaccurate"])
+    assert cell.outside is outside
 
 
 def test_ranks_by_either_measure(context):
     context.made = [*_made(0, 100, "near"), *_made(1e5, 0, "far")]
-    outcome = sigma_z2011.tables.table5(context)
+    outcome = built("sigma_z2011", "table5", context)
     ranks = {row[0].text: [cell.text for cell in row[1:]] for row in outcome.blocks[1].rows}
     assert ranks["near"] == ["1.00", "1", "yes", "4.00", "4", "no"]
     assert ranks["far"] == ["4.00", "4", "no", "1.00", "1", "yes"]
@@ -140,27 +152,28 @@ def test_our_maps_of_the_nearest_bad_pixels(monkeypatch, tmp_path):
     context = Context("sigma_z2011", tmp_path)
     made = {"a": 5.0, "b": 1.0, "c": 1.1, "d": 1.2, "e": 9.0}
     context.made = [r for name, value in made.items() for r in _made(10 * value, value, name)]
-    [rows] = sigma_z2011.tables._nearest(context, "venus_all", 3)
+    rows = sigma_items.tables3_and_4(context).ours["venus"]
     assert list(rows) == ["b", "c", "d"]
     assert rows["c"] == pytest.approx({"SZE": 11.0, "BMP": 1.1, "MAE": 2.2, "MSE": 3.3, "MAPE": 4.4})
 
 
 def test_without_scenes(context):
-    assert "None of the benchmark's scenes is there" in groups2012.tables.own_methods(context).blocks[0].text
-    for build in (
-        groups2012.tables.table3,
-        groups2012.tables.table4,
-        sigma_z2011.tables.tables3_and_4,
-        sigma_z2011.tables.table5,
+    assert "None of the benchmark's scenes is there" in groups_items.own_methods(context).blocks[0].text
+    for paper, item in (
+        ("groups2012", "table3"),
+        ("groups2012", "table4"),
+        ("sigma_z2011", "tables3_and_4"),
+        ("sigma_z2011", "table5"),
     ):
-        said = [" ".join(s.notes) for s in build(context).statements if "measurement" not in " ".join(s.notes)]
+        notes = [" ".join(s.notes) for s in built(paper, item, context).statements]
+        said = [told for told in notes if "measurement" not in told]
         assert said
         assert not any("Asked of our own results" in note for note in said)
 
 
 def test_identities_are_no_published_numbers(data, tmp_path):
     context = Context("sigma_z2011", tmp_path, data)
-    first, second = sigma_z2011.tables.figure1_and_table1(context), sigma_z2011.tables.table2(context)
+    first, second = (built("sigma_z2011", item, context) for item in ("figure1_and_table1", "table2"))
     judged = [(c.row, c.column) for c in (*first.comparisons, *second.comparisons) if c.judged]
     errors = [("inaccurate", f"SZE_{region}") for region in ("nonocc", "all", "disc")]
     assert judged == [(name, "MAPE_all") for name in ("tsukuba", "venus", "teddy", "cones")] + errors

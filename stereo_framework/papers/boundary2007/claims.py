@@ -9,12 +9,9 @@ from functools import partial
 import numpy as np
 
 from stereo_framework.evaluation.roc import Point, best_case, feasibility_boundary, minimal_points, roc_curve, worst_case
-from stereo_framework.papers.claim import Cases, claims
+from stereo_framework.papers.claim import Cases
 from stereo_framework.papers.published import PublishedTable
 from stereo_framework.tables.boundary import Boundary
-
-METHODS = {"csm": "CSM", "gc": "GC", "dp": "DP", "stratified": "SDM", "bp": "BP"}
-"""Our methods, each with the script ``configs/boundary2007/NAME_grid.yaml``, and the paper's names."""
 
 STABLE, STRONG = ("CSM", "SDM"), ("GC", "DP", "BP")
 """Methods with a weak and with a strong model of continuity."""
@@ -36,13 +33,8 @@ def shown(points: Sequence[Point]) -> list[Point]:
     return [p for p in points if p.sparsity_rate < _EMPTY]
 
 
-def label(point: Point) -> str:
-    """The paper's name of a point's method."""
-    return METHODS[point.method]
-
-
-def _of(found: Boundary, scene: str, *labels: str) -> list[Point]:
-    return [p for points in found.points[scene].values() for p in points if label(p) in labels]
+def _of(found: Boundary, scene: str, *methods: str) -> list[Point]:
+    return [p for method, points in found.points[scene].items() if method in methods for p in points]
 
 
 def _below(found: Boundary, scene: str, first: str, second: str) -> tuple[str, bool]:
@@ -94,7 +86,7 @@ def bp_is_a_point(found: Boundary) -> Cases:
 
 def csm_on_stripes(found: Boundary) -> Cases:
     yield _below(found, "stripes", "SDM", "CSM")
-    rates = [p.sparsity_rate for p in found.feasible("stripes") if label(p) == "CSM"]
+    rates = [p.sparsity_rate for p in found.feasible("stripes") if p.method == "CSM"]
     yield f"CSM has {len(rates)} points on the SFB, SR {min(rates, default=0):.3f} and more", bool(rates) and min(rates) >= _EMPTY
 
 
@@ -107,7 +99,7 @@ def occlusion_not_found(rates: dict[str, Sequence[tuple[float, float]]], occlude
 
 
 def _count(found: Boundary, scene: str) -> int:
-    return sum(label(p) == "GC" for p in shown(found.feasible(scene)))
+    return sum(p.method == "GC" for p in shown(found.feasible(scene)))
 
 
 def gc_reaches_tsukuba_only(found: Boundary) -> Cases:
@@ -116,9 +108,9 @@ def gc_reaches_tsukuba_only(found: Boundary) -> Cases:
 
 
 def tsukuba_hardest_for_stable(found: Boundary) -> Cases:
-    for name in ("stratified", "csm"):
+    for name in ("SDM", "CSM"):
         own = {scene: found.efficiencies()[name][scene] for scene in found.points}
-        yield f"{METHODS[name]}: {_numbers(own)}", min(own, key=own.__getitem__) == "tsukuba"
+        yield f"{name}: {_numbers(own)}", min(own, key=own.__getitem__) == "tsukuba"
 
 
 def gc_behind_dp(found: Boundary) -> Cases:
@@ -133,14 +125,14 @@ def gc_on_no_boundary(found: Boundary) -> Cases:
 
 def same_character(found: Boundary) -> Cases:
     for scene in _THREE:
-        names = {label(p) for p in shown(found.feasible(scene))}
+        names = {p.method for p in shown(found.feasible(scene))}
         yield f"{scene}: {', '.join(sorted(names))}", names == {"BP", "DP", "SDM", "CSM"}
 
 
 def dp_is_monotonous(found: Boundary) -> Cases:
     worse = {scene: len(own) - len(minimal_points(own)) for scene in found.points if (own := _of(found, scene, "DP"))}
-    mean = len(found.mean["dp"]) - len(minimal_points(found.mean["dp"]))
-    yield f"{mean} of {len(found.mean['dp'])} mean points are worse than another", not mean
+    mean = len(found.mean["DP"]) - len(minimal_points(found.mean["DP"]))
+    yield f"{mean} of {len(found.mean['DP'])} mean points are worse than another", not mean
     yield f"on the scenes {_numbers(worse, 'd')}", any(worse.values())
 
 
@@ -149,25 +141,25 @@ def _mean_boundary(found: Boundary) -> list[Point]:
 
 
 def gc_not_in_mean(found: Boundary) -> Cases:
-    counts = {METHODS[name]: sum(p.method == name for p in _mean_boundary(found)) for name in found.mean}
+    counts = {name: sum(p.method == name for p in _mean_boundary(found)) for name in found.mean}
     yield f"settings on M: {_numbers(counts, 'd')}", not counts["GC"]
 
 
 def sdm_and_csm_alternate(found: Boundary) -> Cases:
-    order = [label(p) for p in _mean_boundary(found) if label(p) in STABLE]
+    order = [p.method for p in _mean_boundary(found) if p.method in STABLE]
     changes = sum(a != b for a, b in itertools.pairwise(order))
     yield f"{changes} changes over {len(order)} points", changes >= 2
 
 
 def _most(case: Callable[..., list[Point]], scene: str, labels: Sequence[str], found: Boundary) -> Iterator[tuple[str, bool]]:
     """Of the points of some methods on a boundary over all scenes more than half are of one scene."""
-    points = [p for p in shown(case(found.feasible(name) for name in found.points)) if label(p) in labels]
+    points = [p for p in shown(case(found.feasible(name) for name in found.points)) if p.method in labels]
     own = sum(p.scene == scene for p in points)
     yield f"{own} of {len(points)} points of {', '.join(labels)}", 2 * own > len(points)
 
 
 def _best(found: Boundary, scene: str) -> tuple[str, str]:
-    own = {METHODS[name]: row[scene] for name, row in found.efficiencies().items()}
+    own = {name: row[scene] for name, row in found.efficiencies().items()}
     return max(own, key=own.__getitem__), f"{scene}: {_numbers(own)}"
 
 
@@ -187,26 +179,26 @@ def _dp_before(other: str, without: str, found: Boundary) -> Iterator[tuple[str,
     e = found.efficiencies()
     for scene in found.points:
         if scene != without:
-            yield f"{scene}: E {e['dp'][scene]:.3f} and {e[other][scene]:.3f}", e["dp"][scene] > e[other][scene]
+            yield f"{scene}: E {e['DP'][scene]:.3f} and {e[other][scene]:.3f}", e["DP"][scene] > e[other][scene]
 
 
 def no_single_winner(found: Boundary) -> Cases:
     for a, row in found.improvements().items():
         for b, gain in row.items():
-            yield f"I({METHODS[a]}|{METHODS[b]}) {gain:.3f}", gain >= 0.0005
+            yield f"I({a}|{b}) {gain:.3f}", gain >= 0.0005
 
 
 def which_method_when(found: Boundary) -> Cases:
     points = _mean_boundary(found)
-    yield f"densest: {label(points[0])}, SR {points[0].sparsity_rate:.3f}", label(points[0]) in STRONG
-    yield f"most accurate: {label(points[-1])}, ER {points[-1].error_rate:.4f}", label(points[-1]) in STABLE
+    yield f"densest: {points[0].method}, SR {points[0].sparsity_rate:.3f}", points[0].method in STRONG
+    yield f"most accurate: {points[-1].method}, ER {points[-1].error_rate:.4f}", points[-1].method in STABLE
 
 
 def only_bp_is_dense(found: Boundary) -> Cases:
     for scene, methods in found.points.items():
         for name, points in methods.items():
             most = max(p.sparsity_rate for p in points)
-            yield f"{scene}: {METHODS[name]} leaves out up to {most:.5f}", (most <= SHOWN) == (name == "bp")
+            yield f"{scene}: {name} leaves out up to {most:.5f}", (most <= SHOWN) == (name == "BP")
 
 
 def identity(efficiencies: PublishedTable, improvements: PublishedTable) -> Cases:
@@ -225,8 +217,5 @@ stripes_is_worst = partial(_most, worst_case, "stripes", STRONG)
 tsukuba_is_second = partial(_most, worst_case, "tsukuba", STABLE)
 tsukuba_is_best_for_gc = partial(_most, best_case, "tsukuba", ("GC",))
 slits_is_best = partial(_most, best_case, "slits", ("SDM",))
-dp_before_bp = partial(_dp_before, "bp", "")
-dp_before_gc = partial(_dp_before, "gc", "tsukuba")
-
-CLAIMS = claims("boundary2007", globals())
-"""All sentences by name."""
+dp_before_bp = partial(_dp_before, "BP", "")
+dp_before_gc = partial(_dp_before, "GC", "tsukuba")

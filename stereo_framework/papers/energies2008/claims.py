@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 
-from stereo_framework.papers.claim import Cases, claims
+from stereo_framework.papers.claim import Cases
 
 Energies = Mapping[str, Mapping[str, float]]
 """Energies by scene and by optimizer, ``truth`` or ``lower bound``."""
@@ -25,12 +25,8 @@ def truth_costs_more(found: Energies) -> Cases:
             yield f"{scene}: {energies['truth'] / min(optimized):.2f} times", energies["truth"] > min(optimized)
 
 
-def lower_energy_fewer_errors(found: Mapping[str, Mapping[str, tuple[float, float]]]) -> Cases:
+def lower_energy_fewer_errors(points: Mapping[str, Mapping[str, tuple[float, float]]]) -> Cases:
     """By scene and optimizer energy and share of errors."""
-    for scene, points in found.items():
-        for (a, (low, error)), (b, (high, other)) in itertools.combinations(sorted(points.items(), key=lambda p: p[1]), 2):
+    for scene, own in points.items():
+        for (a, (low, error)), (b, (high, other)) in itertools.combinations(sorted(own.items(), key=lambda p: p[1]), 2):
             yield f"{scene}: {a} {error:.2f} %, {b} {other:.2f} %", low == high or error < other
-
-
-CLAIMS = claims("energies2008", globals())
-"""All checks by name."""

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.core.volume import Energy, Labels
 from stereo_framework.datasets import load_scene
 from stereo_framework.page.energy_charts import energy_chart, visible_errors
-from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
-from stereo_framework.page.stored_pictures import Scenes, Stored, scene_row, stored_map, stored_picture
-from stereo_framework.papers.comparison import Comparison, comparison_table
-from stereo_framework.papers.energies2008.claims import CLAIMS
+from stereo_framework.page.page import Block, Picture, Text
+from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
+from stereo_framework.papers.comparison import Limits, compared, comparison_table, plain_table
 from stereo_framework.papers.paper import Context, Outcome, results_details, short
 from stereo_framework.papers.published import published_table
 from stereo_framework.script import load
@@ -41,49 +39,44 @@ def energies(context: Context) -> Outcome:
     published = published_table("energies2008", "energies")
     results = [r for name in published.columns[: 1 if context.quick else None] for r in context.run(name, maps=True)]
     found = _energies(context, results, zero=True)
-    comparisons = [
-        _compared(row, column, value, found.get(column, {}).get(row))
-        for row, values in published.rows.items()
-        for column, value in values.items()
-    ]
-    fair = _energies(context, results, zero=False)
-    statements = [CLAIMS[name].asked(fair) for name in ("bound_is_below", "truth_costs_more")]
+    by_row = {row: {scene: own[row] for scene, own in found.items() if row in own} for row in published.rows}
+    comparisons = compared(published.rows, by_row, limits)
     text = "Energies of float64. Maps of the truth are rounded, half to even, and unknown disparities are 0; in our own checks they are those of the map of the lowest energy."
-    blocks = [Text(text), comparison_table("Energies, the library's and ours", comparisons), *_shown(context, results)]
-    return Outcome([*blocks, results_details(results)], comparisons, statements, _drawn(results))
+    blocks: list[Block] = [Text(text), comparison_table("Energies, the library's and ours", comparisons)]
+    data = {"found": _energies(context, results, zero=False)}
+    return _shown(context, results, blocks, Outcome([], comparisons, data))
+
+
+def limits(row: str, column: str, value: float) -> Limits:
+    """How far ours may lie from an energy of the library, in whole units of the energy."""
+    below, above, reason = _LIMITS[row]
+    low, high = (None if share is None else math.floor(share * value) for share in (below, above))
+    return low, high, reason
 
 
 def later(context: Context) -> Outcome:
     """Photographs and roads with census costs."""
     results = [*context.run("later", maps=True), *context.run("later_road", maps=True)]
     found = _energies(context, results, zero=False)
-    columns = list(dict.fromkeys(name for energies in found.values() for name in energies))
-    rows = [
-        [Cell(scene), *(Cell.number(_above(energies.get(name), energies.get("lower bound"))) for name in columns)]
-        for scene, energies in found.items()
-    ]
-    note = "Where the truth is unknown its map is that of the lowest energy, so that the rest alone decides."
+    columns = list(dict.fromkeys(name for own in found.values() for name in own))
     points = {
         scene: {r.method: (r.energy, visible_errors(r)) for r in results if short(r.scene) == scene and r.energy is not None}
         for scene in found
     }
-    errors = [
-        [Cell(scene), *(Cell.number(own[name][1] if name in own else None) for name in columns)] for scene, own in points.items()
+    above = [
+        [
+            scene,
+            *(100 * (own[name] / own["lower bound"] - 1) if name in own and "lower bound" in own else None for name in columns),
+        ]
+        for scene, own in found.items()
     ]
+    errors = [[scene, *(own[name][1] if name in own else None for name in columns)] for scene, own in points.items()]
+    note = "Where the truth is unknown its map is that of the lowest energy, so that the rest alone decides."
     tables = [
-        PageTable("Energy above the bound, in percent of it", ["scene", *columns], rows, note),
-        PageTable("Errors, in percent of the non-occluded pixels", ["scene", *columns], errors),
+        plain_table("Energy above the bound, in percent of it", ["scene", *columns], above, note=note),
+        plain_table("Errors, in percent of the non-occluded pixels", ["scene", *columns], errors),
     ]
-    names = ("bound_is_below", "truth_costs_more")
-    statements = [*(CLAIMS[n].asked(found) for n in names), CLAIMS["lower_energy_fewer_errors"].asked(points)]
-    return Outcome([*tables, *_shown(context, results, costly=True), results_details(results)], (), statements, _drawn(results))
-
-
-def _compared(row: str, column: str, value: float, ours: float | None) -> Comparison:
-    below, above, reason = _LIMITS[row]
-    # In whole units of the energy.
-    low, high = (None if share is None else math.floor(share * value) for share in (below, above))
-    return Comparison(row, column, value, ours, low, high, reason)
+    return _shown(context, results, tables, Outcome([], data={"found": found, "points": points}))
 
 
 def _energies(context: Context, results: Sequence[Result], *, zero: bool) -> dict[str, dict[str, float]]:
@@ -120,75 +113,28 @@ def _energy(result: Result, scene: Scene) -> Energy:
 
 def _truth(scene: Scene, elsewhere: Disparity | None) -> Labels:
     """The levels of the truth, rounded half to even; elsewhere those of another map, or 0."""
-    assert scene.truth is not None
-    return _levels(scene, np.where(np.isfinite(scene.truth), scene.truth, np.float32(0) if elsewhere is None else elsewhere))
-
-
-def _levels(scene: Scene, disparity: Disparity) -> Labels:
-    search = scene.search
+    search, truth = scene.search, scene.truth
     assert search is not None
+    assert truth is not None
+    disparity = np.where(np.isfinite(truth), truth, np.float32(0) if elsewhere is None else elsewhere)
     return np.rint((disparity - search.minimum) / search.step).clip(0, search.levels - 1).astype(np.int16)
 
 
-def _shares(energy: Energy, labels: Labels) -> NDArray[np.float64]:
-    """The energy of each pixel: its data cost, and half of what each of its edges costs."""
-    shares, prior, wide = energy.volume.chosen(labels).astype(np.float64), energy.smoothness, labels.astype(np.int32)
-    assert prior is not None
-    across, along = (prior.rho[np.abs(np.diff(wide, axis=axis))] / 2 for axis in (1, 0))
-    for half, weights, ends in (
-        (across, prior.right[:, :-1], (np.s_[:, :-1], np.s_[:, 1:])),
-        (along, prior.down[:-1], (np.s_[:-1], np.s_[1:])),
-    ):
-        for end in ends:
-            shares[end] += half * weights
-    return shares
-
-
-def _costly(best: Result, scene: Scene) -> Stored:
-    """Where the truth costs more than the best map, red, and where it costs less, blue; the mean of 11 x 11 pixels."""
-    assert best.disparity is not None
-    energy = _energy(best, scene)
-    truth, found = (_shares(energy, labels) for labels in (_truth(scene, best.disparity), _levels(scene, best.disparity)))
-    more: NDArray[np.float64] = cv2.blur(truth - found, (11, 11))
-    largest = max(float(np.quantile(np.abs(more), 0.99)), 1e-9)
-    pale = (255 * (1 - np.abs(more) / largest)).clip(0, 255)
-    red, blue = (np.where(sign * more > 0, 255, pale) for sign in (1, -1))
-    caption = f"The truth costs more than {best.method} around {100 * np.mean(more > 0):.0f} % of the pixels."
-    return stored_picture(np.dstack([red, pale, blue]).astype(np.uint8), caption)
-
-
-def _shown(context: Context, results: Sequence[Result], *, costly: bool = False) -> list[Block]:
-    """The charts of all scenes and the maps of all optimizers."""
-    rows = []
+def _shown(context: Context, results: Sequence[Result], tables: Sequence[Block], outcome: Outcome) -> Outcome:
+    """The outcome with these tables, a chart of each scene and the maps of all optimizers."""
+    rows, charts = [], {}
     for best in _best(results):
-        scene = load_scene(best.scene, data=context.data)
+        scene, name = load_scene(best.scene, data=context.data), short(best.scene)
+        own = {r.method: r for r in results if r.scene == best.scene and r.energy is not None and r.error is None}
+        charts[name] = energy_chart(own, name)
         told = {
-            r.method: stored_map(
+            method: stored_map(
                 r.disparity, caption=f"{r.energy:,.0f}, {visible_errors(r):.2f} % bad, {r.matching_seconds or 0:.0f} s"
             )
-            for r in results
-            if r.scene == best.scene and r.disparity is not None
+            for method, r in own.items()
+            if r.disparity is not None
         }
-        extra = {"truth against lowest energy": _costly(best, scene)} if costly and scene.truth is not None else {}
-        rows.append(scene_row(scene, {**told, **extra}))
-    charts = [
-        Picture(text, f"energy over time and errors over energy, {name}", short(name)) for name, text in _charts(results).items()
-    ]
-    return [*charts, Scenes(rows, "Below each map: energy, errors, time.")]
-
-
-def _charts(results: Sequence[Result]) -> dict[str, str]:
-    """A chart of each scene, as SVG."""
-    by_scene: dict[str, list[Result]] = {}
-    for r in results:
-        if r.error is None and r.energy is not None:
-            by_scene.setdefault(r.scene, []).append(r)
-    return {scene: energy_chart({r.method: r for r in own}, short(scene)) for scene, own in by_scene.items()}
-
-
-def _drawn(results: Sequence[Result]) -> dict[str, str | bytes]:
-    return {f"energies_{short(scene)}.svg": text for scene, text in _charts(results).items()}
-
-
-def _above(energy: float | None, bound: float | None) -> float | None:
-    return None if energy is None or not bound else 100 * (energy / bound - 1)
+        rows.append(scene_row(scene, told))
+    pictures = [Picture(svg, f"energy over time and errors over energy, {name}", name) for name, svg in charts.items()]
+    blocks = [*tables, *pictures, Scenes(rows, "Below each map: energy, errors, time."), results_details(results)]
+    return replace(outcome, blocks=blocks, files={f"energies_{name}.svg": svg for name, svg in charts.items()})

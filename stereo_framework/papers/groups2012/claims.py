@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from stereo_framework.papers.claim import Cases, claims
-
-Rows = Mapping[str, Mapping[str, float]]
-"""Errors by method and column."""
+from stereo_framework.papers.claim import Cases
+from stereo_framework.papers.own_methods import REGIONS, Rows
 
 
 def seven_groups(groups: Mapping[str, int]) -> Cases:
@@ -25,7 +23,7 @@ def top_ranked(ranks: Mapping[str, int], groups: Mapping[str, int]) -> Cases:
 
 
 def contradict(errors: Mapping[str, Mapping[str, Sequence[float]]]) -> Cases:
-    for i, region in enumerate(("nonocc", "all", "disc")):
+    for i, region in enumerate(REGIONS):
         found = {measure: sorted((values[i], name) for name, values in methods.items()) for measure, methods in errors.items()}
         lead = {measure: pair[1][0] / pair[0][0] - 1 for measure, pair in found.items()}
         told = ", ".join(f"{measure} prefers {pair[0][1]} by {100 * lead[measure]:.1f} %" for measure, pair in found.items())
@@ -49,20 +47,20 @@ def patch_match_teddy(rows: Rows) -> Cases:
 
 
 def patch_match_venus(rows: Rows) -> Cases:
-    for region in ("nonocc", "all", "disc"):
+    for region in REGIONS:
         others = [row[f"venus_{region}"] for name, row in rows.items() if name != "PatchMatch"]
         worse = sum(other >= 1.1 * rows["PatchMatch"][f"venus_{region}"] for other in others)
         yield f"{region}: {worse} of {len(others)} others are worse by a tenth", 2 * worse > len(others)
 
 
-def ranks_are_distant(ranks: Collection[int]) -> Cases:
-    found = sorted(ranks)
+def ranks_are_distant(first_ranks: Collection[int]) -> Cases:
+    found = sorted(first_ranks)
     apart = float(np.mean(np.diff(found))) if len(found) > 1 else 0.0
     yield f"ranks {', '.join(map(str, found))}: {apart:.1f} apart", apart >= 2
 
 
-def most_in_group_two(groups: Collection[int]) -> Cases:
-    second = sum(group == 2 for group in groups)
+def most_in_group_two(groups: Mapping[str, int]) -> Cases:
+    second = sum(group == 2 for group in groups.values())
     yield f"{second} of {len(groups)}", 2 * second > len(groups)
 
 
@@ -85,7 +83,3 @@ def tables_agree(
     for where, groups in (("Table 6", table6), ("sorted", computed)):
         wrong = [f"{name} {group}, printed {printed[name]}" for name, group in groups.items() if printed[name] != group]
         yield f"{where}: {len(groups) - len(wrong)} of {len(groups)} {'; '.join(wrong)}".strip(), not wrong
-
-
-CLAIMS = claims("groups2012", globals())
-"""All sentences by name."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from stereo_framework.evaluation.hci import HCI_METRICS
-from stereo_framework.papers.claim import Cases, claims
+from stereo_framework.papers.claim import Cases
 
 COLUMNS = {
     "RMS": "rms_error_nonocc",
@@ -138,6 +138,3 @@ def subset_rankings(correlations: Mapping[str, tuple[float, float]]) -> Cases:
 
 
 planes_apart = order_changes = _opposed
-
-CLAIMS = claims("hci2015", globals())
-"""All sentences by name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import cv2
@@ -13,12 +13,11 @@ from stereo_framework.evaluation.hci import HCI_METRICS, Subsets
 from stereo_framework.evaluation.regions import hci_subsets
 from stereo_framework.figures.hci_pictures import metrics_figure, subsets_figure
 from stereo_framework.figures.saving import rendered
-from stereo_framework.io import read_disparity
 from stereo_framework.io.images import encode_png
-from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
-from stereo_framework.papers.comparison import unjudged
-from stereo_framework.papers.hci2015.claims import CLAIMS, COLUMNS
-from stereo_framework.papers.hci2015.runs import FOLDER, dense, on, results, scores_on
+from stereo_framework.page.page import Picture, Text
+from stereo_framework.papers.comparison import compared, plain_table
+from stereo_framework.papers.hci2015.claims import COLUMNS
+from stereo_framework.papers.hci2015.scores import FOLDER, dense, on, results, scores_on
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.published import published_table
 
@@ -34,38 +33,45 @@ _NOTES = {
 
 def figure3(context: Context) -> Outcome:
     """The subsets of three scenes."""
-    blocks: list[Block] = []
-    files: dict[str, str | bytes] = {}
-    for scene in context.scenes([FOLDER + name for name in ("Pipes", "Playroom", "Adirondack")]):
+    drawn = {}
+    for scene in context.scenes([FOLDER + name for name in _NOTES]):
         short = scene.name.removeprefix(FOLDER)
-        picture, files[f"figure3_{short}.png"] = _drawn(subsets_figure(scene.reference, hci_subsets(scene), short))
         description = f"subsets of {short}: discontinuities, planes, fine structures"
-        blocks.append(Picture(picture, description, f"{short}. {_NOTES[short]}"))
-    return Outcome(blocks, files=files)
+        drawn[f"figure3_{short}.png"] = (
+            subsets_figure(scene.reference, hci_subsets(scene), short),
+            description,
+            f"{short}. {_NOTES[short]}",
+        )
+    return _pictures(drawn)
 
 
 def metrics(name: str, scene: str, columns: Sequence[str], methods: Sequence[str]) -> Callable[[Context], Outcome]:
     """What builds a row of pictures for each of these methods that has a map of a scene."""
 
     def build(context: Context) -> Outcome:
-        found = on(results(context), scene)
-        blocks: list[Block] = []
-        files: dict[str, str | bytes] = {}
+        found, drawn, names = on(results(context), scene), {}, [COLUMNS[column] for column in columns]
         for loaded in context.scenes([FOLDER + scene]):
             assert loaded.truth is not None
             for method in methods:
-                path = found[method].map if method in found else None
-                if path is None:
-                    continue
-                disparity, names = read_disparity(path), [COLUMNS[column] for column in columns]
-                shown = {n: HCI_METRICS[n].measure(disparity, loaded.truth, hci_subsets(loaded)) for n in names}
-                figure = metrics_figure(loaded.reference, shown, f"{scene}, {method}")
-                picture, files[f"{name}_{scene}_{method}.png"] = _drawn(figure)
-                description = f"{', '.join(columns)} of {method} on {scene}, pixel by pixel"
-                blocks.append(Picture(picture, description, f"{scene}, {method}"))
-        return Outcome(blocks or [Text(f"{scene} is not among the scenes that were run.")], files=files)
+                if (disparity := found[method].disparity if method in found else None) is not None:
+                    of = {n: HCI_METRICS[n].measure(disparity, loaded.truth, hci_subsets(loaded)) for n in names}
+                    figure = metrics_figure(loaded.reference, of, f"{scene}, {method}")
+                    description = f"{', '.join(columns)} of {method} on {scene}, pixel by pixel"
+                    drawn[f"{name}_{scene}_{method}.png"] = figure, description, f"{scene}, {method}"
+        return _pictures(drawn) if drawn else Outcome([Text(f"{scene} is not among the scenes that were run.")])
 
     return build
+
+
+def _pictures(drawn: Mapping[str, tuple[Figure, str, str]]) -> Outcome:
+    """Figures by file, each with its description and caption: on the page at half size, so that it stays small."""
+    blocks, files = [], {}
+    for name, (figure, description, caption) in drawn.items():
+        whole = rendered(figure)
+        files[name] = encode_png(whole)
+        small = cv2.resize(whole, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
+        blocks.append(Picture(encode_png(small), description, caption))
+    return Outcome(blocks, files=files)
 
 
 figure2 = metrics("figure2", "Adirondack", ("D_fat", "D_thin", "D_fuz"), ("window", "so", "gc", "sgbm"))
@@ -76,28 +82,24 @@ figure5_pictures = metrics("figure5", "Pipes", ("F_por", "F_frag", "F_fat"), ("w
 def figure5(context: Context) -> Outcome:
     """Porosity, fragmentation and detail fattening on Pipes: published and ours, and ours by the equations as printed."""
     published, names = published_table("hci2015", "figure5"), ("RMS", "F_por", "F_frag", "F_fat")
-    reason = "the algorithm's map is not to be had"
-    rows = [
-        [Cell(f"{method} (published)"), *(Cell.number(published.rows[name][method]) for name in names), Cell("-"), Cell("-")]
-        for method in published.columns
-    ]
+    rows = [[f"{m} (published)", *(published.rows[name][m] for name in names), None, None] for m in published.columns]
     found = results(context)
     for scene in context.scenes([FOLDER + "Pipes"]):
         for method, result in on(found, "Pipes").items():
             assert scene.truth is not None
-            assert result.map is not None, "maps were asked for"
-            printed = as_printed(read_disparity(result.map), scene.truth, hci_subsets(scene))
-            rows.append([Cell(method), *(Cell.number(result.statistics[COLUMNS[n]]) for n in names), *map(Cell.number, printed)])
+            assert result.disparity is not None, "maps were asked for"
+            printed = as_printed(result.disparity, scene.truth, hci_subsets(scene))
+            rows.append([method, *(result.statistics[COLUMNS[n]] for n in names), *printed])
     note = (
         "Other methods, so nothing is judged. Published: one structure at full size, of which equation 11 gives 0.50 in two pieces (LCU) and 0.67 in three (MeshS); ours: all "
         "structures of a quarter of the size. Equations 10 and 11 as printed take the nearest found pixel of any structure and divide by the number of all structures; ours take that of the "
         "same structure, since a neighbour that was found fills no hole, and divide by the number of those of which something is found. RMS in pixels of the full size."
     )
     header = ["method", *names, "equation 10 as printed", "equation 11 as printed"]
+    table = plain_table("Pipes: published methods and ours", header, rows, note=note)
     ours = scores_on(dense(found), "Pipes", "RMS", "F_por")
-    statement = CLAIMS["similar_rms"].asked(published.rows, ours=(ours,) if all(ours.values()) else ())
-    table = PageTable("Pipes: published methods and ours", header, rows, note)
-    return Outcome([table], unjudged(published, reason), [statement])
+    unmeasured = compared(published.rows, {}, "the algorithm's map is not to be had")
+    return Outcome([table], unmeasured, {"scores": published.rows}, {"scores": ours if all(ours.values()) else None})
 
 
 def as_printed(disparity: Disparity, truth: Disparity, subsets: Subsets) -> tuple[float, float]:
@@ -113,9 +115,3 @@ def as_printed(disparity: Disparity, truth: Disparity, subsets: Subsets) -> tupl
     distance = distance_transform_edt(~found) if found.any() else np.full(truth.shape, np.hypot(*truth.shape))
     pieces = [cv2.connectedComponents((found & (structures == label)).view(np.uint8), connectivity=8)[0] - 1 for label in labels]
     return float(np.mean(np.log1p(distance[structures > 0]))), float(np.mean([1 - 1 / max(count, 1) for count in pieces]))
-
-
-def _drawn(figure: Figure) -> tuple[bytes, bytes]:
-    """A picture twice: at half size, so that the page stays small, and as it was drawn."""
-    whole = rendered(figure)
-    return encode_png(cv2.resize(whole, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)), encode_png(whole)

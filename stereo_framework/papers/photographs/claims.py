@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from stereo_framework.papers.claim import Cases, claims
-from stereo_framework.papers.photographs.left_out import Found, fewer, mean_error
-
-_PIXELS = "{:.3f} px"
+from stereo_framework.papers.claim import Cases
+from stereo_framework.papers.photographs.left_out import Found, fewer
 
 
-def census_instead_of_differences(found: Found) -> Cases:
-    for after in ("window", "paths"):
-        yield from fewer(found, f"census_{after}", f"ad_truncated_{after}")
+def _before(others: Mapping[str, tuple[str, ...]]) -> Callable[[Found], Cases]:
+    """The judge of whether each method has fewer errors than all of its others."""
+    return lambda found: [case for name, own in others.items() for other in own for case in fewer(found, name, other)]
+
+
+def _nearer(others: Mapping[str, str]) -> Callable[[Found], Cases]:
+    """The judge of whether each method has a lower RMS error than the other one."""
+    return lambda distances: [case for name, other in others.items() for case in fewer(distances, name, other, "{:.3f} px")]
+
+
+def _in_light(found: Found, light: str, method: str, other: str) -> Cases:
+    return [(f"{light}: {figures}", holds) for figures, holds in fewer(found, method, other)]
 
 
 def census_in_changed_light(lights: Mapping[str, Found]) -> Cases:
     for light, found in lights.items():
-        for figures, holds in fewer(found, "census_paths", "ad_truncated_paths"):
-            yield f"{light}: {figures}", holds
+        yield from _in_light(found, light, "census_paths", "ad_truncated_paths")
 
 
 def information_at_gamma(lights: Mapping[str, Found]) -> Cases:
@@ -28,70 +34,31 @@ def information_at_gamma(lights: Mapping[str, Found]) -> Cases:
 def light_before_differences(lights: Mapping[str, Found]) -> Cases:
     for light in ("exposure .6", "vignetting .6"):
         for name in ("ad_bilateral_paths", "ad_field_paths"):
-            for figures, holds in fewer(lights[light], name, "ad_paths"):
-                yield f"{light}: {figures}", holds
-
-
-def shiftable_best(found: Found) -> Cases:
-    for other in ("box", "binomial", "diffusion", "membrane"):
-        yield from fewer(found, "shiftable", other)
-
-
-def weights_instead_of_windows(found: Found) -> Cases:
-    for name in ("guided_filter", "support_weights"):
-        yield from fewer(found, name, "shiftable")
-
-
-def graph_cuts_best(found: Found) -> Cases:
-    for other in ("dynamic_programming", "scanline"):
-        yield from fewer(found, "expansion", other)
-
-
-def two_dimensions_best(found: Found) -> Cases:
-    for name in ("belief_propagation", "trw_s", "expansion"):
-        for other in ("winner_take_all", "dynamic_programming", "scanline"):
-            yield from fewer(found, name, other)
-
-
-def paths_instead_of_graph_cuts(found: Found) -> Cases:
-    return fewer(found, "semi_global_8", "expansion")
-
-
-def planes_instead_of_levels(found: Found) -> Cases:
-    for other in ("belief_propagation", "trw_s", "expansion", "semi_global_8"):
-        yield from fewer(found, "plane_paths", other)
-
-
-def fit_always_helps(distances: Found) -> Cases:
-    for name in ("parabola", "equiangular"):
-        yield from fewer(distances, name, "whole", _PIXELS)
+            yield from _in_light(lights[light], light, name, "ad_paths")
 
 
 def half_pixels_adequate(distances: Found) -> Cases:
     for group, methods in distances.items():
-        half, quarter = (mean_error(methods[name]) for name in ("half_parabola", "quarter_parabola"))
+        half, quarter = (methods[name]["error"].mean() for name in ("half_parabola", "quarter_parabola"))
         yield f"{group}: {half:.3f} px at half, {quarter:.3f} px at quarter pixels", quarter > 0.95 * half
 
 
-def planes_nearest(distances: Found) -> Cases:
-    return fewer(distances, "planes", "half_parabola", _PIXELS)
-
-
-def every_step_helps(everywhere: Found) -> Cases:
+def every_step_helps(found: Found) -> Cases:
     for name in ("sgm", "fine"):
-        for without in sorted({m for methods in everywhere.values() for m in methods if m.startswith(f"{name}_no_")}):
-            yield from fewer(everywhere, name, without)
+        for without in sorted({m for methods in found.values() for m in methods if m.startswith(f"{name}_no_")}):
+            yield from fewer(found, name, without)
 
 
-def shiftable_good_choice(found: Found) -> Cases:
-    for other in ("census", "sgm", "bm"):
-        yield from fewer(found, "ssd", other)
-
-
-def global_ahead(found: Found) -> Cases:
-    for other in ("ssd", "dp", "so"):
-        yield from fewer(found, "sgm", other)
-
-
-CLAIMS = claims("photographs", globals())
-"""All that is asked, by name."""
+census_instead_of_differences = _before({f"census_{after}": (f"ad_truncated_{after}",) for after in ("window", "paths")})
+shiftable_best = _before({"shiftable": ("box", "binomial", "diffusion", "membrane")})
+weights_instead_of_windows = _before({"guided_filter": ("shiftable",), "support_weights": ("shiftable",)})
+graph_cuts_best = _before({"expansion": ("dynamic_programming", "scanline")})
+two_dimensions_best = _before(
+    dict.fromkeys(("belief_propagation", "trw_s", "expansion"), ("winner_take_all", "dynamic_programming", "scanline"))
+)
+paths_instead_of_graph_cuts = _before({"semi_global_8": ("expansion",)})
+planes_instead_of_levels = _before({"plane_paths": ("belief_propagation", "trw_s", "expansion", "semi_global_8")})
+fit_always_helps = _nearer({"parabola": "whole", "equiangular": "whole"})
+planes_nearest = _nearer({"planes": "half_parabola"})
+shiftable_good_choice = _before({"ssd": ("census", "sgm", "bm")})
+global_ahead = _before({"sgm": ("ssd", "dp", "so")})

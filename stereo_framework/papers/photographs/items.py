@@ -8,9 +8,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +22,16 @@ from stereo_framework.figures._curves import Line, Mark, Panel, curves_figure
 from stereo_framework.figures.distributions import distributions_figure
 from stereo_framework.figures.ranked_dots import ranked_dots_figure
 from stereo_framework.figures.saving import pdf_bytes, svg_text
-from stereo_framework.page.page import Cell, PageTable, Picture, Statement, mark_best
+from stereo_framework.page.page import Block, Cell, Picture
+from stereo_framework.papers.comparison import plain_table
 from stereo_framework.papers.paper import Context, Outcome, results_details
-from stereo_framework.papers.photographs.claims import CLAIMS
-from stereo_framework.papers.photographs.left_out import GROUPS, JUDGED, Chosen, Found, left_out, mean_error, setting
+from stereo_framework.papers.photographs.left_out import GROUPS, JUDGED, left_out
 from stereo_framework.script import load
 from stereo_framework.sweep import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 _MADE_HERE = ("fine", "fast", "planes", "half_planes", "plane_paths", "ad_field")
 """What begins like this was made with these scenes in view: it gets a star."""
@@ -57,14 +59,11 @@ _BINS = 16
 
 def costs(context: Context) -> Outcome:
     """Costs with windows and with paths."""
-    results = context.run("costs")
-    found = left_out(results)
-    return _outcome(context, "costs", found, results, ("census_instead_of_differences",), "matching costs")
+    return _compared(context, "costs", "matching costs")
 
 
 def light(context: Context) -> Outcome:
     """The same costs with one image changed."""
-    asked = ("census_in_changed_light", "information_at_gamma", "light_before_differences")
     photographs = GROUPS["photographs"][0]
     results = [*(r for r in context.run("costs") if r.scene.startswith(photographs)), *context.run("costs_changed")]
     by_light: dict[str, list[Result]] = {}
@@ -72,50 +71,37 @@ def light(context: Context) -> Outcome:
         by_light.setdefault(_light(r), []).append(r)
     lights = {name: found for name, own in by_light.items() if (found := left_out(own))}
     if len(lights) < 2:
-        return Outcome(
-            [results_details(results)], statements=[CLAIMS[name].unasked("no photographs are there") for name in asked]
-        )
-    methods = list(lights[_PLAIN]["photographs"])
-    rows = []
-    for m in methods:
-        real = lights[_PLAIN]["photographs"][m].get("ArtL")
-        means = [Cell.number(mean_error(found["photographs"][m]), ".1f") for found in lights.values()]
-        rows.append([Cell(_starred(m)), *means, Cell.number(real.error if real else None, ".1f")])
+        return Outcome([results_details(results)], absent="no photographs are there")
+    means = {name: {m: own["error"].mean() for m, own in found["photographs"].items()} for name, found in lights.items()}
+    plain = lights[_PLAIN]["photographs"]
+    rows = [[_starred(m), *(own[m] for own in means.values()), plain[m]["error"].get("ArtL")] for m in plain]
     header = ["cost and what follows", *lights, "ArtL alone"]
     note = f"{_NOTE} One image was changed: a factor, an exponent, the share that corners lose, grey levels of noise. ArtL's images were lit differently."
-    table = PageTable("Errors on photographs by change", header, mark_best(rows, ["", *["lower"] * (len(header) - 1)]), note)
-    drawn = []
-    for i, after in enumerate(("window", "paths")):
-        lines = [
-            Line((m.removesuffix(f"_{after}"),), tuple(Mark(n, mean_error(f["photographs"][m])) for n, f in lights.items()))
-            for m in methods
-            if m.endswith(after)
-        ]
-        drawn.append(Panel(0, i, after, "change of one image", "bad pixels (%)", tuple(lines)))
-    names = {line.series: line.series[0] for panel in drawn for line in panel.curves}
-    picture, files = _picture("light", curves_figure(drawn, names, x_scale="category", title="Changed light"), "errors by change")
-    statements = [CLAIMS[name].asked(lights) for name in asked]
-    return Outcome([table, picture, results_details(results)], statements=statements, files=files)
+    table = plain_table("Errors on photographs by change", header, rows, ".1f", note, lower=True)
+    panels = {
+        after: {m.removesuffix(f"_{after}"): [(name, own[m]) for name, own in means.items()] for m in plain if m.endswith(after)}
+        for after in ("window", "paths")
+    }
+    figure = _curves(panels, "change of one image", "category", "Changed light")
+    return _outcome([table], results, {"light": (figure, "errors by change")}, {"lights": lights})
 
 
 def aggregation(context: Context) -> Outcome:
     """Ways of aggregation, each with its best size."""
-    results = context.run("aggregation")
-    asked = ("shiftable_best", "weights_instead_of_windows")
-    return _outcome(context, "aggregation", left_out(results), results, asked, "aggregation of one cost")
+    return _compared(context, "aggregation", "aggregation of one cost")
 
 
 def optimizers(context: Context) -> Outcome:
     """Optimizers of one cost, each with its best penalties."""
-    results = context.run("optimizers")
-    asked = ("graph_cuts_best", "two_dimensions_best", "paths_instead_of_graph_cuts", "planes_instead_of_levels")
-    return _outcome(context, "optimizers", left_out(results), results, asked, "optimization of one cost")
+    return _compared(context, "optimizers", "optimization of one cost")
 
 
 def sub_pixel(context: Context) -> Outcome:
     """RMS errors of the pixels that are right to a pixel, and how their fractions are distributed."""
+    from pandas import DataFrame
+
     results = [r for r in context.run("sub_pixel", maps=True) if r.error is None]
-    distances: dict[str, dict[str, dict[str, Chosen]]] = {}
+    errors: dict[str, dict[str, dict[str, float]]] = {}
     fractions: dict[str, dict[str, list[NDArray[np.float32]]]] = {}
     [protocol] = load("photographs/sub_pixel").settings[0].protocols
     for r in results:
@@ -125,111 +111,114 @@ def sub_pixel(context: Context) -> Outcome:
         assert r.disparity is not None
         near = region_masks(scene, protocol)[region] & (np.abs(r.disparity - scene.truth) <= 1)
         rms = float(np.sqrt(np.mean(np.square(r.disparity[near] - scene.truth[near], dtype=np.float64))))
-        distances.setdefault(group, {}).setdefault(r.method, {})[r.scene] = Chosen(rms, (), r.matching_seconds or 0.0)
+        errors.setdefault(group, {}).setdefault(r.method, {})[r.scene] = rms
         of = fractions.setdefault(group, {})
         of.setdefault(r.method, []).append(_fraction(r.disparity[near]))
         of.setdefault("truth", []).append(_fraction(scene.truth[near]))
+    distances = {g: {m: DataFrame({"error": own}) for m, own in methods.items()} for g, methods in errors.items()}
+    # The other scenes' truth is in whole pixels or eighths.
+    fine = [group for group in JUDGED if group in fractions]
     shown = {
-        f"{group}: fraction of disparity (px)": {name: np.concatenate(methods[name]) for name in _DRAWN if name in methods}
-        for group, methods in fractions.items()
-        if group in JUDGED
+        f"{group}: fraction of disparity (px)": {m: np.concatenate(fractions[group][m]) for m in _DRAWN if m in fractions[group]}
+        for group in fine
     }
-    methods = list(dict.fromkeys(r.method for r in results))
     rows = []
-    for m in methods:
-        cells = [Cell(_starred(m))]
-        cells += [Cell.number(mean_error(distances[group][m]), ".3f") for group in distances]
-        # The other scenes' truth is in whole pixels or eighths.
-        fine = [group for group in JUDGED if group in fractions]
-        cells += [Cell.number(_locking(fractions[group][m], fractions[group]["truth"]), ".0f") for group in fine]
-        rows.append(cells)
-    header = ["method", *(f"{group}: RMS (px)" for group in distances), *(f"{g}: locking (%)" for g in JUDGED if g in distances)]
+    for m in dict.fromkeys(r.method for r in results):
+        locking = [_locking(fractions[group][m], fractions[group]["truth"]) for group in fine]
+        rows.append([_starred(m), *(own[m]["error"].mean() for own in distances.values()), *locking])
+    header = ["method", *(f"{group}: RMS (px)" for group in distances), *(f"{group}: locking (%)" for group in fine)]
     note = (
         "RMS error of the pixels that are right to a pixel, in the mean of the scenes. Locking: what share of them would have to move to another sixteenth "
         "of a pixel for their fractions to be distributed as the truth's are. * was made on these scenes."
     )
-    table = PageTable("Between the levels", header, mark_best(rows, ["", *["lower"] * (len(header) - 1)]), note)
+    forms = ["", *[".3f"] * len(distances), *[".0f"] * len(fine)]
+    table = plain_table("Between the levels", header, rows, forms, note, lower=True)
     figure = distributions_figure(shown, 1 / _BINS, title="Fractions of disparities") if shown else None
-    picture, files = _picture("sub_pixel", figure, "histograms of fractions") if figure else (None, {})
-    statements = _asked(("fit_always_helps", "half_pixels_adequate", "planes_nearest"), distances)
-    return Outcome([table, *([picture] if picture else []), results_details(results)], statements=statements, files=files)
+    return _outcome(
+        [table], results, {"sub_pixel": (figure, "histograms of fractions")} if figure else {}, {"distances": distances or None}
+    )
 
 
 def post_processing(context: Context) -> Outcome:
     """Errors of all pixels with each step left out."""
-    results = context.run("post_processing")
-    found = left_out(results, region="all")
-    return _outcome(context, "post_processing", found, results, ("every_step_helps",), "steps left out, all pixels counted")
+    return _compared(context, "post_processing", "steps left out, all pixels counted", region="all")
 
 
 def methods(context: Context) -> Outcome:
     """Whole methods: errors, seconds and memory."""
     results = context.run("methods")
-    found = left_out(results)
-    outcome = _outcome(
-        context, "methods", found, results, ("shiftable_good_choice", "global_ahead"), "whole methods", _memory(context, results)
-    )
-    points = [
-        Panel(
-            0,
-            i,
-            group,
-            "seconds a pair",
-            "bad pixels (%)",
-            tuple(Line((m,), (Mark(mean(c.seconds for c in own.values()), mean_error(own)),)) for m, own in found[group].items()),
-        )
-        for i, group in enumerate(g for g in JUDGED if g in found)
-    ]
-    if not points:
+    outcome = _compared(context, "methods", "whole methods", memory=_memory(context, results))
+    found = outcome.data.get("found", {})
+    panels = {
+        g: {_starred(m): [(own["seconds"].mean(), own["error"].mean())] for m, own in found[g].items()}
+        for g in JUDGED
+        if g in found
+    }
+    if not panels:
         return outcome
-    names = {line.series: _starred(line.series[0]) for panel in points for line in panel.curves}
-    picture, files = _picture(
-        "methods_time", curves_figure(points, names, x_scale="log", title="Errors over time"), "errors over time"
-    )
-    return Outcome([*outcome.blocks, picture], statements=outcome.statements, files={**outcome.files, **files})
+    figure = _curves(panels, "seconds a pair", "log", "Errors over time")
+    more = _outcome([], [], {"methods_time": (figure, "errors over time")}, {})
+    return replace(outcome, blocks=[*outcome.blocks, more.blocks[0]], files={**outcome.files, **more.files})
 
 
-def _outcome(
-    context: Context,
-    name: str,
-    found: Found,
-    results: Sequence[Result],
-    asked: Sequence[str],
-    title: str,
-    memory: Mapping[str, float] | None = None,
+def _compared(
+    context: Context, name: str, title: str, *, region: str | None = None, memory: Mapping[str, float] | None = None
 ) -> Outcome:
-    """A row for each method, a chart, and what is asked."""
+    """The results of a script: a row for each method, a chart, and what is asked."""
+    results = context.run(name)
+    found = left_out(results, region=region)
     if not found:
-        return Outcome([results_details(results)], statements=_asked(asked, found))
+        return Outcome([results_details(results)], absent="no scene is there")
     groups, first = list(found), found[next(iter(found))]
-    ways = sorted(first, key=lambda m: mean_error(first[m]))
+    ways = sorted(first, key=lambda m: first[m]["error"].mean())
     rows = []
     for m in ways:
         own = [found[group].get(m) for group in groups]
-        errors = [Cell.number(mean_error(o) if o else None, ".1f", hint=setting(o) if o else "") for o in own]
-        used = [Cell.number(mean(c.seconds for c in first[m].values()), ".2g")]
-        used += [Cell.number(memory.get(m), ".0f")] if memory else []
-        rows.append([Cell(_starred(m)), *errors, *used])
+        cells = [Cell("-") if o is None else Cell.number(o["error"].mean(), ".1f", hint=_mostly(o)) for o in own]
+        rows.append([_starred(m), *cells, first[m]["seconds"].mean(), *([memory.get(m)] if memory else [])])
     header = ["method", *groups, f"seconds, {groups[0]}", *(["memory (MiB)"] if memory else [])]
-    rows, note = mark_best(rows, ["", *["lower"] * (len(header) - 1)]), _NOTE
-    if any(setting(first[m]) for m in ways):
-        header.append("chosen for most scenes")
-        rows = [[*row, Cell(setting(first[m]) or "-")] for row, m in zip(rows, ways, strict=True)]
-        note += f" Parameters: the best of a small grid on the other scenes of the group, never on the scene itself; the grid stands in configs/photographs/{name}.yaml."
-    table = PageTable(f"Errors: {title}", header, rows, note)
-    values = {g: {_starred(m): [c.error for c in found[g][m].values()] for m in ways if m in found[g]} for g in groups}
+    forms = ["", *[""] * len(groups), ".2g", *([".0f"] if memory else [])]
+    table = plain_table(f"Errors: {title}", header, rows, forms, _NOTE, lower=True)
+    if any(map(_mostly, first.values())):
+        chosen = [[*row, Cell(_mostly(first[m]) or "-")] for row, m in zip(table.rows, ways, strict=True)]
+        note = f"{_NOTE} Parameters: the best of a small grid on the other scenes of the group, never on the scene itself; the grid stands in configs/photographs/{name}.yaml."
+        table = replace(table, header=[*header, "chosen for most scenes"], rows=chosen, note=note)
+    values = {g: {_starred(m): found[g][m]["error"].tolist() for m in ways if m in found[g]} for g in groups}
     chart = ranked_dots_figure(values, "bad pixels (%)", title.capitalize())
-    picture, files = _picture(name, chart, title)
-    return Outcome([table, picture, results_details(results)], statements=_asked(asked, found), files=files)
+    return _outcome([table], results, {name: (chart, title)}, {"found": found})
 
 
-def _asked(names: Sequence[str], found: Found) -> list[Statement]:
-    return [CLAIMS[name].asked(found) if found else CLAIMS[name].unasked("no scene is there") for name in names]
+def _mostly(chosen: DataFrame) -> str:
+    """The setting that was chosen for most scenes."""
+    return str(chosen["setting"].value_counts(sort=True).index[0])
 
 
-def _picture(name: str, figure: Figure, description: str) -> tuple[Picture, dict[str, str | bytes]]:
-    drawn = svg_text(figure)
-    return Picture(drawn, description, description.capitalize()), {f"{name}.svg": drawn, f"{name}.pdf": pdf_bytes(figure)}
+def _curves(panels: Mapping[str, Mapping[str, Sequence[tuple[Any, float]]]], x_label: str, x_scale: str, title: str) -> Figure:
+    """A panel by its title with a curve for each name."""
+    drawn = [
+        Panel(
+            0,
+            i,
+            name,
+            x_label,
+            "bad pixels (%)",
+            tuple(Line((m,), tuple(Mark(x, y) for x, y in own)) for m, own in lines.items()),
+        )
+        for i, (name, lines) in enumerate(panels.items())
+    ]
+    names = {(m,): m for lines in panels.values() for m in lines}
+    return curves_figure(drawn, names, x_scale=x_scale, title=title)
+
+
+def _outcome(
+    tables: Sequence[Block], results: Sequence[Result], figures: Mapping[str, tuple[Figure, str]], data: Mapping[str, Any]
+) -> Outcome:
+    """Tables, and figures by name with what they show, which are files too."""
+    drawn = {name: svg_text(figure) for name, (figure, _) in figures.items()}
+    pictures = [Picture(drawn[name], words, words.capitalize()) for name, (_, words) in figures.items()]
+    files: dict[str, str | bytes] = {f"{name}.svg": svg for name, svg in drawn.items()}
+    files |= {f"{name}.pdf": pdf_bytes(figure) for name, (figure, _) in figures.items()}
+    return Outcome([*tables, *pictures, results_details(results)], data=data, files=files, absent="no scene is there")
 
 
 def _starred(method: str) -> str:

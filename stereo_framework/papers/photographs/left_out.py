@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from statistics import mean
+from typing import TYPE_CHECKING
 
 from scipy.stats import binomtest
 
 from stereo_framework.papers.paper import short
 from stereo_framework.sweep import Result
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 GROUPS = {
     "photographs": ("middlebury-v3/", "nonocc"),
@@ -26,33 +27,11 @@ JUDGED = ("photographs", "roads")
 LEAST = 6
 """With fewer scenes a two-sided sign test cannot rule out chance at 5 %: all on one side have p = 2 / 2^n."""
 
-Axes = tuple[tuple[str, object], ...]
+Found = Mapping[str, Mapping[str, "DataFrame"]]
+"""By group and method a row for each scene: ``error`` in percent, ``setting``, what was chosen, as text, and ``seconds`` of matching."""
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """What a method has on a scene with the parameters that are best on the others of its group.
-
-    Parameters
-    ----------
-    error : float
-        Percent of bad pixels.
-    axes : tuple
-        The parameters and their values.
-    seconds : float
-        What matching took.
-    """
-
-    error: float
-    axes: Axes
-    seconds: float
-
-
-Found = Mapping[str, Mapping[str, Mapping[str, Chosen]]]
-"""By group, method and scene."""
-
-
-def left_out(results: Sequence[Result], *, region: str | None = None) -> dict[str, dict[str, dict[str, Chosen]]]:
+def left_out(results: Sequence[Result], *, region: str | None = None) -> dict[str, dict[str, DataFrame]]:
     """For each scene the setting of lowest mean error on the other scenes of its group; on a single scene the first of the grid.
 
     Parameters
@@ -62,36 +41,33 @@ def left_out(results: Sequence[Result], *, region: str | None = None) -> dict[st
     region : str, optional
         The pixels that count; default: those of the group.
     """
-    found: dict[str, dict[str, dict[str, Chosen]]] = {}
+    from pandas import DataFrame
+
+    found: dict[str, dict[str, DataFrame]] = {}
     for group, (folder, own_region) in GROUPS.items():
-        table: dict[str, dict[Axes, dict[str, Chosen]]] = {}
+        errors: dict[str, dict[str, dict[str, float]]] = {}
+        seconds: dict[tuple[str, str, str], float] = {}
         for r in results:
             if r.scene.startswith(folder) and r.error is None:
-                axes = tuple(r.axes.items())
-                one = Chosen(r.statistics[f"bad_pixels_{region or own_region}"], axes, r.matching_seconds or 0.0)
-                table.setdefault(r.method, {}).setdefault(axes, {})[short(r.scene)] = one
-        for method, settings in table.items():
-            for scene in next(iter(settings.values())):
-                best = min(settings.values(), key=lambda own: sum(c.error for name, c in own.items() if name != scene))
-                found.setdefault(group, {}).setdefault(method, {})[scene] = best[scene]
+                chosen, scene = setting(r), short(r.scene)
+                by_setting = errors.setdefault(r.method, {}).setdefault(scene, {})
+                by_setting[chosen] = r.statistics[f"bad_pixels_{region or own_region}"]
+                seconds[r.method, chosen, scene] = r.matching_seconds or 0.0
+        for method, by_scene in errors.items():
+            table, rows = DataFrame(by_scene), {}
+            for scene in table:
+                best = table.drop(columns=scene).sum(axis=1).idxmin()
+                rows[scene] = {"error": table[scene][best], "setting": best, "seconds": seconds[method, best, scene]}
+            found.setdefault(group, {})[method] = DataFrame.from_dict(rows, orient="index")
     return found
 
 
-def mean_error(chosen: Mapping[str, Chosen]) -> float:
-    """The mean over scenes, in percent."""
-    return mean(c.error for c in chosen.values())
-
-
-def setting(chosen: Mapping[str, Chosen]) -> str:
-    """The parameters that were chosen for most scenes, as text."""
-    [(axes, _)] = Counter(c.axes for c in chosen.values()).most_common(1)
-    last = [name.rpartition(".")[2] for name, _ in axes]
-    # Of two parameters of one name the stage is told too.
-    names = [end if last.count(end) == 1 else ".".join(name.split(".")[-2:]) for end, (name, _) in zip(last, axes, strict=True)]
-    return ", ".join(
-        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
-        for name, (_, value) in zip(names, axes, strict=True)
-    )
+def setting(result: Result) -> str:
+    """The swept parameters of a result as text; of two parameters of one name the stage is told too."""
+    ends = [name.rpartition(".")[2] for name in result.axes]
+    names = [end if ends.count(end) == 1 else ".".join(name.split(".")[-2:]) for end, name in zip(ends, result.axes, strict=True)]
+    values = [f"{value:g}" if isinstance(value, float) else str(value) for value in result.axes.values()]
+    return ", ".join(map(" ".join, zip(names, values, strict=True)))
 
 
 def fewer(found: Found, method: str, other: str, form: str = "{:.1f} %") -> list[tuple[str, bool]]:
@@ -101,11 +77,12 @@ def fewer(found: Found, method: str, other: str, form: str = "{:.1f} %") -> list
     """
     cases = []
     for group in JUDGED:
-        own, theirs = (found.get(group, {}).get(name) for name in (method, other))
-        if own and theirs and len(own) >= LEAST:
-            signs = [own[scene].error < theirs[scene].error for scene in own if own[scene].error != theirs[scene].error]
-            chance = binomtest(sum(signs), len(signs)).pvalue if signs else 1.0
-            means = " and ".join(form.format(mean_error(one)) for one in (own, theirs))
-            figures = f"{means}, fewer on {sum(signs)} of {len(own)}, p = {chance:.2g}"
-            cases.append((f"{method} and {other}, {group}: {figures}", bool(2 * sum(signs) > len(signs) and chance < 0.05)))
+        methods = found.get(group, {})
+        if method in methods and other in methods and len(methods[method]) >= LEAST:
+            own, theirs = methods[method]["error"], methods[other]["error"]
+            better, different = int((own < theirs).sum()), int((own != theirs).sum())
+            chance = binomtest(better, different).pvalue if different else 1.0
+            means = " and ".join(form.format(one.mean()) for one in (own, theirs))
+            figures = f"{means}, fewer on {better} of {len(own)}, p = {chance:.2g}"
+            cases.append((f"{method} and {other}, {group}: {figures}", bool(2 * better > different and chance < 0.05)))
     return cases

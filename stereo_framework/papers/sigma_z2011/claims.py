@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from stereo_framework.papers.claim import Cases, claims
+from stereo_framework.papers.claim import Cases
+from stereo_framework.papers.own_methods import REGIONS, Rows
 from stereo_framework.tables.ranking import competition_ranks
-
-Rows = Mapping[str, Mapping[str, float]]
-"""Numbers by map or method, and column."""
 
 
 def perfect_but_wrong(rows: Rows) -> Cases:
@@ -21,7 +19,7 @@ def perfect_but_wrong(rows: Rows) -> Cases:
 def bmp_against_views(rows: Rows) -> Cases:
     truth, *others = rows
     for name in others:
-        bad = max(rows[name][f"BMP_{region}"] for region in ("nonocc", "all", "disc"))
+        bad = max(rows[name][f"BMP_{region}"] for region in REGIONS)
         worse = all(rows[name][view] < rows[truth][view] for view in ("PSNR", "MSSIM"))
         yield f"{name}: BMP {bad:g}, PSNR {rows[name]['PSNR']:g}, MSSIM {rows[name]['MSSIM']:g}", bad == 0 and worse
 
@@ -32,21 +30,21 @@ def _spread(rows: Rows, column: str) -> float:
     return max(values) / min(values) - 1
 
 
-def bmp_alike(rows: Rows) -> Cases:
+def bmp_alike(venus: Rows) -> Cases:
     for measure in ("SZE", "MAPE"):
-        found = {name: _spread(rows, name) for name in ("BMP", measure)}
+        found = {name: _spread(venus, name) for name in ("BMP", measure)}
         yield f"{', '.join(f'{name} {100 * share:.0f} %' for name, share in found.items())}", found["BMP"] < found[measure]
 
 
-def consistent(rows: Rows) -> Cases:
-    order = {c: sorted(rows, key=lambda name: rows[name][c]) for c in ("SZE", "MAE", "MSE", "MAPE", "BMP")}
+def consistent(tsukuba: Rows) -> Cases:
+    order = {c: sorted(tsukuba, key=lambda name: tsukuba[name][c]) for c in ("SZE", "MAE", "MSE", "MAPE", "BMP")}
     for column, names in order.items():
         yield f"{column}: {' < '.join(names)}", (names == order["SZE"]) == (column != "BMP")
 
 
-def views_alike(rows: Rows) -> Cases:
+def views_alike(tsukuba: Rows) -> Cases:
     for column in ("SZE", "MAE", "MSE", "MAPE"):
-        views, errors = _spread(rows, "MSSIM"), _spread(rows, column)
+        views, errors = _spread(tsukuba, "MSSIM"), _spread(tsukuba, column)
         yield f"MSSIM {100 * views:.1f} %, {column} {100 * errors:.0f} %", views < errors
 
 
@@ -76,7 +74,3 @@ def printed_agree(table1: Rows, table5: Rows) -> Cases:
         averages = [row[f"{measure}_avg_rank"] for row in table5.values()]
         same = competition_ranks(averages).tolist() == [row[f"{measure}_rank"] for row in table5.values()]
         yield f"{measure}: averages sum to {sum(averages):.2f}", same
-
-
-CLAIMS = claims("sigma_z2011", globals())
-"""All sentences by name."""

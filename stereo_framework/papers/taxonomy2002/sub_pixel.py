@@ -19,10 +19,11 @@ from stereo_framework.datasets import Plane, Texture, planes_scene, slanted
 from stereo_framework.evaluation import resolve
 from stereo_framework.figures.distributions import distributions_figure
 from stereo_framework.figures.saving import svg_text
-from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
+from stereo_framework.page.page import Block, PageTable, Picture, Text
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
+from stereo_framework.papers.comparison import plain_table
 from stereo_framework.papers.paper import Context, Outcome, results_details
-from stereo_framework.papers.taxonomy2002.claims import CLAIMS, ERROR, PREDICTION, pairs
+from stereo_framework.papers.taxonomy2002.claims_of_optimizers import ERROR
 from stereo_framework.sweep import Result
 
 _ROWS, _COLUMNS = slice(260, 370), slice(20, 190)
@@ -46,15 +47,6 @@ _FIGURE15 = {
 }
 """Settings that Figure 15 shows: sampling step, refinement, intervals and blur."""
 
-_SENTENCES = (
-    "fit_drops",
-    "interval_at_integral",
-    "interval_elsewhere",
-    "blur_degrades",
-    "fit_always_helps",
-    "fit_predicts_alike",
-)
-
 
 def experiment7(context: Context) -> Outcome:
     """RMS and inverse prediction errors by sampling step, sub-pixel fit, interval matching and blur; maps, signed errors and histograms."""
@@ -62,7 +54,7 @@ def experiment7(context: Context) -> Outcome:
     runs = context.run("experiment7", scenes=scenes, maps=True)
     results = [r for r in runs if r.error is None]
     blocks: list[Block] = [Text(" ".join((__doc__ or "").split("\n\n", 1)[1].split())), _figure15(results)]
-    blocks += [*context.plots("experiment7", results), _what_each_does(results)]
+    blocks += context.plots("experiment7", results)
     files: dict[str, str | bytes] = {}
     heights: dict[str, dict[str, float]] = {}
     for scene in scenes:
@@ -77,11 +69,7 @@ def experiment7(context: Context) -> Outcome:
         files[f"figure15_{scene.name.replace(' ', '_')}.svg"] = drawn
         blocks.append(Picture(drawn, "histograms of disparities and of signed errors", scene.name))
         heights[scene.name] = {name: staircase_height(e, _inner(truth)) for name, e in errors.items()}
-    statements = [
-        *(CLAIMS[name].asked(results) for name in _SENTENCES),
-        *(CLAIMS[name].asked(heights) for name in ("blur_staircase", "staircase")),
-    ]
-    return Outcome([*blocks, results_details(runs)], statements=statements, files=files)
+    return Outcome([*blocks, results_details(runs)], data={"results": results, "heights": heights}, files=files)
 
 
 def _plane() -> Scene:
@@ -120,29 +108,12 @@ def _shown(results: Sequence[Result], scene: str) -> dict[str, Result]:
 
 def _figure15(results: Sequence[Result]) -> PageTable:
     rows = [
-        [Cell(scene), Cell(name), Cell.number(r.statistics[ERROR], ".4f"), Cell.number(r.statistics["rms_error_all"], ".4f")]
+        [scene, name, r.statistics[ERROR], r.statistics["rms_error_all"]]
         for scene in dict.fromkeys(r.scene for r in results)
         for name, r in _shown(results, scene).items()
     ]
     note = "In pixels (equation 8). The section leaves textureless regions out; of all pixels beside it."
-    return PageTable("Figure 15: RMS errors", ["scene", "setting", "textured", "all"], rows, note, keys=2)
-
-
-def _what_each_does(results: Sequence[Result]) -> PageTable:
-    """The number of settings in which each measure is lower with the fit, with intervals and with blur."""
-    switches = {"sub-pixel fit": "fit", "interval matching": "interval", "blur": "blur"}
-    measures = {"RMS error, textured": ERROR, "RMS error, all": "rms_error_all", "prediction error": PREDICTION}
-    rows = []
-    for scene in dict.fromkeys(r.scene for r in results):
-        for words, switch in switches.items():
-            cells = []
-            for statistic in measures.values():
-                own = pairs(results, switch, statistic)[scene]
-                before, after = np.mean(own, axis=0)
-                cells.append(Cell(f"{sum(b < a for a, b in own)} of {len(own)} ({before:.3f} to {after:.3f})"))
-            rows.append([Cell(scene), Cell(words), *cells])
-    note = "RMS errors in pixels, prediction errors in grey levels; in brackets the means without and with it."
-    return PageTable("Settings in which a measure is lower with it than without", ["scene", "with", *measures], rows, note)
+    return plain_table("Figure 15: RMS errors", ["scene", "setting", "textured", "all"], rows, ".4f", note, keys=2)
 
 
 def staircase_height(error: Disparity, truth: Disparity) -> float:

@@ -7,13 +7,13 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stereo_framework.page.page import Cell, PageTable, Text, mark_best
-from stereo_framework.papers.comparison import Comparison, comparison_table, unjudged
+from stereo_framework.page.page import Cell, Text
+from stereo_framework.papers.comparison import Comparison, compared, comparison_table, plain_table
 from stereo_framework.papers.paper import Context, Outcome, short
-from stereo_framework.papers.published import PublishedTable, published_parameters, published_table, raw_table
-from stereo_framework.papers.taxonomy2002.claims import CLAIMS, METHODS, REGIONS, Rows, table_ranks, with_ours
+from stereo_framework.papers.published import published_table, raw_table
+from stereo_framework.papers.taxonomy2002.claims import METHODS, REGIONS
+from stereo_framework.papers.taxonomy2002.claims_of_optimizers import table_ranks, with_ours
 from stereo_framework.script import load
-from stereo_framework.sweep import Result
 from stereo_framework.tables.environment import environment_text
 
 SCENES = ("tsukuba", "sawtooth", "venus", "map")
@@ -24,20 +24,20 @@ SHORT = {"ssd": "SSD", "dp": "DP", "so": "SO", "gc": "GC", "bayesian": "Bay"}
 
 def table4(context: Context) -> Outcome:
     """Every printed parameter beside the one in the method's script."""
-    published, ours_of = published_parameters("taxonomy2002", "table4"), raw_table("taxonomy2002", "table4")["ours"]
+    published, ours_of = published_table("taxonomy2002", "table4"), raw_table("taxonomy2002", "table4")["ours"]
+    scripts = {column: load(method).settings[0].parameters for method, column in SHORT.items()}
     rows, different = [], []
-    for name, values in published.items():
+    for name, values in published.rows.items():
         cells = [Cell(name)]
-        for method, column in SHORT.items():
-            ours, wanted = _ours(name, load(method).settings[0].parameters, ours_of), values[column]
+        for column, parameters in scripts.items():
+            ours, wanted = _ours(name, parameters, ours_of), values.get(column)
             same = wanted is None or ours == wanted
             mark = "" if same else "not as printed"
             cells.append(Cell("-" if wanted is None else str(ours), mark=mark, hint=f"printed: {wanted}"))
             different += [] if same else [f"{column} {name}: printed {wanted}, ours {ours}"]
         rows.append(cells)
     caption = "Parameters of our scripts; a value that differs from the printed one is marked"
-    table = PageTable(caption, ["parameter", *SHORT.values()], rows)
-    return Outcome([table], statements=[CLAIMS["printed_parameters"].asked(different)])
+    return Outcome([plain_table(caption, ["parameter", *scripts], rows)], data={"different": different})
 
 
 def _ours(name: str, parameters: Mapping[str, Any], ours_of: Mapping[str, Mapping[str, str]]) -> Any:
@@ -57,53 +57,54 @@ def _ours(name: str, parameters: Mapping[str, Any], ours_of: Mapping[str, Mappin
 def table5(context: Context) -> Outcome:
     """Percentages of bad pixels of the five methods beside the published ones, and their ranks among all twenty."""
     published = published_table("taxonomy2002", "table5")
-    found = {method: measured(context, method) for method in METHODS}
+    found = measured(context)
     comparisons = [
-        compared(method, column, value, found[method].get(column, ()))
+        compared_cell(method, column, value, found[method].get(column, ()))
         for method, row in METHODS.items()
         for column, value in published.rows[row].items()
         if column in found[method] or not context.quick
     ]
     ours = {METHODS[m]: {column: statistics.median(values) for column, values in own.items()} for m, own in found.items()}
-    ranks = own_ranks(published, comparisons)
-    by_row: dict[str, dict[str, tuple[float, float]]] = {}
-    for c in ranks:
-        if c.published is not None and c.ours is not None:
-            by_row.setdefault(c.row, {})[c.column] = (c.published, c.ours)
+    rows = with_ours(published, ours)
+    among = table_ranks(rows)
+    mean = among.mean(axis=1).sort_values(kind="stable")
+    named = [
+        [
+            f"{label} (ours)" if ours.get(label) else label,
+            average,
+            *(Cell.number(rows[label][c], hint=f"rank {among[c][label]:.0f}") for c in among),
+        ]
+        for label, average in mean.items()
+    ]
+    note = "Ranks: 1 plus the number of better methods, over the columns shown; the other fifteen rows are the paper's."
+    caption = "All twenty methods, ours in place of the paper's own five"
     blocks = [
         comparison_table("Published and ours (percent)", comparisons),
-        comparison_table("Ranks among the twenty methods, published and of our numbers", ranks, digits=0),
-        _ranking(published, ours),
+        plain_table(caption, ["method", "average rank", *among], named, ".1f", note, lower=True),
     ]
     numbers = dict(zip(published.rows, (row["id"] for row in raw_table("taxonomy2002", "table5")["rows"]), strict=True))
     whole = all(f"{scene}_nonocc" in own for scene in SCENES for own in ours.values())
-    statements = [
-        *(
-            CLAIMS[n].asked(published, ours) if whole else CLAIMS[n].unasked("needs all four scenes")
-            for n in ("listed_by_performance", "two_dimensions_best")
-        ),
-        *(
-            CLAIMS[n].asked(published.rows, numbers, ours=(ours, numbers) if whole else ())
-            for n in ("map_outperforms", "local_perform_less")
-        ),
-        CLAIMS["printed_ranks"].asked(by_row),
-        CLAIMS["between_the_orders"].asked(published, found["gc"]),
-    ]
-    return Outcome(blocks, comparisons, statements)
+    data = {
+        "published": published,
+        "ours": ours if whole else None,
+        "rows": published.rows,
+        "numbers": numbers,
+        "graph_cuts": found["gc"],
+    }
+    return Outcome(blocks, comparisons, data, {"rows": ours if whole else None, "numbers": numbers}, "needs all four scenes")
 
 
-def measured(context: Context, method: str) -> dict[str, list[float]]:
-    """A method's percentages by column of the table, one for each random order."""
-    results: list[Result] = context.run("table5", overrides=["methods.gc.seed=0"] if context.quick else [], maps=True)
-    found: dict[str, list[float]] = {}
-    for r in results:
-        if r.method == method and r.error is None:
+def measured(context: Context) -> dict[str, dict[str, list[float]]]:
+    """Percentages by method and column of the table, one for each random order."""
+    found: dict[str, dict[str, list[float]]] = {method: {} for method in METHODS}
+    for r in context.run("table5", overrides=["methods.gc.seed=0"] if context.quick else [], maps=True):
+        if r.error is None:
             for region in REGIONS:
-                found.setdefault(f"{short(r.scene)}_{region}", []).append(r.statistics[f"bad_pixels_{region}"])
+                found[r.method].setdefault(f"{short(r.scene)}_{region}", []).append(r.statistics[f"bad_pixels_{region}"])
     return found
 
 
-def compared(method: str, column: str, published: float | None, values: Sequence[float]) -> Comparison:
+def compared_cell(method: str, column: str, published: float | None, values: Sequence[float]) -> Comparison:
     """A cell of the table and ours, the median where there are several orders."""
     scene, _, region = column.partition("_")
     tolerance: float | None = 0.01
@@ -127,38 +128,6 @@ def compared(method: str, column: str, published: float | None, values: Sequence
     return Comparison(METHODS[method], column, published, ours, tolerance, tolerance, reason)
 
 
-def own_ranks(published: PublishedTable, cells: Sequence[Comparison]) -> list[Comparison]:
-    """The printed ranks, and the ranks of our numbers among the printed ones of the other methods. They add nothing to the percentages."""
-    found = []
-    for cell in cells:
-        others = [values[cell.column] for row, values in published.rows.items() if row != cell.row and cell.column in values]
-        ours = None if cell.ours is None else float(1 + sum(v < cell.ours for v in others))
-        printed = published.ranks[cell.row][cell.column]
-        found.append(Comparison(cell.row, cell.column, printed, ours, None, None, "follows from the percentage"))
-    return found
-
-
-def _ranking(published: PublishedTable, ours: Rows) -> PageTable:
-    """All twenty methods with our numbers in our rows, by their average rank over the columns."""
-    rows = with_ours(published, ours)
-    ranks = table_ranks(rows)
-    columns = [c for c in published.columns if all(c in values for values in rows.values())]
-    mean = {label: statistics.mean(r) for label, r in ranks.items()}
-    cells = [
-        [
-            Cell(f"{label} (ours)" if label in ours else label),
-            Cell.number(mean[label], ".1f"),
-            *(Cell.number(rows[label][c], hint=f"rank {rank}") for c, rank in zip(columns, ranks[label], strict=True)),
-        ]
-        for label in sorted(mean, key=mean.__getitem__)
-    ]
-    marked = mark_best(cells, ["", "lower", *["lower"] * len(columns)])
-    note = "Ranks: 1 plus the number of better methods, over the columns shown; the other fifteen rows are the paper's."
-    return PageTable(
-        "All twenty methods, ours in place of the paper's own five", ["method", "average rank", *columns], marked, note
-    )
-
-
 _RUNS = ("table6", "table5", *(f"experiment{i}" for i in range(1, 7)), "experiment6_map", "experiment6_scanlines")
 
 
@@ -176,43 +145,38 @@ def table6(context: Context) -> Outcome:
     """Percentages of bad pixels with Table 4's parameters and with the best seen in all experiments."""
     published = published_table("taxonomy2002", "table6")
     everything = [r for name in _RUNS for r in context.run(name, maps=name == "table5") if r.error is None]
-    comparisons, ours = [], {row: dict[str, float]() for row in SHORT.values()}
+    comparisons, ours, fixed = [], {row: dict[str, float]() for row in SHORT.values()}, measured(context)
     for method, row in SHORT.items():
-        fixed = measured(context, method)
         for scene in SCENES:
+            printed = {name: published.rows[row][f"{scene}_{name}"] for name in ("fixed", "best")}
             own = [r for r in everything if short(r.scene) == scene and kind(r.parameters) == method]
             best = min(own, key=lambda r: r.statistics["bad_pixels_nonocc"], default=None)
-            cell = compared(method, f"{scene}_nonocc", published.rows[row][f"{scene}_fixed"], fixed.get(f"{scene}_nonocc", ()))
-            comparisons.append(Comparison(row, f"{scene}_fixed", cell.published, cell.ours, None, None, "judged in Table 5"))
+            cell = compared_cell(method, f"{scene}_nonocc", printed["fixed"], fixed[method].get(f"{scene}_nonocc", ()))
             setting = ", ".join(f"{k}={v}" for k, v in best.axes.items()) if best else ""
             lowest = best.statistics["bad_pixels_nonocc"] if best else None
             reason = (
                 f"{cell.reason}; lower is welcome, for the experiments may try more settings; ours: {setting or 'the fixed ones'}"
             )
-            comparisons.append(
-                Comparison(row, f"{scene}_best", published.rows[row][f"{scene}_best"], lowest, None, cell.above, reason)
-            )
+            comparisons += [
+                Comparison(row, f"{scene}_fixed", cell.published, cell.ours, None, None, "judged in Table 5"),
+                Comparison(row, f"{scene}_best", printed["best"], lowest, None, cell.above, reason),
+            ]
             if cell.ours is not None and lowest is not None:
                 ours[row] |= {f"{scene}_fixed": cell.ours, f"{scene}_best": lowest}
-    statements = [
-        CLAIMS[name].asked(ours) if all(ours.values()) else CLAIMS[name].unasked("no scene is there")
-        for name in ("gains_with_parameters", "map_is_solved")
-    ]
-    return Outcome(
-        [comparison_table("Non-occluded bad pixels in percent, fixed and best parameters", comparisons)], comparisons, statements
-    )
+    table = comparison_table("Non-occluded bad pixels in percent, fixed and best parameters", comparisons)
+    return Outcome([table], comparisons, {"table6": ours if all(ours.values()) else None}, absent="no scene is there")
 
 
 def table7(context: Context) -> Outcome:
     """Seconds of the five methods, without evaluation, beside those of 2002. Nothing is judged: the machines differ."""
-    published = published_table("taxonomy2002", "table7")
     rows = dict(zip(METHODS, ("1-SSD + MF", "2-DP", "3-SO", "4-GC", "5-Bay"), strict=True))
     found: dict[str, dict[str, float]] = {}
     for r in context.run("table5", maps=True):
         if r.error is None and (seconds := r.matching_seconds) is not None:
             own = found.setdefault(rows[r.method], {})
             own[short(r.scene)] = min(seconds, own.get(short(r.scene), seconds))
-    comparisons = unjudged(published, "another machine", rows=list(rows.values()), found=found)
+    printed = published_table("taxonomy2002", "table7").rows
+    comparisons = compared(printed, found, "another machine", rows=list(rows.values()))
     machine = environment_text().partition("\n")[0]
     text = f"Seconds of a run as it was computed among {context.workers} at a time on {os.cpu_count()} cores, one thread each; {machine}. Of graph cuts the fastest of seven orders of moves."
-    return Outcome([Text(text), comparison_table("Seconds, 2002 and now", comparisons)], comparisons, [CLAIMS["speed"].asked()])
+    return Outcome([Text(text), comparison_table("Seconds, 2002 and now", comparisons)], comparisons)

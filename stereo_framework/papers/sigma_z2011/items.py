@@ -1,0 +1,123 @@
+"""Tables 1 to 5 and Figure 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from stereo_framework.core.scene import Disparity, Scene
+from stereo_framework.evaluation import evaluate
+from stereo_framework.figures.colours import disparity_colours
+from stereo_framework.page.page import Block, Text
+from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map, stored_picture
+from stereo_framework.papers.comparison import Limits, as_printed, compared, comparison_table, plain_table
+from stereo_framework.papers.own_methods import REGIONS, Rows, groups, nearest, ranked, scores
+from stereo_framework.papers.paper import Context, Outcome, results_details, short
+from stereo_framework.papers.published import published_table
+
+_LOST = "the map is not to be had"
+_VIEWS = "how the views were rendered is not told, and no rendering tried gives these numbers"
+_MEASURES = {"SZE": "sigma_z_error", "BMP": "bad_pixels", "MAE": "avg_error", "MSE": "mse", "MAPE": "mape"}
+"""The paper's names of the measures, with ours."""
+
+
+def _measured(scene: Scene, disparity: Disparity, regions: Sequence[str] = REGIONS) -> dict[str, float]:
+    """All errors of a map by the paper's names, ``SZE_all``."""
+    protocol = {"base": "middlebury-v2", "measures": list(_MEASURES.values()), "regions": list(regions)}
+    values = evaluate(disparity, scene, protocol)
+    return {f"{name}_{region}": values[f"{measure}_{region}"] for name, measure in _MEASURES.items() for region in regions}
+
+
+def _scenes(context: Context, names: Sequence[str]) -> list[tuple[Scene, Disparity]]:
+    """Scenes and their true disparities."""
+    scenes = context.scenes([f"middlebury-v2/{name}" for name in names])
+    return [(scene, scene.truth) for scene in scenes if scene.truth is not None]
+
+
+def all_digits(row: str, column: str, value: float) -> Limits:
+    """A printed number and ours must agree in all printed digits."""
+    return 0.0005, 0.0005, "half a unit of the last printed digit"
+
+
+def figure1_and_table1(context: Context) -> Outcome:
+    """Maps one pixel off: their pictures, the errors in depth that they mean, and their errors."""
+    published, table5 = published_table("sigma_z2011", "table1"), published_table("sigma_z2011", "table5")
+    found, pictures = {}, []
+    for scene, truth in _scenes(context, list(published.rows)):
+        found[short(scene.name)] = _measured(scene, truth - 1, ["all"])
+        depth_error = np.abs(1 / truth - 1 / (truth - 1))
+        colours = disparity_colours(depth_error, (0, float(np.nanmax(depth_error))))
+        pictures.append(scene_row(scene, {"one pixel off": stored_map(truth - 1), "error in depth": stored_picture(colours)}))
+    comparisons = [
+        *compared(published.rows, found, all_digits, columns=["MAPE_all"], rows=list(found)),
+        *compared(published.rows, {}, _VIEWS, columns=["MSSIM", "MSE_rendered", "PSNR_rendered"]),
+    ]
+    text = "Maps that are one pixel off everywhere have no bad pixel by the usual threshold (equation 1); the far pixels are off by most, depth being 1 / disparity here."
+    same = {(name, c): row[c] for name, row in found.items() for c in ("BMP_all", "MSE_all")}
+    blocks: list[Block] = [
+        Text(text),
+        *([Scenes(pictures)] if pictures else []),
+        comparison_table("Published and ours", comparisons, 3),
+    ]
+    data = {"rows": found, "published": published.rows, "found": same, "table1": published.rows, "table5": table5.rows}
+    return Outcome(blocks, comparisons, data)
+
+
+def table2(context: Context) -> Outcome:
+    """Sigma-Z-Errors of the truth minus one pixel on cones, with depth 1 / disparity; those of the truth itself are obvious."""
+    published = published_table("sigma_z2011", "table2")
+    found = {}
+    for scene, truth in _scenes(context, ["cones"]):
+        found = {"inaccurate": _measured(scene, truth - 1), "ground-truth": _measured(scene, truth)}
+    errors = [c for c in published.columns if c.startswith("SZE")]
+    others = [c for c in published.columns if c not in ("PSNR", "MSSIM")]
+    comparisons = [
+        *compared(published.rows, found, all_digits, columns=errors, rows=list(found)[:1]),
+        *compared(published.rows, {}, _LOST, columns=others, rows=["artefacts"]),
+        *compared(published.rows, {}, _VIEWS, columns=["PSNR", "MSSIM"]),
+    ]
+    same = {(name, c): row[c] for name, row in found.items() for c in others if name == "ground-truth" or c not in errors}
+    data = {"rows": published.rows, "published": published.rows, "found": same}
+    return Outcome([comparison_table("Published and ours", comparisons, 3)], comparisons, data)
+
+
+def tables3_and_4(context: Context) -> Outcome:
+    """Printed errors of seven maps, how the measures order them, and the same of those of our methods whose bad pixels are nearest to each other."""
+    table3, table4 = (published_table("sigma_z2011", name) for name in ("table3", "table4"))
+    blocks = [
+        as_printed("Table 3: venus, all pixels, as printed; the maps are not to be had", table3),
+        as_printed("Table 4: tsukuba, non-occluded pixels, as printed; the maps are not to be had", table4),
+    ]
+    ours = (
+        {} if context.quick else {"venus": _nearest(context, "venus_all", 3), "tsukuba": _nearest(context, "tsukuba_nonocc", 4)}
+    )
+    return Outcome(blocks, data={"venus": table3.rows, "tsukuba": table4.rows}, ours=ours)
+
+
+def _nearest(context: Context, column: str, count: int) -> Rows | None:
+    """All errors in a column of those of our methods whose bad pixels there are nearest to each other."""
+    by_measure = {name: scores(context, measure) for name, measure in _MEASURES.items()}
+    methods = nearest(by_measure["BMP"], column, count)
+    return {method: {name: rows[method][column] for name, rows in by_measure.items()} for method in methods} or None
+
+
+def table5(context: Context) -> Outcome:
+    """The printed ranks of fifteen methods, and our own methods and the public submissions ranked in the same way."""
+    published = published_table("sigma_z2011", "table5")
+    ranks = {m: [row[f"{m}_rank"] for row in published.rows.values()] for m in ("SZE", "BMP")}
+    best = {m: [bool(row[f"in_Astar_{m}"]) for row in published.rows.values()] for m in ("SZE", "BMP")}
+    table = as_printed("As printed; the maps are not to be had. In A*: 1 = yes", published)
+    data = {"ranks": ranks, "best": best}
+    by_measure = {m: {} if context.quick else scores(context, _MEASURES[m]) for m in ("SZE", "BMP")}
+    if not by_measure["SZE"]:
+        return Outcome([table], data=data)
+    found = {m: (*ranked(rows), {name: group == 1 for name, group in groups(rows).items()}) for m, rows in by_measure.items()}
+    rows = []
+    for name in by_measure["SZE"]:
+        told = [(average[name], f"{places[name]}", "yes" if top[name] else "no") for average, places, top in found.values()]
+        rows.append([name, *told[0], *told[1]])
+    header = ["method", *(f"{m} {what}" for m in found for what in ("average rank", "rank", "in A*"))]
+    own = plain_table("Our own methods and the public submissions by either measure", header, rows)
+    ours = {name: {m: [*of[i].values()] for m, of in found.items()} for i, name in ((1, "ranks"), (2, "best"))}
+    return Outcome([table, own, results_details(context.run("own_methods"))], data=data, ours=ours)
