@@ -9,8 +9,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation.disparity_error import rms_error
 from stereo_framework.evaluation.hci import HCI_METRICS
