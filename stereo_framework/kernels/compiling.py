@@ -92,50 +92,25 @@ def announce_compiling(name: str) -> None:
         listener(name)
 
 
-def start_numba() -> None:
-    """Let numba load what it otherwise loads with the first kernel, where something else can be done meanwhile."""
-    # Numba's own, which another version may not have.
-    with contextlib.suppress(ImportError, AttributeError):
-        from numba.core.compiler_lock import global_compiler_lock
-        from numba.core.registry import cpu_target
-
-        # What another thread compiles meanwhile needs the same tables.
-        with global_compiler_lock:
-            cpu_target.typing_context.refresh()
-            cpu_target.target_context.refresh()
-
-
 @functools.cache
 def _listen() -> None:
     # numba loads slowly, and not everything that leads here computes.
-    from numba.core import event
+    from stereo_framework.kernels.internals import listen
 
-    class Locked(event.Listener):
-        def on_start(self, event: Any) -> None:
-            _OWN.account.begin()
+    # A kernel compiles those that it calls.
+    opened: list[str] = []
 
-        def on_end(self, event: Any) -> None:
-            _OWN.account.end()
+    def locked(begins: bool) -> None:
+        (_OWN.account.begin if begins else _OWN.account.end)()
 
-    class Compiled(event.Listener):
-        def __init__(self) -> None:
-            # A kernel compiles those that it calls.
-            self.open: list[str] = []
+    def compiling(begins: bool, function: Callable[..., Any]) -> None:
+        # A plug-in's kernels need not be cached: those may be compiled at every use.
+        if not str(function.__module__).startswith("stereo_framework.") or not (begins or opened):
+            return
+        if begins:
+            opened.append(function.__qualname__)
+        else:
+            opened.pop()
+        announce_compiling(opened[-1] if opened else "")
 
-        def on_start(self, event: Any) -> None:
-            if name := self.ours(event):
-                self.open.append(name)
-                announce_compiling(name)
-
-        def on_end(self, event: Any) -> None:
-            if self.ours(event) and self.open:
-                self.open.pop()
-                announce_compiling(self.open[-1] if self.open else "")
-
-        def ours(self, event: Any) -> str:
-            """The kernel's name; a plug-in's kernels need not be cached: those may be compiled at every use."""
-            function = event.data["dispatcher"].py_func
-            return function.__qualname__ if str(function.__module__).startswith("stereo_framework.") else ""
-
-    event.register("numba:compiler_lock", Locked())
-    event.register("numba:compile", Compiled())
+    listen(locked, compiling)

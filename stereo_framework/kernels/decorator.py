@@ -6,44 +6,17 @@ constants. Here the key that code is kept under therefore contains a digest of a
 
 from __future__ import annotations
 
-import contextlib
 import enum
 import functools
 import hashlib
-import importlib
 import types
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numba import __version__, njit
+from numba import njit
 
-try:
-    from numba.core.caching import FunctionCache
-except ImportError:
-    FunctionCache = object
-_CAN_KEEP = hasattr(FunctionCache, "_index_key")
-"""Whether numba keeps code in the way that this file extends."""
-
-
-def _without_blas() -> None:
-    """Let numba's kernels of arrays load without SciPy's linear algebra: a tenth of a second, for a name that few kernels need.
-
-    What does need it asks for it again when it is compiled, and when it runs.
-    """
-    with contextlib.suppress(ImportError, AttributeError):
-        from numba.np import linalg
-
-        asked, linalg.ensure_blas = linalg.ensure_blas, lambda: None
-        try:
-            arraymath = importlib.import_module("numba.np.arraymath")
-        finally:
-            linalg.ensure_blas = asked
-        vars(arraymath)["ensure_blas"] = asked
-
-
-_without_blas()
+from stereo_framework.kernels import internals
 
 _FROZEN = (bool, int, float, complex, str, bytes, slice, type(None), np.generic, np.dtype)
 """Types of the values, besides arrays and collections, that numba compiles in as they are."""
@@ -75,35 +48,9 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     if function is None:
         return functools.partial(kernel, **options)
     compiled = njit(nogil=True, error_model="numpy", **options)(function)
-    if not hasattr(compiled, "py_func"):
-        return compiled
-    if _CAN_KEEP:
-        # Numba's error where there is no folder to write to.
-        with contextlib.suppress(RuntimeError):
-            compiled._cache = _Cache(function)
-    else:
-        _warn()
+    if hasattr(compiled, "py_func"):
+        internals.keep(compiled, function, _digest)
     return compiled
-
-
-@functools.cache
-def _warn() -> None:
-    warnings.warn(f"numba {__version__}: kernels cannot be kept on disk and are compiled in every process", stacklevel=4)
-
-
-class _Cache(FunctionCache):
-    """Numba's own, its keys extended."""
-
-    def _index_key(self, signature: Any, *others: Any) -> Any:
-        return super()._index_key(signature, *others), _digest(self._py_func, signature)
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        try:
-            return super().load_overload(sig, target_context)
-        except AttributeError:
-            # What an older file left names a type that this one does not have, and numba reads it before it asks how old it is.
-            self.flush()
-            return None
 
 
 def _digest(function: Callable[..., Any], signature: Any) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from numba import config
 from numpy.typing import NDArray
 
-from stereo_framework.kernels.vectors import COUNT, Vectors, cgutils, intrinsic, ir, types
+from stereo_framework.kernels.internals import COUNT, Vectors, cgutils, intrinsic, ir, types
 
 BYTES = 64
 """Of the levels that are computed at once: the widest registers there are."""

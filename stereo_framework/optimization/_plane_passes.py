@@ -13,7 +13,7 @@ from numba import config
 from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.vectors import COUNT, Vectors, cgutils, intrinsic, ir, types
+from stereo_framework.kernels.internals import COUNT, Vectors, cgutils, intrinsic, ir, types
 from stereo_framework.optimization._semi_global_penalties import STEPS
 
 Values = NDArray[np.float32]

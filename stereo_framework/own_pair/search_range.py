@@ -13,7 +13,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Disparity, Image, Scene, Search
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine.pipeline import Pipeline
-from stereo_framework.kernels.compiling import start_numba
+from stereo_framework.kernels.internals import start_numba
 from stereo_framework.matching_cost import census
 from stereo_framework.optimization import semi_global
 from stereo_framework.own_pair.sparse import ENOUGH, SparseMatches, Valid, sparse_matches

@@ -19,7 +19,7 @@ from stereo_framework.kernels.decorator import kernel
 jit = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled where the JIT is off")
 
 CHANGED = (
-    f"numba {numba.__version__} keeps compiled kernels in another way than stereo_framework/kernels/decorator.py extends. There, `_Cache` must put `_digest` into what "
+    f"numba {numba.__version__} keeps compiled kernels in another way than stereo_framework/kernels/internals.py extends. There, `keep` must put the digest into what "
     "numba compares before it uses code from disk; look for `FunctionCache`, `_index_key` and the dispatcher's `_cache` in numba/core/caching.py "
     "and dispatcher.py. Until that is done, kernels must not be kept (`_CAN_KEEP`)."
 )
@@ -131,69 +131,6 @@ def test_types_that_are_gone_make_kept_code_stale(package):
     _use(package)
     helpers.write_text(helpers.read_text().replace("Old", "New"))
     assert _use(package)[0]["direct"] == 20
-
-
-def test_numba_keeps_code_as_expected():
-    assert decorator._CAN_KEEP, CHANGED
-
-
-@jit
-def test_without_that_kernels_are_compiled_all_the_same(monkeypatch):
-    monkeypatch.setattr(decorator, "_CAN_KEEP", False)
-    decorator._warn.cache_clear()
-    with pytest.warns(UserWarning, match=r"numba .*: kernels cannot be kept on disk and are compiled in every process"):
-        double = kernel(lambda x: 2 * x)
-    assert double(4) == 8
-    assert double.stats.cache_path is None
-
-
-def test_numba_starts_without_linear_algebra_and_is_left_as_it_was():
-    # SciPy's takes as long to load as half of numba itself.
-    code = """
-import sys
-import stereo_framework.kernels.decorator
-from stereo_framework.kernels.compiling import start_numba
-start_numba()
-from numba.np import arraymath, linalg
-print("scipy.linalg" in sys.modules, arraymath.ensure_blas is linalg.ensure_blas)
-linalg.ensure_blas()
-print("scipy.linalg" in sys.modules)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "True", "True"]
-
-
-@jit
-def test_numba_may_start_while_another_thread_compiles():
-    # Without numba's lock the other thread misses what is half filled, nearly always.
-    code = """
-import threading
-import numba, numpy as np
-import stereo_framework.kernels.decorator
-from stereo_framework.kernels.compiling import start_numba
-both, found = threading.Barrier(2), []
-@numba.njit
-def total(a):
-    return a.sum() + a.shape[0]
-def start():
-    both.wait()
-    start_numba()
-def compile():
-    both.wait()
-    found.append(total(np.arange(5.0)))
-threads = [threading.Thread(target=each) for each in (start, compile)]
-[thread.start() for thread in threads]
-[thread.join() for thread in threads]
-assert found == [15.0], found
-"""
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-@jit
-def test_kernels_may_use_linear_algebra():
-    product = kernel(lambda a, b: np.dot(a, b))
-    a = np.array([[1.0, 2.0], [3.0, 4.0]])
-    np.testing.assert_array_equal(product(a, a), [[7, 10], [15, 22]])
 
 
 @jit

@@ -1,0 +1,124 @@
+"""What is used of numba's internals: each test says what must be done where numba is another one than this was written for (0.60 to 0.68)."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+from stereo_framework.kernels import internals
+from stereo_framework.kernels.compiling import compiling_announced_to
+from stereo_framework.kernels.decorator import kernel
+
+jit = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled where the JIT is off")
+OTHER = f"numba {numba.__version__} is another one than stereo_framework/kernels/internals.py knows: "
+KEEP = (
+    "there, `keep` must put the digest into what numba compares before it uses code from disk; look for `FunctionCache`, `_index_key` and the dispatcher's "
+    "`_cache` in numba/core/caching.py and dispatcher.py. Until that is done, kernels must not be kept (`_CAN_KEEP`)."
+)
+
+
+def test_numba_keeps_code_as_expected():
+    assert internals._CAN_KEEP, OTHER + KEEP
+
+
+@jit
+def test_without_that_kernels_are_compiled_all_the_same(monkeypatch):
+    monkeypatch.setattr(internals, "_CAN_KEEP", False)
+    internals._warn.cache_clear()
+    with pytest.warns(UserWarning, match=r"numba .*: kernels cannot be kept on disk and are compiled in every process"):
+        double = kernel(lambda x: 2 * x)
+    assert double(4) == 8
+    assert double.stats.cache_path is None
+
+
+@jit
+def test_code_kept_under_the_name_of_another_is_not_used(tmp_path, monkeypatch):
+    # What two processes leave that compile one kernel for two types at the same time.
+    (tmp_path / "kept.py").write_text(
+        "from stereo_framework.kernels.decorator import kernel\n@kernel\ndef half(x):\n    return x[0] / 2\n"
+    )
+    code = "import numpy as np, kept; print(kept.half(np.int64([3])), kept.half(np.float32([5])), sum(kept.half.stats.cache_misses.values()))"
+
+    def used():
+        return subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+        ).stdout.split()
+
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    assert used() == ["1.5", "2.5", "2"]
+    assert used() == ["1.5", "2.5", "0"], OTHER + KEEP
+    first, second = sorted((tmp_path / "__pycache__").glob("*.nbc"))
+    shutil.copy(second, first)
+    assert used() == ["1.5", "2.5", "1"]
+
+
+@jit
+def test_numba_may_start_while_another_thread_compiles():
+    # Without numba's lock the other thread misses what is half filled, nearly always.
+    code = """
+import threading
+import numba, numpy as np
+from stereo_framework.kernels.internals import start_numba
+both, found = threading.Barrier(2), []
+@numba.njit
+def total(a):
+    return a.sum() + a.shape[0]
+def start():
+    both.wait()
+    start_numba()
+def compile():
+    both.wait()
+    found.append(total(np.arange(5.0)))
+threads = [threading.Thread(target=each) for each in (start, compile)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+assert found == [15.0], found
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@jit
+def test_compiling_is_heard_of():
+    def twice(x):
+        return x + x
+
+    twice.__module__, heard = "stereo_framework.made", []
+    with compiling_announced_to(heard.append):
+        assert numba.njit(twice)(3) == 6
+    assert [name.rpartition(".")[2] for name in heard] == ["twice", ""], (
+        OTHER + "`listen` hears nothing; look at numba/core/event.py."
+    )
+
+
+def test_numba_starts_without_linear_algebra_and_is_left_as_it_was():
+    # SciPy's takes as long to load as half of numba itself.
+    code = """
+import sys
+from pathlib import Path
+from stereo_framework.kernels.internals import start_numba
+start_numba()
+from numba.np import arraymath, linalg
+print("scipy.linalg" in sys.modules, arraymath.ensure_blas is linalg.ensure_blas)
+linalg.ensure_blas()
+print("scipy.linalg" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True", "True"]
+
+
+@jit
+def test_kernels_may_use_linear_algebra():
+    product = kernel(lambda a, b: np.dot(a, b))
+    a = np.array([[1.0, 2.0], [3.0, 4.0]])
+    np.testing.assert_array_equal(product(a, a), [[7, 10], [15, 22]])
+
+
+def test_they_are_used_in_one_file():
+    folder = Path(internals.__file__).parents[1]
+    inside = re.compile(r"(from|import) (numba\.(core|np|cpython)|llvmlite)\b")
+    assert [path.name for path in folder.rglob("*.py") if inside.search(path.read_text())] == ["internals.py"]
