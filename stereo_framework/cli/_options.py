@@ -70,9 +70,6 @@ Unknown = Annotated[
         "--unknown", help="Value that means no estimate: a grey level, or pixels in PFM, npy and TIFF of floats, such as -1."
     ),
 ]
-SingleFile = Annotated[
-    bool, typer.Option("--single-file", help="Keep the pictures inside the page, not beside it in the folder assets.")
-]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array instead of a table.")]
 
 

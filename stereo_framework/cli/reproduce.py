@@ -17,7 +17,6 @@ def reproduce(
     out: Path | None = None,
     quick: bool = False,
     workers: int = 2,
-    single_file: opt.SingleFile = False,
     data: opt.Data = None,
     json: opt.Json = False,
 ) -> int:
@@ -49,9 +48,7 @@ def reproduce(
     folder = out or Path("reproduction") / name
     with Progress(1) as progress:
         progress.watch(paper)
-        done = run_paper(
-            find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick, single_file=single_file
-        )
+        done = run_paper(find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick)
     if json:
         numbers = [
             {"kind": "published number"}

@@ -75,6 +75,8 @@ def curves_figure(
     labels : mapping of str to str, optional
         Labels that replace values of the horizontal axis.
     """
+    from matplotlib.ticker import LogLocator, MaxNLocator
+
     rows, columns = 1 + max(p.row for p in panels), 1 + max(p.column for p in panels)
     with_legend = list(names.values()) != [""]
     legend_title = textwrap.fill(legend_title, 28)
@@ -89,7 +91,8 @@ def curves_figure(
         limits = _limits([q for p in panels if p.y_label == panel.y_label for q in _points(p)], y_scale)
         axes.set_ylim(*limits)
         if y_scale == "log":
-            axes.set_yticks(_log_ticks(*limits), minor=False)
+            # Powers of ten, or even steps where these would be too few.
+            axes.yaxis.set_major_locator(LogLocator() if limits[1] > 100 * limits[0] else MaxNLocator(5))
             axes.yaxis.set_major_formatter("{x:g}")
             axes.yaxis.set_minor_formatter("")
         left = any(p.row == panel.row and p.column < panel.column and p.y_label == panel.y_label for p in panels)
@@ -134,17 +137,6 @@ def _aside(panel: Panel, curve: Line, point: Mark, positions: Positions) -> floa
         return 0.0
     there = [c.series for c in panel.curves if any(p.x == point.x for p in c.points)]
     return 0.12 * (there.index(curve.series) - (len(there) - 1) / 2) / max(1, len(there) / 6)
-
-
-def _log_ticks(low: float, high: float) -> list[float]:
-    """Powers of ten; if these are too few, 1, 2, 5, 10, ...; and if these are too few as well, even steps."""
-    from matplotlib.ticker import LogLocator, MaxNLocator
-
-    for locator in (LogLocator(), LogLocator(subs=(1, 2, 5)), MaxNLocator(5)):
-        ticks = [float(v) for v in locator.tick_values(low, high) if low <= v <= high]
-        if len(ticks) > 2:
-            break
-    return ticks
 
 
 def _points(panel: Panel) -> Iterable[Mark]:

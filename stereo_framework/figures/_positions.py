@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stereo_framework.core.errors import ParameterError
@@ -69,29 +68,14 @@ class Positions:
         return sorted((place, self._texts[value]) for value, place in self._found.items())
 
     def ticks_that_fit(self, characters: float) -> list[tuple[float, str]]:
-        """The ticks that can be labelled without texts touching on an axis that is so many characters wide.
-
-        Of values in an order some are left out: of evenly spaced ones, all but every second or third; the last two always stay. Names are never
-        left out.
-        """
-        if not self.ordered or not self._fits_not(self.ticks, characters):
-            return self.ticks
-        ticks = self.ticks
-        end = [ticks.pop()] if None in self._found else []
-        gaps = [b - a for (a, _), (b, _) in itertools.pairwise(ticks)]
-        if max(gaps, default=0.0) < 1.01 * min(gaps, default=0.0):
-            strides = (ticks[::-1][::step][::-1] + end for step in range(2, len(ticks) + 1))
-            return next((chosen for chosen in strides if not self._fits_not(chosen, characters)), ticks[-1:] + end)
-        chosen = end
-        for tick in reversed(ticks):
-            if not self._fits_not([tick, *chosen[:1]], characters):
-                chosen = [tick, *chosen]
-        return chosen
-
-    def _fits_not(self, ticks: Sequence[tuple[float, str]], characters: float) -> bool:
+        """The ticks that can be labelled without texts touching on an axis that is so many characters wide, the last one always; names are never left out."""
         scale = characters / (self.limits[1] - self.limits[0])
-        return any((b - a) * scale < (len(s) + len(t) + 1) / 2 for (a, s), (b, t) in itertools.pairwise(ticks))
+        chosen: list[tuple[float, str]] = []
+        for place, text in reversed(self.ticks):
+            if not self.ordered or not chosen or (chosen[0][0] - place) * scale >= (len(text) + len(chosen[0][1]) + 1) / 2:
+                chosen.insert(0, (place, text))
+        return chosen
 
     def are_crowded(self, characters: float) -> bool:
         """Whether names would touch, so that they must be written at an angle."""
-        return not self.ordered and self._fits_not(self.ticks, characters)
+        return not self.ordered and len(self._texts) * (1 + max(map(len, self._texts.values()))) > characters

@@ -1,7 +1,7 @@
 """HTML pages: what they hold, and how they are written.
 
 A page is a list of sections, a section a list of blocks. It opens offline, on a phone, and with the keyboard alone: its pictures lie in a folder beside
-it, from which each is fetched when it comes into view, or all in the one file.
+it, from which each is fetched when it comes into view.
 """
 
 from __future__ import annotations
@@ -243,22 +243,12 @@ class Page:
     lead: str = ""
     sections: Sequence[Section] = field(default_factory=tuple)
 
-    def html(self) -> str:
-        """The whole page as one file."""
-        return self._rendered(_Inside())
-
     def has(self, kind: type[Block]) -> bool:
         """Whether some block is of this kind."""
         return any(isinstance(block, kind) for section in self.sections for block in _all_of(section.blocks))
 
-    def write(self, path: PathLike, *, single_file: bool = False) -> None:
-        """Write the page; its folder is made.
-
-        Parameters
-        ----------
-        path : path-like
-        single_file : bool
-            Keep the pictures in the page. Default: they go to the folder ``assets`` beside it, and what an earlier page of this name left there goes.
+    def write(self, path: PathLike) -> None:
+        """Write the page and, into the folder ``assets`` beside it, its pictures. What an earlier page of this name left there goes.
 
         Raises
         ------
@@ -266,32 +256,30 @@ class Page:
             It cannot be written.
         """
         path = Path(path)
-        pictures = _Inside() if single_file else _Beside(path.stem)
-        text = self._rendered(pictures)
-        folder = path.parent / _ASSETS
+        pictures, folder = _Pictures(path.stem), path.parent / _ASSETS
+        tables = ("viridis", "RdBu_r") if self.has(Scenes) else ()
+        text = (
+            _environment()
+            .get_template("page.html")
+            .render(
+                page=self,
+                version=__version__,
+                pictures=pictures,
+                scenes=functools.partial(_scenes_data, key=pictures.key),
+                colours={name: base64.b64encode(colour_table(name).tobytes()).decode() for name in tables},
+                largest_error=LARGEST_ERROR,
+            )
+        )
         with output_folder(path.parent):
             # The pictures first, so that a page always has all of its own.
-            files = {} if isinstance(pictures, _Inside) else pictures.files
-            for name, content in files.items():
+            for name, content in pictures.files.items():
                 write_bytes(folder / name, content)
             # A folder may have a name that is not UTF-8.
             write_bytes(path, text.encode(errors="backslashreplace"))
-            for old in [*folder.iterdir()] if folder.is_dir() and not single_file else []:
-                if re.fullmatch(re.escape(path.stem) + r"-\d+\.(js|png|svg)", old.name) and old.name not in files and is_own(old):
+            earlier = re.compile(re.escape(path.stem) + r"-\d+\.(js|png|svg)")
+            for old in [*folder.iterdir()] if folder.is_dir() else []:
+                if earlier.fullmatch(old.name) and old.name not in pictures.files and is_own(old):
                     old.unlink()
-
-    def _rendered(self, pictures: _Inside | _Beside) -> str:
-        template = _environment().get_template("page.html")
-        tables = ("viridis", "RdBu_r") if self.has(Scenes) else ()
-        colours = {name: base64.b64encode(colour_table(name).tobytes()).decode() for name in tables}
-        return template.render(
-            page=self,
-            version=__version__,
-            pictures=pictures,
-            scenes=functools.partial(_scenes_data, key=pictures.key),
-            colours=colours,
-            largest_error=LARGEST_ERROR,
-        )
 
 
 def _scenes_data(scenes: Scenes, key: Callable[[bytes], str]) -> list[dict[str, Any]]:
@@ -316,29 +304,12 @@ _ASSETS = "assets"
 """The folder of a page's pictures."""
 
 
-class _Inside:
-    """Pictures within a page. One that stands in it several times is stored once."""
-
-    def __init__(self) -> None:
-        self.texts: dict[str, str] = {}
-
-    def source(self, content: bytes) -> str:
-        """What an ``img`` shows."""
-        return data_uri(content)
-
-    def key(self, content: bytes) -> str:
-        """Under which the page's script finds a picture."""
-        return self.texts.setdefault(data_uri(content), f"picture-{len(self.texts)}")
-
-
-class _Beside:
-    """Pictures in files beside a page.
+class _Pictures:
+    """Pictures in files beside a page. One that stands in it several times is stored once.
 
     A browser does not let a script read the pixels of a picture file beside a page that was opened from a disk. So what the script reads comes as a
     script.
     """
-
-    texts: Mapping[str, str] = {}
 
     def __init__(self, name: str) -> None:
         self._name = name

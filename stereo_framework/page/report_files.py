@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,34 +44,25 @@ def write_report(results: Sequence[Result], report: Mapping[str, Any], out: Path
     wanted = read_report(report)
     written: list[Path] = []
     problems: list[str] = []
-    kinds: Sequence[tuple[str, Sequence[Any], Callable[[Any, list[Result], Path, str], list[Path]]]] = (
-        ("plots", wanted.plots, _write_plot),
-        ("tables", wanted.tables, _write_table),
-    )
-    for folder, those, write in kinds:
-        for one in those:
-            try:
-                with output_folder(out):
-                    for ending, same in of_each_protocol(results, one.where, _statistics(one)):
-                        written += write(one, same, out / folder, ending)
-            except StereoFrameworkError as error:
-                problems.append(f"report.{folder}.{one.name}: {error}")
+    several: tuple[Plot | PivotTable, ...] = (*wanted.plots, *wanted.tables)
+    for one in several:
+        kind, statistics = ("plots", one.y) if isinstance(one, Plot) else ("tables", one.value)
+        try:
+            with output_folder(out):
+                for ending, same in of_each_protocol(results, one.where, statistics):
+                    written += _write(one, same, out / kind / f"{one.name}{ending}")
+        except StereoFrameworkError as error:
+            problems.append(f"report.{kind}.{one.name}: {error}")
     if problems:
         raise ParameterError("\n".join(problems))
     return written
 
 
-def _statistics(one: Plot | PivotTable) -> Sequence[str]:
-    return one.y if isinstance(one, Plot) else one.value
-
-
-def _write_plot(plot: Plot, results: list[Result], folder: Path, ending: str) -> list[Path]:
-    return save_figure(plot_figure(plot, results), folder / f"{plot.name}{ending}", results[0].protocol_text)
-
-
-def _write_table(table: PivotTable, results: list[Result], folder: Path, ending: str) -> list[Path]:
-    found = pivot(results, table.rows, table.columns, table.value)
-    paths = {form: folder / f"{table.name}{ending}.{suffix}" for form, suffix in (("csv", "csv"), ("markdown", "md"))}
+def _write(one: Plot | PivotTable, results: list[Result], stem: Path) -> list[Path]:
+    if isinstance(one, Plot):
+        return save_figure(plot_figure(one, results), stem, results[0].protocol_text)
+    found = pivot(results, one.rows, one.columns, one.value)
+    paths = {form: stem.with_name(f"{stem.name}.{suffix}") for form, suffix in (("csv", "csv"), ("markdown", "md"))}
     for form, path in paths.items():
         write_bytes(path, to_text(found, form).encode())
     return list(paths.values())

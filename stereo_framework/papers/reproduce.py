@@ -92,7 +92,6 @@ def reproduce(
     data: Path | None = None,
     workers: int = 2,
     quick: bool = False,
-    single_file: bool = False,
 ) -> Reproduction:
     """Reproduce a paper or one of its items.
 
@@ -109,8 +108,6 @@ def reproduce(
         Runs at a time.
     quick : bool
         Reproduce only the items and scenes that take seconds.
-    single_file : bool
-        Keep the page's pictures inside the page instead of in ``assets``.
 
     Raises
     ------
@@ -134,7 +131,7 @@ def reproduce(
         sections.append(Section("No longer asked", [gone]))
     summary = Section("Summary: failures first", list(_summary(done, time.perf_counter() - start, quick)))
     page = Page(f"{paper.name}: published and ours", " ".join(opening(paper, done)), [summary, *sections])
-    page.write(done.page, single_file=single_file)
+    page.write(done.page)
     return done
 
 

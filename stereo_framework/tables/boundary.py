@@ -12,8 +12,9 @@ from typing import Any
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation import roc
-from stereo_framework.evaluation.protocols import PRESETS, resolve
+from stereo_framework.evaluation.protocols import PRESETS
 from stereo_framework.sweep import Result
+from stereo_framework.tables.means import protocol_of
 from stereo_framework.tables.values import one_protocol
 
 _ROUNDING = 1e-12
@@ -139,20 +140,13 @@ _OF, _UNSURE = ": ", "refinement.remove_unsure."
 def _of_confidence(result: Result, scene: Scene) -> Iterator[roc.Point]:
     disparity = result.disparity
     assert disparity is not None, "the caller looks"
-    table = roc.kept_table(scene, _end_radius(result))
+    protocol = protocol_of([result]) or PRESETS["kostliva2007"]
+    table = roc.kept_table(scene, protocol.end_radius)
     for name, confidence in result.confidence.items():
         for share, errors in zip(_SHARES, roc.errors_of_the_sure(disparity, confidence, table, _SHARES), strict=True):
             parameters = {**result.parameters, f"{_UNSURE}measure": name, f"{_UNSURE}share": share}
             method = f"{result.method}{_OF}{name}"
             yield roc.Point(errors.sparsity_rate, errors.error_rate, method, parameters, result.scene, result.map)
-
-
-def _end_radius(result: Result) -> int:
-    """The radius in the protocol of a result."""
-    found = result.script.get("evaluation") or {}
-    specs = found.get("protocol", ())
-    protocols = map(resolve, specs if isinstance(specs, list | tuple) else [specs])
-    return next((p.end_radius for p in protocols if p.name == result.protocol), PRESETS["kostliva2007"].end_radius)
 
 
 def script_of(point: roc.Point, results: Sequence[Result]) -> dict[str, Any]:

@@ -204,12 +204,12 @@ def rank_methods(scores: pandas.DataFrame) -> Ranking:
         raise DataError(
             f"method {scores.index[row]!r} has no score in column {column_name(*scores.columns[column])!r}{more}; methods are ranked by complete tables"
         )
-    values = _lower_is_better(scores.to_numpy(), [better for _, _, better in scores.columns])
+    values = lower_is_better(scores.to_numpy(), [better for _, _, better in scores.columns])
     averages = average_ranks(values)
     return Ranking(scores, competition_ranks(values), averages, competition_ranks(averages), astar_groups(values))
 
 
-def _lower_is_better(scores: NDArray, directions: Sequence[str]) -> NDArray[np.float64]:
+def lower_is_better(scores: NDArray, directions: Sequence[str]) -> NDArray[np.float64]:
     """The same order in each column, ``lower`` or ``higher``, with the best lowest and what is missing last."""
     values = scores * np.array([-1.0 if direction == "higher" else 1.0 for direction in directions])
     return np.where(np.isnan(values), np.inf, values)
@@ -308,7 +308,7 @@ def rank(frame: pandas.DataFrame, *statistics: str, by: str | Sequence[str] = "m
         told = ", ".join(f"{key}={first[key]}" for key in keys)
         raise ParameterError(f"{first['scene']}: two results of {told}; name what tells them apart in by")
     table = frame.set_index([*keys, "scene"])[list(statistics)].unstack("scene").dropna(axis="columns", how="all")
-    values = _lower_is_better(table.to_numpy(np.float64), [better(name) for name, _ in table.columns])
+    values = lower_is_better(table.to_numpy(np.float64), [better(name) for name, _ in table.columns])
     found = table.T.groupby(level=0, sort=False).mean().T.where(table.T.notna().groupby(level=0, sort=False).all().T)
     found.insert(0, "average_rank", average_ranks(values))
     return found.sort_values("average_rank", kind="stable")

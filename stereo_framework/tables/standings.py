@@ -13,7 +13,6 @@ here are our own:
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.errors import ParameterError, few
 from stereo_framework.evaluation.metrics import spelled_out
 from stereo_framework.tables.means import protocol_of
-from stereo_framework.tables.ranking import competition_ranks
+from stereo_framework.tables.ranking import competition_ranks, lower_is_better
 from stereo_framework.tables.values import better, check_name, column, one_protocol
 from stereo_framework.tables.words import setting_names, short_names
 
@@ -53,6 +52,10 @@ class Standings:
         Statistics.
     scores : ndarray, float64, (methods, scenes, measures)
         NaN = no score.
+    means : ndarray, float64, (methods, measures)
+        Over the scenes on which some method has a score, each in its unit. NaN where a method lacks a score that another method has.
+    ranks : ndarray, float64, (methods, measures)
+        Averaged over the same scenes, 1 = best; missing scores share the rank after all others.
     protocol : str
     notes : tuple of str
         Which scores are missing, and how they count.
@@ -62,47 +65,21 @@ class Standings:
     scenes: tuple[str, ...]
     measures: tuple[str, ...]
     scores: NDArray[np.float64]
+    means: NDArray[np.float64]
+    ranks: NDArray[np.float64]
     protocol: str = ""
     notes: tuple[str, ...] = ()
 
     @property
-    def scored(self) -> NDArray[np.bool_]:
-        """On which scenes some method has a score in each measure: bool, (scenes, measures)."""
-        return np.asarray(np.isfinite(self.scores).any(axis=0))
-
-    @functools.cached_property
-    def means(self) -> NDArray[np.float64]:
-        """Mean scores over the scenes, each in its unit: float64, (methods, measures). NaN where a method lacks a score that another method has."""
-        return _over_scenes(self.scores, self.scored)
-
-    @functools.cached_property
-    def ends(self) -> NDArray[np.float64]:
-        """The scores that correspond to the normalized scores 0 and 1: float64, (2, measures)."""
-        found = []
-        for name, means in zip(self.measures, self.means.T, strict=True):
-            there = means[np.isfinite(means)]
-            low, high = (there.min(), there.max()) if there.size else (0.0, 0.0)
-            found.append((high, low) if better(name) == "higher" else (min(low, 0.0), high))
-        return np.array(found).T
-
-    @functools.cached_property
     def normalized(self) -> NDArray[np.float64]:
         """Scores as shares of the worst method's score: float64, (methods, measures), 0..1, lower is better; a missing score is 1."""
-        perfect, worst = self.ends
-        width = np.where(worst == perfect, 1.0, worst - perfect)
-        return np.where(np.isfinite(self.means), (self.means - perfect) / width, 1.0)
-
-    @functools.cached_property
-    def ranks(self) -> NDArray[np.float64]:
-        """Ranks averaged over the scenes: float64, (methods, measures), 1 = best; missing scores share the rank after all others."""
-        signs = np.array([-1.0 if better(name) == "higher" else 1.0 for name in self.measures])
-        lower = np.where(np.isfinite(self.scores), self.scores * signs, np.inf)
-        return _over_scenes(competition_ranks(lower.reshape(len(lower), -1)).reshape(lower.shape), self.scored)
-
-    @property
-    def all_lower(self) -> bool:
-        """Whether lower is better in every measure."""
-        return all(better(name) == "lower" for name in self.measures)
+        found = np.ones(self.means.shape)
+        for name, means, shares in zip(self.measures, self.means.T, found.T, strict=True):
+            there = np.isfinite(means)
+            low, high = means[there].min(initial=np.inf), means[there].max(initial=-np.inf)
+            perfect, worst = (high, low) if better(name) == "higher" else (min(low, 0.0), high)
+            shares[there] = (means[there] - perfect) / ((worst - perfect) or 1.0)
+        return found
 
     def footnote(self, how: str, *remarks: str) -> str:
         """A footnote with what one must know to read a chart of these scores: `how` the scenes are combined, what is missing, and the protocol."""
@@ -157,24 +134,16 @@ def standings(
             f"no scene has a score in {', '.join(empty)}: no method measured it, or the scenes lack what it is about; leave it out of the measures"
         )
     notes = _missing(methods, scenes, names, scores) + _uncovered(results, [method for method, _ in places], names)
-    return Standings(methods, scenes, names, scores, results[0].protocol, tuple(notes))
+    # Where some method has a score: (scenes, measures).
+    scored = np.isfinite(scores).any(axis=0)
+    lower = lower_is_better(scores, [better(name) for name in names])
+    by_scene = competition_ranks(lower.reshape(len(lower), -1)).reshape(lower.shape)
+    means, ranks = (_over_scenes(values, scored) for values in (scores, by_scene))
+    return Standings(methods, scenes, names, scores, means, ranks, results[0].protocol, tuple(notes))
 
 
 def _over_scenes(values: NDArray, scored: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Means over the scenes on which some method has a score.
-
-    Parameters
-    ----------
-    values : ndarray, (methods, scenes, measures)
-        NaN = no score.
-    scored : ndarray, bool, (scenes, measures)
-        Where some method has a score.
-
-    Returns
-    -------
-    ndarray, float64, (methods, measures)
-        NaN where a method lacks a score that another method has.
-    """
+    """Means of (methods, scenes, measures) over the scenes on which some method has a score."""
     return np.stack([values[:, there, j].mean(axis=1) for j, there in enumerate(scored.T)], axis=1)
 
 

@@ -238,8 +238,6 @@ def test_report(cli, script, tmp_path):
         assert part in page
     # Image, truth and map.
     assert sorted(path.name for path in (tmp_path / "out" / "assets").iterdir()) == [f"report-{i}.js" for i in range(3)]
-    assert cli("report", tmp_path / "out", "--single-file", "--out", tmp_path / "alone.html").exit_code == 0
-    assert (tmp_path / "alone.html").read_text().count("data:image/webp") == 3
     one_line(cli("report", tmp_path / "none"), "none: no results there")
 
 

@@ -65,14 +65,14 @@ class _Reader(HTMLParser):
 
 
 def test_the_file_is_whole_and_holds_everything(page, tmp_path):
-    page.write(tmp_path / "new" / "page.html", single_file=True)
-    assert {path.name for path in (tmp_path / "new").iterdir()} == {"page.html", RECORD}
+    page.write(tmp_path / "new" / "page.html")
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {"page.html", "assets", RECORD}
     text = (tmp_path / "new" / "page.html").read_text()
     reader = _Reader()
     reader.feed(text)
     assert reader.open == []
     # Nothing is fetched from anywhere, and every picture is told in words.
-    assert all(link.startswith(("data:", "#")) for link in reader.links)
+    assert all(link.startswith(("data:", "#", "assets/")) for link in reader.links)
     assert all(picture["alt"] for picture in reader.pictures)
     assert len(reader.pictures) == 3
     assert "A &amp; B" in text
@@ -105,8 +105,6 @@ def test_a_page_that_cannot_be_written(page, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match=r"file/assets/page-0\.svg: cannot be written"):
         page.write(tmp_path / "file" / "page.html")
-    with pytest.raises(DataError, match=r"page\.html: cannot be written: .*file is no folder"):
-        page.write(tmp_path / "file" / "page.html", single_file=True)
 
 
 def test_the_best_of_a_column():

@@ -13,8 +13,8 @@ from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation.disparity_error import rms_error
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.regions import hci_subsets
+from stereo_framework.figures._looks import new_chart
 from stereo_framework.figures.saving import svg_text
-from stereo_framework.figures.scatter import scatter_figure
 from stereo_framework.io import read_disparity
 from stereo_framework.page.page import Block, Cell, Picture, Text
 from stereo_framework.papers.comparison import compared, plain_table
@@ -160,9 +160,13 @@ def figure10(context: Context) -> Outcome:
         return Outcome([Text("Jadeplant was not run.")], absent="Jadeplant was not run")
     blocks = []
     for column in ("Bad1.0", "Bad4.0", "D_fuz", "F_por", "P_orient"):
-        points = {"methods": [(r.statistics[COLUMNS["RMS"]], r.statistics[COLUMNS[column]]) for r in found]}
         title = f"RMS and {column}: r² {r2['RMS', column]:.2f}"
-        blocks.append(Picture(svg_text(scatter_figure(points, "RMS (pixels)", column, title), title), title))
+        figure = new_chart(4.0, 0.4, 3.2, title)
+        axes = figure.add_subplot(xlabel="RMS (pixels)", ylabel=column)
+        axes.plot(
+            [r.statistics[COLUMNS["RMS"]] for r in found], [r.statistics[COLUMNS[column]] for r in found], "o", markersize=4
+        )
+        blocks.append(Picture(svg_text(figure, title), title))
     return Outcome(blocks, data={"r2": r2})
 
 
