@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,11 +24,9 @@ def rank_by_boundary(
     density: float | None,
     drop_incomplete: bool,
     out: Path | None,
-    data: Path | None,
     json: bool,
 ) -> int:
     """Compare methods by error rate against sparsity, and answer a wish; returns the exit status."""
-    from stereo_framework.datasets import load_scene
     from stereo_framework.tables.boundary import boundary as collect
     from stereo_framework.tables.boundary import script_of
     from stereo_framework.tables.results import stored
@@ -38,8 +35,7 @@ def rank_by_boundary(
         raise ParameterError("--error-rate and --density are two wishes; give one")
     results = [r for folder in folders for r in stored(folder) if protocol in (None, r.protocol)]
     scenes = list(dict.fromkeys(r.scene for r in results))
-    known = functools.cache(functools.partial(load_scene, data=data))
-    found = collect(results, _weights(weight, scenes), drop_incomplete=drop_incomplete, scenes=known)
+    found = collect(results, _weights(weight, scenes), drop_incomplete=drop_incomplete)
     wished = error_rate is not None or density is not None
     answer = found.choose(error_rate=error_rate, density=density) if wished else None
     if out is not None:

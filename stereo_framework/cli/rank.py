@@ -16,7 +16,7 @@ from stereo_framework.core.errors import DataError, ParameterError, few
 if TYPE_CHECKING:
     import pandas
 
-    from stereo_framework.tables.ranking import LeftOut, Ranking
+    from stereo_framework.tables.ranking import Ranking
 
 _NAMED = 5
 """Names in one cell or line, before the rest is only counted."""
@@ -30,19 +30,17 @@ def rank(
     protocol: str | None = None,
     split: str = ":",
     groups: bool = False,
-    leave_one_out: bool = False,
     drop_incomplete: bool = False,
     boundary: bool = False,
     error_rate: float | None = None,
     density: float | None = None,
     weight: Annotated[list[str] | None, typer.Option(metavar="SCENE=W")] = None,
     out: Path | None = None,
-    data: opt.Data = None,
     json: opt.Json = False,
 ) -> int:
     """Rank methods as the Middlebury benchmark does, by the average of their ranks; and group them by dominance (A* groups).
 
-    Example: stereo-framework rank results/first --groups --leave-one-out
+    Example: stereo-framework rank results/first --groups
 
     Example: stereo-framework rank table.csv --lower '*'
 
@@ -64,13 +62,11 @@ def rank(
         What stands between scene and measure in names of columns.
     groups
         Show the A* groups: group 1 holds whom nobody beats in everything.
-    leave_one_out
-        Rank again without each scene, measure and column.
     drop_incomplete
         Leave methods without a score in some column out instead of refusing.
     boundary
         Compare methods by error rate against sparsity instead, from results of the protocol kostliva2007: efficiencies, improvements, the feasibility
-        boundary. Measures of confidence that are stored with maps are drawn too: each as the method without its least sure estimates.
+        boundary.
     error_rate
         With --boundary, a wish: at most this error rate; answers with the densest known setting.
     density
@@ -82,7 +78,7 @@ def rank(
     """
     if boundary:
         wishes: dict[str, Any] = {"weight": weight or [], "error_rate": error_rate, "density": density, "out": out}
-        return rank_by_boundary(tables, protocol=protocol, drop_incomplete=drop_incomplete, data=data, json=json, **wishes)
+        return rank_by_boundary(tables, protocol=protocol, drop_incomplete=drop_incomplete, json=json, **wishes)
     for option, given in (("--error-rate", error_rate), ("--density", density), ("--weight", weight), ("--out", out)):
         if given is not None:
             raise ParameterError(f"{option} goes with --boundary")
@@ -99,18 +95,15 @@ def rank(
     for note in notes:
         print(f"warning: {note}", file=sys.stderr)
     found = ranking.rank_methods(_complete(scores, drop_incomplete))
-    left_out = ranking.leave_one_out(found.scores) if leave_one_out else []
     order = [int(i) for i in found.ranks.argsort(kind="stable")]
     if json:
-        _output.print_json([_record(i, found, left_out) for i in order])
+        _output.print_json([_record(i, found) for i in order])
         return 0
     _output.print_table(*_table(order, found, groups), keys=2, upright=True)
     count, places = found.scores.shape
     _output.say(f"each column: score, rank; {count} methods, {places} columns; equal scores share the better rank")
     if groups:
         _output.say(ranking.astar_verdict(found.groups))
-    if left_out:
-        _output.print_table(["without", "first", "A* set", "ranks that change most"], [_without(found, one) for one in left_out])
     return 0
 
 
@@ -153,31 +146,18 @@ def _table(order: list[int], found: Ranking, groups: bool) -> tuple[list[str], l
     return header, rows
 
 
-def _record(i: int, found: Ranking, left_out: list[LeftOut]) -> dict[str, Any]:
+def _record(i: int, found: Ranking) -> dict[str, Any]:
     from stereo_framework.tables.ranking import column_name
 
     names = [column_name(*column) for column in found.scores.columns]
-    record: dict[str, Any] = {
+    return {
         "method": found.scores.index[i],
-        **_standing(found, i),
+        "rank": int(found.ranks[i]),
+        "average_rank": float(found.average_ranks[i]),
+        "group": int(found.groups[i]),
         "scores": dict(zip(names, found.scores.iloc[i].tolist(), strict=True)),
         "ranks": dict(zip(names, found.column_ranks[i].tolist(), strict=True)),
     }
-    if left_out:
-        record["leave_one_out"] = [{"kind": one.kind, "without": one.name, **_standing(one.ranking, i)} for one in left_out]
-    return record
-
-
-def _standing(found: Ranking, i: int) -> dict[str, Any]:
-    return {"rank": int(found.ranks[i]), "average_rank": float(found.average_ranks[i]), "group": int(found.groups[i])}
-
-
-def _without(found: Ranking, one: LeftOut) -> list[str]:
-    methods, before, after = list(found.scores.index), found.ranks, one.ranking.ranks
-    moved = sorted((before != after).nonzero()[0], key=lambda j: -abs(int(after[j]) - int(before[j])))
-    changes = [f"{methods[j]} {before[j]} to {after[j]}" for j in moved]
-    first, best = ([name for name, is_one in zip(methods, of == 1, strict=True) if is_one] for of in (after, one.ranking.groups))
-    return [f"{one.kind} {one.name}", _listed(first), _listed(best), _listed(changes)]
 
 
 def _listed(names: list[str]) -> str:

@@ -5,16 +5,13 @@ Kostliva, Cech & Sara 2007.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation import roc
-from stereo_framework.evaluation.protocols import PRESETS
 from stereo_framework.sweep import Result
-from stereo_framework.tables.means import protocol_of
 from stereo_framework.tables.values import one_protocol
 
 _ROUNDING = 1e-12
@@ -89,7 +86,6 @@ def boundary(
     weights: Mapping[str, float] | None = None,
     *,
     drop_incomplete: bool = False,
-    scenes: Callable[[str], Scene] | None = None,
 ) -> Boundary:
     """Collect the ROC rates of results.
 
@@ -101,14 +97,11 @@ def boundary(
         Weights of the scenes in the mean. Default: all scenes weigh the same.
     drop_incomplete : bool
         Leave settings that were not measured on every scene out of the mean, instead of refusing them.
-    scenes : callable, optional
-        Loads a scene by its name. If it is given, each measure of confidence that is stored with a map becomes a method of its own,
-        ``METHOD: MEASURE``, whose settings are the shares of the least sure estimates that are left out. Default: such measures are ignored.
 
     Raises
     ------
     DataError
-        No result has these rates, a setting lacks a scene, or a scene that has stored confidence cannot be loaded.
+        No result has these rates, or a setting lacks a scene.
     ParameterError
         Results of different protocols.
     """
@@ -120,9 +113,6 @@ def boundary(
     for r in measured:
         point = roc.Point(r.statistics["sparsity_rate"], r.statistics["error_rate"], r.method, dict(r.parameters), r.scene, r.map)
         points.setdefault(r.scene, {}).setdefault(r.method, []).append(point)
-        if scenes is not None and r.confidence and r.disparity is not None:
-            for sure in _of_confidence(r, scenes(r.scene)):
-                points[r.scene].setdefault(sure.method, []).append(sure)
     everything = [p for by in points.values() for some in by.values() for p in some]
     mean: dict[str, list[roc.Point]] = {}
     for point in roc.mean_points(everything, weights, incomplete="drop" if drop_incomplete else "refuse"):
@@ -130,32 +120,7 @@ def boundary(
     return Boundary(points, mean)
 
 
-_SHARES = (0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-"""Shares of the least sure estimates of a map that are left out to draw the curve of a measure of confidence."""
-
-_OF, _UNSURE = ": ", "refinement.remove_unsure."
-"""Between a method and a measure in a name; the address of the stage that leaves estimates out."""
-
-
-def _of_confidence(result: Result, scene: Scene) -> Iterator[roc.Point]:
-    disparity = result.disparity
-    assert disparity is not None, "the caller looks"
-    protocol = protocol_of([result]) or PRESETS["kostliva2007"]
-    table = roc.kept_table(scene, protocol.end_radius)
-    for name, confidence in result.confidence.items():
-        for share, errors in zip(_SHARES, roc.errors_of_the_sure(disparity, confidence, table, _SHARES), strict=True):
-            parameters = {**result.parameters, f"{_UNSURE}measure": name, f"{_UNSURE}share": share}
-            method = f"{result.method}{_OF}{name}"
-            yield roc.Point(errors.sparsity_rate, errors.error_rate, method, parameters, result.scene, result.map)
-
-
 def script_of(point: roc.Point, results: Sequence[Result]) -> dict[str, Any]:
     """A script that runs the setting of a point on the scenes on which it was measured."""
-    own = {name: value for name, value in point.parameters.items() if not name.startswith(_UNSURE)}
-    left_out = {name.removeprefix(_UNSURE): v for name, v in point.parameters.items() if name not in own}
-    named = point.method.removesuffix(f"{_OF}{left_out.get('measure')}")
-    same = [r for r in results if (r.method, dict(r.parameters)) in ((point.method, dict(point.parameters)), (named, own))]
-    script = dict(same[0].script) | {"name": named, "scenes": list(dict.fromkeys(r.scene for r in same))}
-    if named != point.method:
-        script["refinement"] = [*(script.get("refinement") or []), {"use": "remove_unsure", **left_out}]
-    return script
+    same = [r for r in results if (r.method, dict(r.parameters)) == (point.method, dict(point.parameters))]
+    return dict(same[0].script) | {"name": point.method, "scenes": list(dict.fromkeys(r.scene for r in same))}

@@ -1,4 +1,4 @@
-"""Comparing many methods by their scores: Middlebury's ranks, groups by dominance, and how far both depend on the choice of scenes and measures.
+"""Comparing many methods by their scores: Middlebury's ranks, and groups by dominance.
 
 The groups are those of Cabezas, Trujillo & Florian 2012, with the usual Pareto dominance: p dominates q if p is nowhere worse than q and somewhere better.
 Their equation 11 says "better everywhere and different", where the second condition would follow from the first. The groups are those of non-dominated
@@ -213,51 +213,6 @@ def lower_is_better(scores: NDArray, directions: Sequence[str]) -> NDArray[np.fl
     """The same order in each column, ``lower`` or ``higher``, with the best lowest and what is missing last."""
     values = scores * np.array([-1.0 if direction == "higher" else 1.0 for direction in directions])
     return np.where(np.isnan(values), np.inf, values)
-
-
-@dataclass(frozen=True, eq=False)
-class LeftOut:
-    """The ranking of the same methods without a part of the table: `kind` is ``"column"``, ``"scene"`` or ``"measure"``, `name` that of the part."""
-
-    kind: str
-    name: str
-    ranking: Ranking
-
-
-def leave_one_out(scores: pandas.DataFrame) -> list[LeftOut]:
-    """Rank again without each scene, each measure and each column.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        As for `rank_methods`.
-
-    Returns
-    -------
-    list of LeftOut
-        First the scenes, then the measures, then the columns. Scenes and measures are included only if the table has several of them and they are not
-        the columns themselves.
-
-    Raises
-    ------
-    DataError
-        A score is missing.
-    ParameterError
-        The table has only one column.
-
-    Notes
-    -----
-    Without a column a method can leave the A* set, and it can also enter it: two methods that differed only in this column then share a group.
-    """
-    if len(scores.columns) < 2:
-        raise ParameterError("leave-one-out: the table has one column; at least two are needed")
-    found: list[LeftOut] = []
-    parts: dict[str, Sequence[str]] = {level: scores.columns.get_level_values(level) for level in LEVELS[:2]}
-    for kind, own in (parts | {"column": [column_name(*column) for column in scores.columns]}).items():
-        names = list(dict.fromkeys(filter(None, own)))
-        if kind == "column" or 1 < len(names) < len(own):
-            found += [LeftOut(kind, one, rank_methods(scores.loc[:, [name != one for name in own]])) for one in names]
-    return found
 
 
 def rank(frame: pandas.DataFrame, *statistics: str, by: str | Sequence[str] = "method") -> pandas.DataFrame:

@@ -133,19 +133,6 @@ def test_statistics_per_scene(rank, write):
     assert found["b"]["ranks"] == {"x:bad_pixels_all": 2, "y:bad_pixels_all": 1}
 
 
-def test_sensitivity(rank, write):
-    path = write(CSV)
-    asked = ("--columns", "*bad_pixels*,*density*", "--leave-one-out")
-    found = _records(rank(path, *asked, "--json"))
-    left_out = {one["without"]: one for one in found["a"]["leave_one_out"]}
-    assert left_out["venus"] == {"kind": "scene", "without": "venus", "rank": 1, "average_rank": 1.5, "group": 1}
-    assert left_out["density_all"]["average_rank"] == 1.5
-    assert len(left_out) == 2 + 2 + 4
-    text = rank(path, *asked).stdout
-    for part in ("scene tsukuba", "measure density_all", "column venus:density_all"):
-        assert part in text
-
-
 def test_holes(rank, write):
     path = write(CSV.replace("b,2.5,95,1", "b,,95,-"))
     _one_line(rank(path), "b (tsukuba:bad_pixels_nonocc, venus:bad_pixels_nonocc)", "--drop-incomplete")
@@ -226,7 +213,6 @@ def test_several_protocols_are_refused(rank, folder):
         ("method\n", [], ["no table"]),
         ("", [], ["no table"]),
         ("m,author\na,x\nb,y\n", [], ["no column of numbers"]),
-        ("m,p\na,1\nb,2\n", ["--lower", "*", "--leave-one-out"], ["the table has one column"]),
     ],
 )
 def test_mistakes(rank, write, text, options, parts):

@@ -1,11 +1,8 @@
 """From stored results to curves, boundaries and answers."""
 
-import numpy as np
 import pytest
 
-from stereo_framework import load_scene
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.evaluation.roc import kept_table, map_errors
 from stereo_framework.sweep import Result
 from stereo_framework.tables.boundary import boundary, script_of
 
@@ -67,32 +64,3 @@ def test_what_cannot_be_collected():
     with pytest.raises(DataError, match="not measured on b"):
         boundary([*RESULTS, _result("a", "one", 3, 0.1, 0.1)])
     assert len(boundary([*RESULTS, _result("a", "one", 3, 0.1, 0.1)], drop_incomplete=True).mean["one"]) == 2
-
-
-def test_each_stored_measure_of_confidence_is_a_curve():
-    scene = load_scene("synthetic/planes")
-    rng = np.random.default_rng(0)
-    disparity = scene.truth + np.where(rng.random(scene.truth.shape) < 0.3, 4, 0).astype(np.float32)
-    error = np.abs(disparity - scene.truth)
-    sure = {"known": -error, "luck": rng.random(error.shape).astype(np.float32)}
-    whole = map_errors(disparity, kept_table(scene))
-    result = _result(scene.name, "one", 1, whole.sparsity_rate, whole.error_rate, _disparity=disparity, _confidence=sure)
-    found = boundary([result], scenes=load_scene)
-    assert list(found.points[scene.name]) == ["one", "one: known", "one: luck"]
-    curves = found.points[scene.name]
-    for measure in sure:
-        # Nothing left out is the method itself, and what is left out makes no error.
-        assert curves[f"one: {measure}"][0].rates == curves["one"][0].rates
-        errors = [p.error_rate for p in curves[f"one: {measure}"]]
-        assert errors == sorted(errors, reverse=True)
-    efficiency = {name: row["Expected"] for name, row in found.efficiencies().items()}
-    assert efficiency["one: known"] > efficiency["one: luck"] > efficiency["one"]
-    # With three tenths left out, the share of wrong pixels, hardly any are left but occluded ones, which are right by the truth.
-    assert curves["one: known"][6].error_rate < 0.25 * curves["one: luck"][6].error_rate
-    answer = found.choose(error_rate=0.05)
-    assert answer.method == "one: known"
-    script = script_of(answer, [result])
-    share = answer.parameters["refinement.remove_unsure.share"]
-    assert script["refinement"] == [{"use": "remove_unsure", "measure": "known", "share": share}]
-    assert script["name"] == "one"
-    assert list(boundary([result]).points[scene.name]) == ["one"]

@@ -15,7 +15,7 @@ from stereo_framework.evaluation.roc.curve import (
     outer_curve,
     roc_curve,
 )
-from stereo_framework.evaluation.roc.map_errors import MapErrors, errors_of_the_sure, map_errors
+from stereo_framework.evaluation.roc.map_errors import MapErrors, map_errors
 from stereo_framework.evaluation.roc.matching_table import MatchingTable, kept_table, matching_table, scene_table
 from stereo_framework.evaluation.roc.points import Point, minimal_points
 
@@ -27,7 +27,6 @@ __all__ = [
     "best_case",
     "dominant_intervals",
     "efficiency",
-    "errors_of_the_sure",
     "feasibility_boundary",
     "highest",
     "improvement",

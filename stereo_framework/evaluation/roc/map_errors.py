@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Disparity
 from stereo_framework.evaluation._sizes import check_one_size
 from stereo_framework.evaluation.roc.matching_table import OCCLUDED, UNKNOWN, VISIBLE, MatchingTable, column_of
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.ranks import least_kept
 from stereo_framework.kernels.threads import over_rows
 
 
@@ -100,30 +97,6 @@ def map_errors(disparity: Disparity, table: MatchingTable) -> MapErrors:
     over_rows(count, len(depth), depth.size)
     mismatches, false_positives, false_negatives, correspondences = map(int, counts.sum(axis=0))
     return MapErrors(mismatches, false_positives, false_negatives, correspondences, depth.size)
-
-
-def errors_of_the_sure(
-    disparity: Disparity, confidence: NDArray[np.float32], table: MatchingTable, shares: Iterable[float]
-) -> list[MapErrors]:
-    """The errors of a map without its least sure estimates, which are points of the ROC curve of a measure of confidence.
-
-    Parameters
-    ----------
-    disparity : ndarray, float32, (rows, columns)
-        Pixels, not finite = no match.
-    confidence : ndarray, float32, (rows, columns)
-        Higher = surer.
-    table : MatchingTable
-        Of the scene's truth.
-    shares : iterable of float
-        Largest shares of the estimates, 0..1, that are left out. Equally sure estimates stay together, as in the refinement `remove_unsure`.
-
-    Returns
-    -------
-    list of MapErrors
-    """
-    known = confidence[np.isfinite(disparity)]
-    return [map_errors(np.where(confidence < least_kept(known, share), np.float32(np.nan), disparity), table) for share in shares]
 
 
 @kernel
