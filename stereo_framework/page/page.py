@@ -12,9 +12,9 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
@@ -40,8 +40,7 @@ class Text:
     kind: ClassVar[str] = "text"
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """A table's cell.
 
     Parameters
@@ -354,7 +353,7 @@ def mark_best(rows: Sequence[Sequence[Cell]], better: Sequence[str]) -> list[lis
         best = min(numbers) if direction == "lower" else max(numbers)
         for row in marked:
             if row[i].value == best:
-                row[i] = replace(row[i], mark="best")
+                row[i] = row[i]._replace(mark="best")
     return marked
 
 

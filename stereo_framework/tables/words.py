@@ -10,7 +10,7 @@ from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.script.addresses import split
 from stereo_framework.script.result_names import STATISTIC
-from stereo_framework.tables.values import NOT_APPLICABLE, word
+from stereo_framework.tables.values import NOT_APPLICABLE, all_names, word
 
 if TYPE_CHECKING:
     from stereo_framework.sweep import Result
@@ -58,17 +58,19 @@ def setting_names(results: Sequence[Result]) -> list[str]:
 
     If that does not distinguish the settings, or two axes have the same last name, the names are those of `setting_name`.
     """
-    axes = dict.fromkeys(name for r in results for name in r.axes)
-    parts = {name: [part(name, r.axes.get(name, NOT_APPLICABLE)) for r in results] for name in axes}
-    varying = [name for name, own in parts.items() if len(set(own)) > 1]
-    several = len({r.method for r in results}) > 1 or not varying
     full = [setting_name(r) for r in results]
-    heads = [r.method * several for r in results]
+    # Of thousands of results few are of other settings.
+    different = dict(zip(full, results, strict=True))
+    settings = different.values()
+    axes = all_names(r.axes for r in settings)
+    parts = {name: [part(name, r.axes.get(name, NOT_APPLICABLE)) for r in settings] for name in axes}
+    varying = [name for name, own in parts.items() if len(set(own)) > 1]
+    several = len({r.method for r in settings}) > 1 or not varying
+    heads = [r.method * several for r in settings]
     short = [", ".join(filter(None, told)) for told in zip(heads, *map(parts.__getitem__, varying), strict=True)]
     alike = len({name.rpartition(".")[2] for name in varying}) < len(varying)
-    pairs = set(zip(full, short, strict=True))
-    ambiguous = alike or "" in short or not len({f for f, _ in pairs}) == len({s for _, s in pairs}) == len(pairs)
-    return full if ambiguous else short
+    names = dict(zip(different, short, strict=True))
+    return full if alike or "" in short or len(set(short)) < len(short) else [names[name] for name in full]
 
 
 def measure_name(name: str, labels: Mapping[str, str] = _NOTHING) -> str:
