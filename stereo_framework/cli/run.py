@@ -86,27 +86,28 @@ def run(
     if disparity_range is not None:
         _check_ranges(tasks)
     options = {"workers": workers, "memory": None if memory is None else opt.size(memory)}
-    found: dict[int, Result | None] = {}
+    found: dict[Task, list[Result] | None] = {}
     with opt.who(executor, workers, dask) as pool:
         hopeless = _computed(found, scripts, tasks, out=out, maps=maps if out else False, data=data, executor=pool, **options)
     if isinstance(hopeless, int):
         return hopeless
     reported = any(s.report for s in scripts)
-    shown = sorted(found) if out is None or json or reported else sorted(found)[:_MOST_READ]
-    results = _results(found, shown, tasks, out)
+    done = [task for task in tasks if task in found]
+    results = _results(found, done if out is None or json or reported else done[:_MOST_READ], out)
     plots = _plots(results, [s.resolved for s in scripts], out) if out is not None and reported else False
     printed = results
     if json:
         _output.print_json([r.record() for r in results])
     else:
         wanted = opt.names(columns) or _output.measured(results, measure or [])
-        most, whole = None if out is None else _MOST_ROWS, len(results) == len(found)
+        count = sum(len(task.protocols) for task in done)
+        most, whole = None if out is None else _MOST_ROWS, len(results) == count
         printed = _output.print_results(results, wanted, errors=not hopeless, data=data, most=most, averaged=whole)
         if out is not None:
             if not whole:
                 print(f"averages over scenes are left out; stereo-framework results {out} tells them")
-            if len(printed) < len(found):
-                print(f"the first {len(printed)} of {len(found)} rows; stereo-framework results {out} --limit 0 shows all")
+            if len(printed) < count:
+                print(f"the first {len(printed)} of {count} rows; stereo-framework results {out} --limit 0 shows all")
             kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]
             print(f"{', '.join(kinds)} in {out}")
     if report and out is not None:
@@ -114,7 +115,7 @@ def run(
 
         run_page(out, data=data).write(out / "report.html")
         print(f"page: {out / 'report.html'}", file=sys.stderr)
-    failed = [one for one in found.values() if one is not None and one.error]
+    failed = [one for some in found.values() for one in some or () if one.error]
     if hopeless:
         print(f"error: {hopeless}", file=sys.stderr)
     elif more := len(failed) - sum(bool(r.error) for r in printed):
@@ -124,15 +125,14 @@ def run(
     return 1 if failed else 0
 
 
-def _results(found: dict[int, Result | None], places: Sequence[int], tasks: list[Task], out: Path | None) -> list[Result]:
-    """The results at some places: those that were kept, the others from the store."""
+def _results(found: dict[Task, list[Result] | None], tasks: list[Task], out: Path | None) -> list[Result]:
+    """The results of some tasks: those that were kept, the others from the store."""
     from stereo_framework.sweep import Store
 
     if out is None:
-        return [result for place in places if (result := found[place]) is not None]
-    keys = [key for task in tasks for key in task.keys]
+        return [result for task in tasks for result in found[task] or ()]
     with Store(out) as store:
-        stored = (found[place] or store.get(keys[place]) for place in places)
+        stored = (result for task in tasks for result in found[task] or map(store.get, task.keys))
         return [result for result in stored if result is not None]
 
 
@@ -168,9 +168,9 @@ def _check_ranges(tasks: list[Task]) -> None:
 
 
 def _computed(
-    found: dict[int, Result | None], scripts: list[Script], tasks: list[Task], *, out: Path | None, **options: Any
+    found: dict[Task, list[Result] | None], scripts: list[Script], tasks: list[Task], *, out: Path | None, **options: Any
 ) -> str | int:
-    """Fill in the results by their places, None for those that can be read again, and write their pictures.
+    """Fill in the results, None for those that can be read again, and write their pictures.
 
     Returns
     -------
@@ -179,22 +179,22 @@ def _computed(
     """
     from stereo_framework.sweep.runs import Hopeless, execute
 
-    by_id = {task.id: task for task in tasks}
     total = sum(len(task.protocols) for task in tasks)
     try:
         with Progress(total) as progress, interruptible() as check:
-            for place, result in execute(scripts, tasks, out=out, watch=progress.watch, **options):
+            for task, results in execute(scripts, tasks, out=out, watch=progress.watch, **options):
                 # Thousands of results take more memory than to compute them; those that are stored can be read again.
-                found[place] = result if out is None or result.error else None
-                progress.advance()
+                found[task] = results if out is None or results[0].error else None
+                for _ in results:
+                    progress.advance()
                 check()
-                if result.map is not None and result.id in by_id:
-                    _pictures(result, by_id.pop(result.id))
+                if results[0].map is not None:
+                    _pictures(results[0], task)
     except Hopeless as error:
         return str(error)
     except KeyboardInterrupt as error:
         hint = f"the same command continues from {out}" if out else "nothing was stored; --out DIR keeps results"
-        print(f"{word(error)} after {len(found)} of {total} results; {hint}", file=sys.stderr)
+        print(f"{word(error)} after {progress.count} of {total} results; {hint}", file=sys.stderr)
         return status(error)
     return ""
 

@@ -30,6 +30,7 @@ from stereo_framework.engine.stage_errors import blame
 from stereo_framework.engine.step import Step
 from stereo_framework.kernels.threads import available_cores, threads
 from stereo_framework.sweep.plan import Task, Unit, units
+from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.work import Found, failed, measure, pack, work
 
 _SHARE_OF_FREE = 0.8
@@ -37,6 +38,10 @@ _SHARE_OF_FREE = 0.8
 
 _CONNECTING = 4
 """Seconds in which a Dask scheduler must have answered."""
+
+
+_Returned = list[tuple[int, list[Result]]]
+"""What comes back of a unit: the results of each task, with its index."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +80,8 @@ class Crew:
             raise ParameterError(f"memory: {self.memory} bytes is nothing")
 
 
-def computed(todo: Sequence[tuple[int, Task]], crew: Crew) -> Generator[Found]:
-    """What came of tasks, each with its position, as it is there; closed early, threads stop after their present step.
+def computed(todo: Sequence[Task], crew: Crew) -> Generator[Found]:
+    """What came of each task, as it is there; closed early, threads stop after their present step.
 
     Raises
     ------
@@ -119,9 +124,9 @@ def _measured(unit: Unit, crew: Crew, stopped: threading.Event) -> Iterator[Foun
     yield from measure(unit, keep=crew.keep, watch=watch)
 
 
-def _in_thread(unit: Unit, crew: Crew, stopped: threading.Event) -> list[Found]:
+def _in_thread(unit: Unit, crew: Crew, stopped: threading.Event) -> _Returned:
     with threads(1), stopped_by(stopped):
-        return list(_measured(unit, crew, stopped))
+        return [(unit.tasks.index(task), results) for task, results in _measured(unit, crew, stopped)]
 
 
 class _Stopped(BaseException):
@@ -139,7 +144,7 @@ class _Served:
     stopped: threading.Event
     stack: contextlib.ExitStack
     client: Any
-    running: dict[Future[list[Found]], Unit] = field(default_factory=dict)
+    running: dict[Future[_Returned], Unit] = field(default_factory=dict)
     lost: list[Unit] = field(default_factory=list)
 
     def found(self, coming: Iterable[Unit | Found]) -> Iterator[Found]:
@@ -155,13 +160,13 @@ class _Served:
                 self._submit(unit)
             while self.running:
                 yield from self._finished()
-            for position, task in [item for unit in self.lost for item in unit.tasks]:
+            for task in [task for unit in self.lost for task in unit.tasks]:
                 self.lost.clear()
-                self._submit(Unit([(position, task)]))
+                self._submit(Unit([task]))
                 yield from self._finished()
                 if self.lost:
                     told = "its worker died twice, once while it was alone with it (killed, or out of memory)"
-                    yield position, failed(task, told)
+                    yield task, failed(task, told)
         finally:
             for future in self.running if self.client is None or _is_alive(self.client) else ():
                 future.cancel()
@@ -184,7 +189,7 @@ class _Served:
 
     def _finished(self) -> Iterator[Found]:
         """What comes of the next units that are done."""
-        done: set[Future[list[Found]]] = set()
+        done: set[Future[_Returned]] = set()
         while not done:
             done, _ = wait(self.running, timeout=None if self.client is None else 1, return_when=FIRST_COMPLETED)
             # Nobody tells what was with a scheduler that is gone.
@@ -195,13 +200,13 @@ class _Served:
         for future in done:
             unit = self.running.pop(future)
             try:
-                yield from future.result()
+                yield from ((unit.tasks[i], results) for i, results in future.result())
             except Exception as error:
                 if isinstance(error, BrokenExecutor | CancelledError) or type(error).__name__ == "KilledWorker":
                     self.lost.append(unit)
                     continue
                 told = str(error) if isinstance(error, StereoFrameworkError) else f"{type(error).__name__}: {error}"
-                yield from ((position, failed(task, told)) for position, task in unit.tasks)
+                yield from ((task, failed(task, told)) for task in unit.tasks)
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------
@@ -213,9 +218,9 @@ def _fitting(coming: Iterable[Unit], memory: int | None) -> Iterator[Unit | Foun
         if _refused(unit, memory) is None:
             yield unit
             continue
-        for position, task in unit.tasks:
-            error = _refused(single := Unit([(position, task)]), memory)
-            yield single if error is None else (position, failed(task, error))
+        for task in unit.tasks:
+            error = _refused(single := Unit([task]), memory)
+            yield single if error is None else (task, failed(task, error))
 
 
 def _refused(unit: Unit, memory: int | None) -> str | None:
@@ -226,7 +231,7 @@ def _refused(unit: Unit, memory: int | None) -> str | None:
         return blame(error).line
     if memory is None or need <= memory:
         return None
-    pipeline, (rows, columns) = unit.tasks[0][1].setting.pipeline, unit.scene.reference.shape[:2]
+    pipeline, (rows, columns) = unit.tasks[0].setting.pipeline, unit.scene.reference.shape[:2]
     tiled = in_tiles(pipeline, (rows, columns), unit.search, memory)
     tiles = "" if tiled is None else f"{{use: tiles, size: {tiled.in_slot('scheme')[0].parameters['size']}}}"
     return (

@@ -15,7 +15,6 @@ from stereo_framework.core.errors import DataError, ParameterError, ScriptError
 from stereo_framework.core.scene import Scene, Search
 from stereo_framework.core.stage import installed_plugins, typed_stages
 from stereo_framework.engine.memory import peak_memory
-from stereo_framework.engine.step import Step
 from stereo_framework.evaluation import regions
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.io import file_stem
@@ -145,73 +144,64 @@ def _around_truth(scene: Scene, margin: float, step: float) -> dict[str, float]:
 
 @dataclass(eq=False)
 class Unit:
-    """Tasks of one scene and search range that one worker computes together, with their positions in the plan."""
+    """Tasks of one scene and search range that one worker computes together."""
 
-    tasks: list[tuple[int, Task]]
+    tasks: list[Task]
 
     @property
     def scene(self) -> Scene:
         """Of all tasks."""
-        return self.tasks[0][1].scene
+        return self.tasks[0].scene
 
     @property
     def search(self) -> Search:
         """Of all tasks."""
-        return self.tasks[0][1].search
+        return self.tasks[0].search
 
     @functools.cached_property
     def memory(self) -> int:
         """Bytes of volumes that there are at most at a time, about."""
-        pipelines = [task.setting.pipeline for _, task in self.tasks]
+        pipelines = [task.setting.pipeline for task in self.tasks]
         return peak_memory(pipelines, self.scene.reference.shape[:2], self.search.levels, search=self.search)
 
 
-def units(tasks: Sequence[tuple[int, Task]], workers: int) -> Iterator[Unit]:
-    """Tasks, with their positions in the plan, bundled for a number of workers: slices of the sorted settings of a scene and search range.
+def units(tasks: Sequence[Task], workers: int) -> Iterator[Unit]:
+    """Tasks bundled for a number of workers: slices of the sorted settings of a scene and search range.
 
     Sorted, those that begin alike follow each other, more iterations after fewer. A slice ends where another beginning begins, one up to the map that
     the optimizer makes.
     """
-    groups: dict[tuple[int, Search], list[tuple[int, Task]]] = {}
-    for item in tasks:
-        groups.setdefault((id(item[1].scene), item[1].search), []).append(item)
-    steps = _Steps()
+    groups: dict[tuple[int, Search], list[Task]] = {}
+    for task in tasks:
+        groups.setdefault((id(task.scene), task.search), []).append(task)
+    numbers: dict[Hashable, int] = {}
     left = len(tasks)
     for group in groups.values():
-        unit: list[tuple[int, Task]] = []
+        unit: list[Task] = []
         before: Hashable = None
-        for item in sorted(group, key=lambda item: steps.order(item[1])):
-            beginning = steps.beginning(item[1])
+        for task in sorted(group, key=lambda task: _order(task, numbers)):
+            beginning = _beginning(task, numbers)
             share = max(1, len(tasks) // (_MOST * workers), left // (_FEWEST * workers))
             size = min(share if workers > 1 else _LARGEST, _LARGEST)
             if len(unit) >= (size if beginning != before else _TOGETHER * size):
                 yield Unit(unit)
                 left -= len(unit)
                 unit = []
-            unit.append(item)
+            unit.append(task)
             before = beginning
         yield Unit(unit)
         left -= len(unit)
 
 
-class _Steps:
-    """Steps by number: two have the same one if they are alike, or differ only in how often they iterate."""
+def _order(task: Task, numbers: dict[Hashable, int]) -> tuple[tuple[int, int], ...]:
+    """Of the alternatives and of each step of a task a number, the same for those that are alike or differ in their iterations alone; and the iterations."""
+    pipeline = task.setting.pipeline
+    parts: list[tuple[Hashable, int]] = [(pipeline.alternatives, 0), *(step.line for step in pipeline.steps)]
+    return tuple([(numbers.setdefault(line, len(numbers)), iterations) for line, iterations in parts])
 
-    def __init__(self) -> None:
-        self._numbers: dict[Step, int] = {}
-        self._places: dict[Step, tuple[int, int]] = {}
 
-    def order(self, task: Task) -> tuple[tuple[int, int], ...]:
-        """Number and iterations of each step of a task."""
-        return tuple([self._places.get(step) or self._place(step) for step in task.setting.pipeline.plan])
-
-    def beginning(self, task: Task) -> tuple[int, ...]:
-        """Numbers of the steps up to the optimizer or what stands in its place."""
-        slots = [step.stage.slot for step in task.setting.pipeline.plan]
-        last = next(i for i, slot in enumerate(slots) if slot in ("optimization", "matcher", "scheme"))
-        return tuple([number for number, _ in self.order(task)[: last + 1]])
-
-    def _place(self, step: Step) -> tuple[int, int]:
-        line, iterations = step.line
-        self._places[step] = found = self._numbers.setdefault(line, len(self._numbers)), iterations
-        return found
+def _beginning(task: Task, numbers: dict[Hashable, int]) -> tuple[int, ...]:
+    """The numbers of all up to the optimizer or what stands in its place; a scheme stands around all."""
+    slots = ["", *(step.stage.slot for step in task.setting.pipeline.steps)]
+    last = next(slot for slot in ("scheme", "optimization", "matcher") if slot in slots)
+    return tuple([number for number, _ in _order(task, numbers)[: slots.index(last) + 1]])

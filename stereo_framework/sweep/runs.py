@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import itertools
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -24,6 +23,7 @@ from stereo_framework.sweep.kept_scenes import keep_scene
 from stereo_framework.sweep.plan import FEW, Task, forget, plan
 from stereo_framework.sweep.result import Result, ResultList, confidence_file, confidence_files
 from stereo_framework.sweep.store import Store
+from stereo_framework.sweep.work import Found
 
 _ENOUGH = 3
 """So many runs that fail alike, the first ones, end a sweep."""
@@ -98,7 +98,7 @@ def run(
     """
     loaded = script if isinstance(script, Script) else load(script, overrides=overrides, plugins=plugins)
     tasks = plan(loaded, scenes_of(loaded, scenes, data))
-    found: dict[int, Result] = {}
+    found: dict[Task, list[Result]] = {}
     total = sum(len(task.protocols) for task in tasks)
     # Who listens already, such as a bar over several scripts, hears of every result; a notebook's own bar counts them itself.
     rounds = counted(total, "run")
@@ -106,12 +106,13 @@ def run(
     how: dict[str, Any] = {"workers": workers, "executor": executor, "memory": memory, "maps": maps, "data": data}
     with in_notebook(total) as progress:
         watch = progress.watch if progress else None
-        for place, result in execute([loaded], tasks, out=None if out is None else Path(out), watch=watch, **how):
-            found[place] = result
-            next(rounds, None)
-            if progress:
-                progress.advance()
-    return ResultList(found[place] for place in sorted(found))
+        for task, results in execute([loaded], tasks, out=None if out is None else Path(out), watch=watch, **how):
+            found[task] = results
+            for _ in results:
+                next(rounds, None)
+                if progress:
+                    progress.advance()
+    return ResultList(result for task in tasks for result in found[task])
 
 
 def scenes_of(script: Script, scenes: Sequence[str | Scene] | str | Scene | None, data: str | Path | None) -> list[Scene]:
@@ -141,23 +142,22 @@ def execute(
     maps: bool | None = None,
     data: str | Path | None = None,
     watch: Callable[[str], None] | None = None,
-) -> Iterator[tuple[int, Result]]:
-    """Run tasks and yield their results as they are there, each with its place in the order of tasks and protocols.
+) -> Iterator[Found]:
+    """Run tasks and yield each with its results as they are there.
 
     With `out`, results found in its store are taken from there, first of all, and new ones written to it, one by one; failed ones
     are run again. `watch` is called with a text whenever a stage begins in this process. The other parameters are those of `run`.
     """
     keep = (out is None or not any(task.setting.axes for task in tasks)) if maps is None else maps
     crew = Crew(workers, executor, memory, keep, watch)
-    places = [0, *itertools.accumulate(len(task.protocols) for task in tasks)]
     first: list[str | None] = []
     with contextlib.ExitStack() as stack:
         store = None if out is None else stack.enter_context(Store(out, create=True))
         if store is not None:
             store.describe(scripts, [measure for task in tasks for protocol in task.protocols for measure in protocol.measures])
             store.plan(list(dict.fromkeys(key for task in tasks for key in task.keys)))
-        for i, results in stack.enter_context(contextlib.closing(stored_or_computed(store, tasks, crew, data))):
-            yield from enumerate(results, places[i])
+        for task, results in stack.enter_context(contextlib.closing(stored_or_computed(store, tasks, crew, data))):
+            yield task, results
             if len(first) < _ENOUGH:
                 first.append(results[0].error)
                 if len(first) == _ENOUGH < len(tasks) and _hopeless(first, tasks):
@@ -177,23 +177,22 @@ def _hopeless(errors: Sequence[str | None], tasks: Sequence[Task]) -> bool:
 
 def stored_or_computed(
     store: Store | None, tasks: Sequence[Task], crew: Crew, data: str | Path | None = None
-) -> Generator[tuple[int, list[Result]]]:
-    """The results of each task, with its index: those that a store has, then the others, which are computed and added to it."""
+) -> Generator[Found]:
+    """The results of each task: those that a store has, then the others, which are computed and added to it."""
     todo = []
-    for i, task in enumerate(tasks):
+    for task in tasks:
         known = [] if store is None else [store.get(key) for key in task.keys]
         whole = [r for r in known if r is not None and not r.error and not (crew.keep and _lacks_map(r))]
         if len(whole) == len(task.keys):
-            yield i, whole
+            yield task, whole
         else:
-            todo.append((i, task))
+            todo.append(task)
     # Tasks of each scene that are not through yet.
-    left = collections.Counter(id(task.scene) for _, task in todo)
+    left = collections.Counter(task.scene for task in todo)
     many = len(left) > FEW
     copied: set[Scene] = set()
     with contextlib.closing(computed(todo, crew)) as coming:
-        for i, results in coming:
-            task = tasks[i]
+        for task, results in coming:
             if store is not None:
                 store.check_there()
                 if results[0].disparity is not None:
@@ -203,9 +202,9 @@ def stored_or_computed(
                         copied.add(task.scene)
                 for key, result in zip(task.keys, results, strict=True):
                     store.add(key, result)
-            yield i, results
-            left[id(task.scene)] -= 1
-            if many and not left[id(task.scene)]:
+            yield task, results
+            left[task.scene] -= 1
+            if many and not left[task.scene]:
                 forget(task.scene)
 
 

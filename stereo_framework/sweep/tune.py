@@ -303,9 +303,11 @@ class Tuner:
                     alive.remove(trial)
             if store is not None:
                 store.plan([key for task in tasks for key in task.keys], after=True)
-            for i, [result] in stored_or_computed(store, tasks, self._crew):
-                alive[i].error, alive[i].traceback = result.error, result.traceback
-                alive[i].measured.append(result.statistics)
+            of_task = dict(zip(tasks, alive, strict=True))
+            for task, [result] in stored_or_computed(store, tasks, self._crew):
+                trial = of_task[task]
+                trial.error, trial.traceback = result.error, result.traceback
+                trial.measured.append(result.statistics)
             alive = [trial for trial in alive if trial.error is None and self._hopeful(trial, scene)]
         for trial in batch:
             state = {"failed": "FAIL", "pruned": "PRUNED", "complete": "COMPLETE"}[trial.state]

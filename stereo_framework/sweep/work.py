@@ -27,8 +27,8 @@ from stereo_framework.sweep.plan import Task, Unit
 from stereo_framework.sweep.reference import reference
 from stereo_framework.sweep.result import EVALUATION, GAP, LOWER_BOUND, MEMORY, MESSAGES, TRACE, Result
 
-Found = tuple[int, list[Result]]
-"""Position of a task in the plan, and its results, one for each protocol."""
+Found = tuple[Task, list[Result]]
+"""A task and its results, one for each protocol."""
 
 
 def measure(unit: Unit, *, keep: bool, watch: Callable[[Step], None] | None = None) -> Iterator[Found]:
@@ -42,16 +42,16 @@ def measure(unit: Unit, *, keep: bool, watch: Callable[[Step], None] | None = No
     watch : callable, optional
         As of `Walk`.
     """
-    pipelines = [task.setting.pipeline for _, task in unit.tasks]
+    pipelines = [task.setting.pipeline for task in unit.tasks]
     for i, match in Walk(pipelines, unit.scene, unit.search, watch=watch):
-        position, task = unit.tasks[i]
+        task = unit.tasks[i]
         try:
             if isinstance(match, Exception):
                 raise match
             results = _measured(task, match, keep)
         except Exception as error:  # a plug-in may raise anything; one failed run must not end a sweep
             results = failed(task, blame(error).line, "".join(traceback.format_exception(error)))
-        yield position, results
+        yield task, results
 
 
 def failed(task: Task, error: str, trace: str = "") -> list[Result]:
@@ -116,8 +116,8 @@ def pack(unit: Unit, *, keep: bool) -> tuple[tuple[str, ...], bytes, bytes]:
     ParameterError
         A stage's function cannot be sent.
     """
-    plugins = dict.fromkeys(plugin for _, task in unit.tasks for plugin in task.setting.shared.get("plugins", ()))
-    tasks: Any = [(position, replace(task, scene=None)) for position, task in unit.tasks]  # type: ignore[arg-type]
+    plugins = dict.fromkeys(plugin for task in unit.tasks for plugin in task.setting.shared.get("plugins", ()))
+    tasks: Any = [replace(task, scene=None) for task in unit.tasks]  # type: ignore[arg-type]
     try:
         return tuple(plugins), pickle.dumps((tasks, keep)), _pickled(unit.scene)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -126,14 +126,14 @@ def pack(unit: Unit, *, keep: bool) -> tuple[tuple[str, ...], bytes, bytes]:
         ) from error
 
 
-def work(plugins: tuple[str, ...], packed: bytes, scene: bytes) -> list[Found]:
-    """Compute a unit in this process, each kernel in one thread."""
+def work(plugins: tuple[str, ...], packed: bytes, scene: bytes) -> list[tuple[int, list[Result]]]:
+    """Compute a unit in this process, each kernel in one thread: the results of each task, with its index."""
     for plugin in plugins:
         load_plugin(plugin)
     tasks, keep = pickle.loads(packed)
-    unit = Unit([(position, replace(task, scene=_unpickled(scene))) for position, task in tasks])
+    unit = Unit([replace(task, scene=_unpickled(scene)) for task in tasks])
     with threads(1):
-        return list(measure(unit, keep=keep))
+        return [(unit.tasks.index(task), results) for task, results in measure(unit, keep=keep)]
 
 
 # Units come scene by scene.

@@ -183,7 +183,7 @@ class Busy(concurrent.futures.Executor):
 
 def test_what_an_executor_has_not_begun_is_taken_back(registry):
     executor = Busy()
-    tasks = list(enumerate(plan(load(SWEEP), [own_scene()])))
+    tasks = plan(load(SWEEP), [own_scene()])
     threading.Timer(0.2, lambda: executor.futures[0].set_exception(KeyError("gone"))).start()
     coming = computed(tasks, Crew(workers=2, executor=executor))
     assert next(coming)[1][0].error == "KeyError: 'gone'"
@@ -267,7 +267,7 @@ def test_stages_that_cannot_be_sent_are_told(registry):
 
 @pytest.mark.slow
 def test_work_that_is_left_in_the_middle_stops_the_processes():
-    tasks = list(enumerate(plan(load(SWEEP), [stereo_framework.load_scene("synthetic/planes")])))
+    tasks = plan(load(SWEEP), [stereo_framework.load_scene("synthetic/planes")])
     # A cluster of another test may still be there.
     others = set(multiprocessing.active_children())
     with processes(2) as pool:

@@ -101,8 +101,8 @@ def test_everything_that_decides_a_map_is_part_of_its_identity():
 def test_runs_with_the_same_alternatives_stay_together():
     script = {**SCRIPT, "methods": {"sum": {}}}
     tasks = plan(load(script), [_scene()])
-    for unit in units(list(enumerate(tasks)), 8):
-        assert len({task.setting.axes["alternatives.a.aggregation.box.size"] for _, task in unit.tasks}) == 1
+    for unit in units(tasks, 8):
+        assert len({task.setting.axes["alternatives.a.aggregation.box.size"] for task in unit.tasks}) == 1
         assert len(unit.tasks) == 2
 
 

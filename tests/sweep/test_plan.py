@@ -7,7 +7,7 @@ import pytest
 
 from stereo_framework.core.scene import Frame, Scene, Search
 from stereo_framework.script import load
-from stereo_framework.sweep.plan import _Steps, plan, units
+from stereo_framework.sweep.plan import plan, units
 
 WINDOW = {"matching_cost": "absolute_difference", "aggregation": ["box"], "optimization": "winner_take_all"}
 CUT = {"matching_cost": "absolute_difference", "smoothness": {"use": "potts", "weight": 5}, "optimization": "graph_cut"}
@@ -21,9 +21,9 @@ def scene(name="tiny"):
 
 def bundles(script, grid, workers, scenes=None):
     tasks = plan(load(script | {"sweep": {"grid": grid}}), scenes or [scene()])
-    found = list(units(list(enumerate(tasks)), workers))
-    assert sorted(i for unit in found for i, _ in unit.tasks) == list(range(len(tasks)))
-    return [[task.setting.axes for _, task in unit.tasks] for unit in found]
+    found = list(units(tasks, workers))
+    assert sorted(task.id for unit in found for task in unit.tasks) == sorted(task.id for task in tasks)
+    return [[task.setting.axes for task in unit.tasks] for unit in found]
 
 
 @pytest.mark.parametrize("workers", [1, 2, 8])
@@ -60,7 +60,7 @@ def test_a_setting_that_is_planned_takes_little_memory():
         grid = {"matching_cost.truncation": list(range(1, 11)), "aggregation.box.size": {"range": [1, 2 * count // 10 - 1, 2]}}
         tracemalloc.start()
         tasks = plan(load(WINDOW | {"sweep": {"grid": grid}}), [scene()])
-        coming = units(list(enumerate(tasks)), 2)
+        coming = units(tasks, 2)
         next(coming)
         used, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
@@ -70,16 +70,6 @@ def test_a_setting_that_is_planned_takes_little_memory():
     # What is read and compiled once is not counted. They take 1.1 kB each.
     planned(20)
     assert (planned(400) - planned(100)) / 300 < 1500
-
-
-def test_a_step_of_a_method_with_a_scheme_is_looked_at_once(monkeypatch):
-    """A sweep of five settings over three scenes has five steps, whose descriptions are long: to compare them took most of the time."""
-    looked, real = [], _Steps._place
-    monkeypatch.setattr(_Steps, "_place", lambda steps, step: looked.append(step) or real(steps, step))
-    script = WINDOW | {"scheme": [{"use": "tiles", "size": 8}]}
-    found = bundles(script, {"matching_cost.truncation": [1, 2, 3, 4, 5]}, 2, [scene(name) for name in "abc"])
-    assert sum(map(len, found)) == 15
-    assert len(looked) == 5
 
 
 def test_the_last_units_are_small_so_that_workers_end_together():

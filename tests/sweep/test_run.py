@@ -144,7 +144,7 @@ def test_an_interrupted_run_continues(tmp_path):
     script = load(SWEEP)
     tasks = plan(script, [_scene()])
     partial = execute([script], tasks, out=tmp_path, workers=1)
-    done = [next(partial)[1], next(partial)[1]]
+    done = [*next(partial)[1], *next(partial)[1]]
     partial.close()
     with Store(tmp_path) as store:
         assert len(store.results()) == 2
@@ -272,12 +272,12 @@ def test_of_many_scenes_few_are_loaded(workers):
     tasks = plan(load(SWEEP), scenes)
     assert loaded() == 0
     found = {}
-    for place, result in execute([], tasks, workers=workers, maps=False):
-        found[place] = result
+    for task, [result] in execute([], tasks, workers=workers, maps=False):
+        found[task] = result
         # Those that are computed, and those that are handed out next.
         assert loaded() <= 2 * workers + 2
     assert loaded() == 0
-    assert [found[0].id, found[66].id] == expected
+    assert [found[tasks[0]].id, found[tasks[66]].id] == expected
     assert not any(result.error for result in found.values())
 
 
