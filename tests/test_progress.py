@@ -1,8 +1,7 @@
-"""What people see of something that takes long, on the error stream and in notebooks."""
+"""What people see of something that takes long, on the error stream."""
 
 import contextvars
 import re
-import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -14,10 +13,10 @@ from numba.core import event
 from stereo_framework import Pipeline, run, step
 from stereo_framework.aggregation import diffusion
 from stereo_framework.core import progress
-from stereo_framework.core.progress import Progress, in_notebook
+from stereo_framework.core.progress import Progress
 from stereo_framework.core.scene import Scene
 from stereo_framework.engine import strips
-from stereo_framework.kernels.counting import counted, rounds_are_counted, rounds_counted_by
+from stereo_framework.kernels.counting import counted, rounds_counted_by
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import belief_propagation, graph_cut, graph_cut_occlusion, simulated_annealing, winner_take_all
 from stereo_framework.smoothness import potts
@@ -73,7 +72,6 @@ def test_runs_that_other_threads_compute_are_counted_around_their_rounds(monkeyp
         monkeypatch.setattr(time, "monotonic", lambda: began + 1)
         # One of three runs took a second.
         assert (shown.doing, shown.left) == ("boundary2007, run 2 of 3, strip 1 of 4", "about 2 s left")
-        assert shown._share() == (3, 1)
 
 
 def test_who_listens_hears_how_many_runs_of_a_script_are_done():
@@ -126,30 +124,3 @@ def test_compiling_is_told_once_and_the_kernel_while_it_lasts(capsys):
                 assert shown.doing == "compiling _kernel (1 so far)"
         assert shown.doing == ""
     assert re.fullmatch("compiling kernels: first use only; .*\n", capsys.readouterr().err)
-
-
-def test_a_notebook_shows_a_bar_that_goes_away(monkeypatch):
-    shown = []
-    handle = SimpleNamespace(update=lambda bundle, raw: shown.append(bundle["text/html"]))
-    display = SimpleNamespace(display=lambda bundle, **options: shown.append(bundle["text/html"]) or handle)
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object())))
-    monkeypatch.setitem(sys.modules, "IPython.display", display)
-    with in_notebook(3) as short:
-        short.watch("ssd")
-    assert shown == []
-    monkeypatch.setattr(progress, "_WORTH_A_BAR", 0)
-    monkeypatch.setattr(progress, "_REDRAWN", 0)
-    with in_notebook(3) as bar:
-        bar.watch("a < b: box")
-        bar.advance()
-        with in_notebook(1) as within:
-            assert within is None
-    assert shown[0] == '<progress value="0" max="3"></progress> 0 of 3, a &lt; b: box'
-    assert shown[1].startswith('<progress value="1" max="3"></progress> 1 of 3, ')
-    assert shown[-1] == ""
-    assert not rounds_are_counted()
-
-
-def test_elsewhere_there_is_no_bar():
-    with in_notebook(3) as bar:
-        assert bar is None

@@ -1,4 +1,4 @@
-"""The border: what stages are called with directly, brought into the one form that kernels take, or refused in one line.
+"""The border: what stages are called with directly, brought into the one form that kernels take, or refused in one line; and what is wrong with an array.
 
 Kernels trust the shapes and types that they are given and read beyond arrays that are smaller. What a pipeline hands over is right by construction; a direct
 call of a stage passes here, once. Arrays reach kernels in C order and read-only, so that each kernel compiles for one kind.
@@ -6,19 +6,20 @@ call of a stage passes here, once. Arrays reach kernels in C order and read-only
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.brief import in_short
 from stereo_framework.core.errors import DataError, ParameterError, warn
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import check_kind
-from stereo_framework.core.scene import Image, Search, read_only, scale_doubt
-from stereo_framework.core.view import View
-from stereo_framework.core.volume import INTEGERS, CostVolume, SearchMask, Smoothness, Status
+from stereo_framework.core.scene import Search, read_only, scale_doubt
+from stereo_framework.core.view import View, mapped
+from stereo_framework.core.volume import INTEGERS, CostVolume, SearchMask, Smoothness, status_of
 
 
 def border(stage: str, data: Mapping[str, Any], named: Iterable[str], *, integer: bool) -> dict[str, Any]:
@@ -45,33 +46,47 @@ def border(stage: str, data: Mapping[str, Any], named: Iterable[str], *, integer
     ParameterError
         Something is of another kind than its name stands for, or volumes and ``search`` have different levels.
     DataError
-        Images or maps of different rows and columns, or what is no image.
+        Arrays of other types than their kinds have, or of different rows and columns.
 
     Warns
     -----
     ResultWarning
         Intensities from 0 to 1.
     """
-    found = {name: value if value is None else _taken(stage, name, value) for name, value in data.items()}
-    volume = next((value for value in found.values() if isinstance(value, CostVolume)), None)
-    if volume is not None and "search" in named:
-        found.setdefault("search", volume.search)
-    if "status" in named and "status" not in found and (known := found.get("disparity")) is not None:
-        found["status"] = np.where(np.isnan(known), np.uint8(Status.OCCLUDED), np.uint8(Status.MATCHED))
-    size, first = None, ""
-    for name, value in found.items():
-        for part, array in _arrays(name, value):
-            if size is None:
-                size, first = array.shape[:2], _WORDS.get(name, name)
-            elif array.shape[:2] != size:
-                raise DataError(f"{stage}: {part} has shape {array.shape}; {size} fits the {first}")
-        if isinstance(value, CostVolume):
-            if (search := found.get("search")) is not None and value.search != search:
-                raise ParameterError(f"{stage}: {name} is of the range {value.search}, search is {search}; both must be the same")
-            if not integer:
-                found[name] = replace(value, costs=read_only(value.floats().costs))
-        if isinstance(value, Smoothness) and volume is not None and value.rho.shape != (volume.search.levels,):
-            raise DataError(f"{stage}: smoothness.rho has shape {value.rho.shape}; {(volume.search.levels,)} fits the volume")
+    size: tuple[int, ...] = ()
+    first = ""
+
+    def taken(name: str, array: NDArray) -> NDArray:
+        nonlocal size, first
+        found = _in_form(f"{stage}: {name}", array, role_of(name))
+        name = name.removesuffix(".costs")
+        if role_of(name) != "rho":
+            size, first = (size, first) if size else (found.shape[:2], _WORDS.get(name, name))
+            if found.shape[:2] != size:
+                raise DataError(f"{stage}: {name} has shape {array.shape}; {size} fits the {first}")
+        return found
+
+    found = {}
+    for name, given in data.items():
+        value = _meant(name, given)
+        if value is not None and name in _KINDS:
+            check_kind(stage, name, value, *_KINDS[name])
+            value = mapped(name, value, taken)
+        found[name] = value
+    volumes = {name: value for name, value in found.items() if isinstance(value, CostVolume)}
+    if volumes and "search" in named:
+        found.setdefault("search", next(iter(volumes.values())).search)
+    if "status" in named and "status" not in found and "disparity" in found:
+        found["status"] = status_of(found["disparity"])
+    for name, volume in volumes.items():
+        search = found.get("search", volume.search)
+        if volume.search != search:
+            raise ParameterError(f"{stage}: {name} is of the range {volume.search}, search is {search}; both must be the same")
+        for what, levels in ((f"{name}.costs", volume.costs.shape[2]), ("smoothness.rho", _levels_of(found, search))):
+            if levels != search.levels:
+                raise DataError(f"{stage}: {what} has {levels} levels; {search.levels} fit the range {search}")
+        if not integer:
+            found[name] = replace(volume, costs=read_only(volume.floats().costs))
     left, right = found.get("reference"), found.get("match")
     if left is not None and right is not None and (left.shape, left.dtype) != (right.shape, right.dtype):
         raise DataError(
@@ -81,137 +96,89 @@ def border(stage: str, data: Mapping[str, Any], named: Iterable[str], *, integer
     return found
 
 
-def _taken(stage: str, name: str, value: Any) -> Any:
-    """A datum in the form that stages take."""
-    if name not in _KINDS:
-        return value
-    kind, expected, take = _KINDS[name]
-    if isinstance(value, np.ma.MaskedArray):
+def _levels_of(found: Mapping[str, Any], search: Search) -> int:
+    return search.levels if found.get("smoothness") is None else len(found["smoothness"].rho)
+
+
+def _meant(name: str, value: Any) -> Any:
+    """What a shorter form stands for: two numbers for a range; an array of costs for those of the disparities from 0 on, whose cells out of view cost the
+    most; a map for the view of an image of which nothing else is known.
+    """
+    if name == "search" and isinstance(value, tuple | list | np.ndarray) and np.shape(value) == (2,) and np.isrealobj(value):
+        return Search(float(value[0]), float(value[1]))
+    if isinstance(value, np.ndarray) and _KINDS.get(name) is _VOLUME and value.ndim == 3 and value.size:
+        return CostVolume(value, Search(0, max(value.shape[2] - 1, 1)), float(np.nanmax(value)))
+    if isinstance(value, np.ndarray) and name == "other" and value.dtype.kind == "f":
+        return View(value, status_of(value))
+    return value
+
+
+def _in_form(name: str, array: NDArray, role: str) -> NDArray:
+    """An array in the one form of its role."""
+    if isinstance(array, np.ma.MaskedArray):
         raise DataError(
-            f"{stage}: {name} is a masked array; give its numbers, with NaN where a map has no estimate, and masks in a SearchMask"
+            f"{name} is a masked array; give its numbers, with NaN where a map has no estimate, and masks in a SearchMask"
         )
-    if take is not None:
-        value = take(stage, name, value)
-    check_kind(stage, name, value, kind, expected)
-    return value
+    if role == "image" and array.dtype == np.uint16:
+        array = array.astype(np.float32) / np.float32(257)
+    elif array.dtype.kind == "f" and role:
+        array = array.astype(np.float32, copy=False)
+    if wrong := fault(array, role):
+        raise DataError(f"{name} is {wrong}")
+    if role == "image" and (doubt := scale_doubt(array)):
+        warn([f"{name} image: {doubt}"])
+    return in_one_form(array)
 
 
-def _image(stage: str, name: str, image: Any) -> Any:
-    if not isinstance(image, np.ndarray):
-        return image
-    if image.dtype != np.uint8 and image.dtype != np.uint16 and image.dtype.kind != "f":
-        raise DataError(f"{stage}: {name} image: {image.dtype} intensities; expected uint8, uint16 or floats in 0..255")
-    if image.ndim not in (2, 3) or 0 in image.shape or image.shape[2:] not in ((), (3,)):
-        raise DataError(f"{stage}: {name} image: shape {image.shape}; expected (rows, columns) or (rows, columns, 3)")
-    if image.dtype == np.uint16:
-        image = image.astype(np.float32) / np.float32(257)
-    taken: Image = in_one_form(image if image.dtype == np.uint8 else image.astype(np.float32, copy=False))
-    if doubt := scale_doubt(taken):
-        warn([f"{stage}: {name} image: {doubt}"])
-    return taken
+_ROLES: Mapping[str, tuple[tuple[Any, ...], tuple[int, ...], str]] = {
+    "image": ((np.uint8, np.float32), (2, 3), "(rows, columns) or (rows, columns, 3), intensities in 0..255"),
+    "map": ((np.float32,), (2,), "(rows, columns)"),
+    "status": ((np.uint8,), (2,), "(rows, columns)"),
+    "levels": ((np.int16,), (2,), "(rows, columns)"),
+    "costs": ((np.float32, *INTEGERS), (3,), "(rows, columns, levels)"),
+    "rho": ((np.float32,), (1,), "(levels,)"),
+}
+"""What an array is that stands in some place: types, numbers of axes, and these in words."""
+
+_PLACES = {"image": "image", "reference": "image", "match": "image", "corrected": "image", "labels": "levels"}
+_PLACES |= dict.fromkeys(("disparity", "confidence", "right", "down"), "map")
 
 
-def _map(stage: str, name: str, values: Any, dtype: Any = np.float32) -> Any:
-    if not isinstance(values, np.ndarray):
-        return values
-    if values.ndim != 2 or (values.dtype.kind != "f" if dtype is np.float32 else values.dtype != dtype):
-        raise ParameterError(f"{stage}: {name} is {values.dtype} {values.shape}; expected {np.dtype(dtype)} (rows, columns)")
-    return in_one_form(values.astype(dtype, copy=False))
+def role_of(name: str) -> str:
+    """The role of an array by the name of its place, such as ``other.confidence['margin']``; empty where any will do."""
+    place = name.rpartition(".")[2].partition("[")[0]
+    return _PLACES.get(place, place if place in _ROLES else "")
 
 
-def _status(stage: str, name: str, values: Any) -> Any:
-    return _map(stage, name, values, np.uint8)
+def fault(value: Any, role: str, shape: tuple[int, ...] | None = None, *, nan: bool = True) -> str:
+    """What is wrong with a value that should be an array of a role; empty if nothing is.
+
+    Parameters
+    ----------
+    value : object
+    role : str
+        ``image``, ``map``, ``status``, ``levels``, ``costs`` or ``rho``; empty: any.
+    shape : tuple of int, optional
+        With it the array must have this shape and hold finite numbers alone, but for NaN if `nan`.
+    """
+    if not role:
+        return ""
+    types, axes, form = _ROLES[role]
+    right = isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray) and value.dtype in types
+    if right and shape:
+        right = value.shape == shape
+    elif right:
+        right = value.ndim in axes and 0 not in value.shape and (value.ndim < 3 or role == "costs" or value.shape[2] == 3)
+    if not right:
+        return f"{in_short(value)}; expected {' or '.join(np.dtype(kind).name for kind in types)} {shape or form}"
+    if shape and value.dtype == np.float32 and role != "costs" and (np.isinf(value).any() or (not nan and np.isnan(value).any())):
+        return f"values that are not finite; expected finite numbers{', NaN = no estimate' * nan}"
+    return ""
 
 
-def _images(stage: str, name: str, images: Any) -> Any:
-    return tuple(_image(stage, name, image) for image in images) if isinstance(images, tuple) else images
-
-
-def _search(stage: str, name: str, search: Any) -> Any:
-    """A search range; two numbers are its ends."""
-    if (
-        isinstance(search, tuple | list | np.ndarray)
-        and len(search) == 2
-        and all(np.isreal(end) and np.ndim(end) == 0 for end in search)
-    ):
-        return Search(float(search[0]), float(search[1]))
-    return search
-
-
-def _volume(stage: str, name: str, volume: Any) -> Any:
-    """A volume; an array of costs is one of the disparities from 0 on, whose cells out of view cost the most."""
-    if isinstance(volume, np.ndarray) and volume.ndim == 3 and volume.size:
-        volume = CostVolume(volume, Search(0, max(volume.shape[2] - 1, 1)), float(np.nanmax(volume)))
-    if not isinstance(volume, CostVolume):
-        return volume
-    costs, levels = volume.costs, volume.search.levels
-    if not isinstance(costs, np.ndarray) or isinstance(costs, np.ma.MaskedArray) or costs.ndim != 3 or not _of_costs(costs):
-        told = f"{costs.dtype} {costs.shape}" if isinstance(costs, np.ndarray) else type(costs).__name__
-        raise ParameterError(f"{stage}: {name}.costs is {told}; expected float32, uint8 or uint16 (rows, columns, levels)")
-    if costs.shape[2] != levels:
-        raise ParameterError(f"{stage}: {name} has costs of {costs.shape[2]} levels, its search {volume.search} has {levels}")
-    return replace(volume, costs=in_one_form(costs if costs.dtype in INTEGERS else costs.astype(np.float32, copy=False)))
-
-
-def _of_costs(costs: NDArray) -> bool:
-    return costs.dtype in INTEGERS or costs.dtype.kind == "f"
-
-
-def _smoothness(stage: str, name: str, term: Any) -> Any:
-    if not isinstance(term, Smoothness):
-        return term
-    return Smoothness(
-        _map(stage, "smoothness.right", term.right), _map(stage, "smoothness.down", term.down), in_one_form(term.rho)
-    )
-
-
-def _view(stage: str, name: str, view: Any) -> Any:
-    """What is known of the other image; a map stands for one of which nothing else is known."""
-    if isinstance(view, np.ndarray):
-        known = _map(stage, name, view)
-        return View(known, np.where(np.isnan(known), np.uint8(Status.OCCLUDED), np.uint8(Status.MATCHED)))
-    if not isinstance(view, View):
-        return view
-    changed: dict[str, Any] = {
-        "confidence": _maps(stage, f"{name}.confidence", view.confidence),
-        "volumes": {which: _volume(stage, f"{name}.{which}", volume) for which, volume in view.volumes.items()},
-    }
-    if view.disparity is not None:  # an optimizer of both sides sees the other one before anything was decided
-        changed["disparity"] = _map(stage, f"{name}.disparity", view.disparity)
-        changed["status"] = _status(stage, f"{name}.status", view.status)
-    return replace(view, **changed)
-
-
-def _views(stage: str, name: str, views: Any) -> Any:
-    return (
-        {which: _view(stage, f"{name}[{which!r}]", view) for which, view in views.items()}
-        if isinstance(views, Mapping)
-        else views
-    )
-
-
-def _maps(stage: str, name: str, maps: Any) -> Any:
-    return (
-        {which: _map(stage, f"{name}[{which!r}]", values) for which, values in maps.items()}
-        if isinstance(maps, Mapping)
-        else maps
-    )
-
-
-def sealed(value: Any) -> Any:
+def sealed(name: str, value: Any) -> Any:
     """A datum of a pipeline with its arrays read-only, which is the one form that kernels are compiled for; they are in C order there."""
-    if isinstance(value, np.ndarray):
-        return read_only(value) if value.flags.writeable else value
-    if isinstance(value, CostVolume):
-        return replace(value, costs=read_only(value.costs)) if value.costs.flags.writeable else value
-    if isinstance(value, Smoothness):
-        return Smoothness(*map(sealed, vars(value).values()))
-    if isinstance(value, View):
-        parts = ("disparity", "status", "confidence", "volumes")
-        return replace(value, **{name: sealed(getattr(value, name)) for name in parts})
-    if isinstance(value, Mapping):
-        return {name: sealed(item) for name, item in value.items()}
-    return value
+    return mapped(name, value, lambda _, array: read_only(array) if array.flags.writeable else array)
 
 
 def in_one_form(array: NDArray) -> NDArray:
@@ -220,51 +187,24 @@ def in_one_form(array: NDArray) -> NDArray:
     return read_only(found) if found.flags.writeable else found
 
 
-def _arrays(name: str, value: Any) -> Iterable[tuple[str, NDArray]]:
-    """What has rows and columns, each by the name that messages give it."""
-    if isinstance(value, np.ndarray) and name in _KINDS:
-        yield name, value
-    elif isinstance(value, CostVolume):
-        yield name, value.costs
-    elif isinstance(value, Smoothness):
-        yield from (("smoothness.right", value.right), ("smoothness.down", value.down))
-    elif isinstance(value, tuple) and name == "corrected":
-        yield from ((name, image) for image in value)
-    elif isinstance(value, SearchMask):
-        yield from ((f"{name}.{which}", array) for which, array in vars(value).items() if array is not None)
-    elif isinstance(value, View):
-        parts = {"disparity": value.disparity, "status": value.status, **value.volumes}
-        for which, part in parts.items():
-            yield from (
-                _arrays(f"{name}.{which}", part)
-                if isinstance(part, CostVolume)
-                else [(f"{name}.{which}", part)] * (part is not None)
-            )
-        yield from _arrays(f"{name}.confidence", value.confidence)
-    elif (isinstance(value, Mapping) and name in _KINDS) or name.endswith(".confidence"):
-        for which, part in value.items():
-            yield from _arrays(f"{name}[{which!r}]", part) if isinstance(part, View) else [(f"{name}[{which!r}]", part)]
-
-
-_Kind = tuple[type, str, Callable[[str, str, Any], Any] | None]
-_IMAGE: _Kind = (np.ndarray, "an image: uint8 or float32 (rows, columns) or (rows, columns, 3)", _image)
-_VOLUME: _Kind = (CostVolume, "a CostVolume, which a matching cost makes, or an array (rows, columns, levels)", _volume)
-_KINDS: Mapping[str, _Kind] = {
+_WORDS = {"disparity": "disparities", "reference": "reference image"}
+_IMAGE = np.ndarray, "an image: uint8 or float32 (rows, columns) or (rows, columns, 3)"
+_VOLUME = CostVolume, "a CostVolume, which a matching cost makes, or an array (rows, columns, levels)"
+_KINDS: Mapping[str, tuple[type, str]] = {
     "image": _IMAGE,
     "reference": _IMAGE,
     "match": _IMAGE,
-    "corrected": (tuple, "a tuple of two images", _images),
-    "search": (Search, "a Search, such as Search(0, 63), or its two ends, (0, 63)", _search),
+    "corrected": (tuple, "a tuple of two images"),
+    "search": (Search, "a Search, such as Search(0, 63), or its two ends, (0, 63)"),
     "volume": _VOLUME,
     "raw": _VOLUME,
     "partial": _VOLUME,
-    "smoothness": (Smoothness, "a Smoothness, which a stage of smoothness makes", _smoothness),
-    "disparity": (np.ndarray, "an array, float32 (rows, columns)", _map),
-    "status": (np.ndarray, "an array, uint8 (rows, columns)", _status),
-    "other": (View, "the map or the View of the other image", _view),
-    "domain": (SearchMask, "a SearchMask or None", None),
-    "alternatives": (Mapping, "a mapping of names to Views", _views),
-    "confidence": (Mapping, "a mapping of names to maps", _maps),
-    "pair": (Pair, "a Pair, such as Pair(reference, match, Search(0, 63))", None),
+    "smoothness": (Smoothness, "a Smoothness, which a stage of smoothness makes"),
+    "disparity": (np.ndarray, "an array, float32 (rows, columns)"),
+    "status": (np.ndarray, "an array, uint8 (rows, columns)"),
+    "other": (View, "the map or the View of the other image"),
+    "domain": (SearchMask, "a SearchMask or None"),
+    "alternatives": (Mapping, "a mapping of names to Views"),
+    "confidence": (Mapping, "a mapping of names to maps"),
+    "pair": (Pair, "a Pair, such as Pair(reference, match, Search(0, 63))"),
 }
-_WORDS = {"disparity": "disparities", "reference": "reference image"}

@@ -1,9 +1,11 @@
-"""Short words for objects that hold arrays."""
+"""Short words for objects that are or hold arrays."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Any, TypeVar
+
+import numpy as np
 
 T = TypeVar("T")
 
@@ -13,20 +15,22 @@ def brief(kind: type[T]) -> type[T]:
 
     def shown(self: Any) -> str:
         values = ((field.name, getattr(self, field.name)) for field in dataclasses.fields(self))
-        told = (f"{name}={_in_short(value)}" for name, value in values if not (value is None or _is_empty(value)))
+        told = (f"{name}={in_short(value)}" for name, value in values if not (value is None or _is_empty(value)))
         return f"{kind.__name__}({', '.join(told)})"
 
     kind.__repr__ = shown  # type: ignore[method-assign]
     return kind
 
 
-def _in_short(value: Any) -> str:
-    """An array as ``float32 (20, 30)``, anything else as it prints, its middle left out where that is long."""
+def in_short(value: Any) -> str:
+    """An array as ``float32 (20, 30)``, anything else as it prints, in one line, its middle left out where that is long."""
     if hasattr(value, "dtype") and value.shape:
-        return f"{value.dtype} {value.shape}"
+        return f"{'a masked array of ' * isinstance(value, np.ma.MaskedArray)}{value.dtype} {value.shape}"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{name!r}: {_in_short(item)}" for name, item in value.items()) + "}"
-    text = repr(value)
+        return "{" + ", ".join(f"{name!r}: {in_short(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, tuple | list) and any(isinstance(item, np.ndarray) for item in value):
+        return f"{'a list of ' * isinstance(value, list)}({', '.join(map(in_short, value))})"
+    text = " ".join(repr(value).split())
     return text if len(text) <= 200 else f"{text[:90]} ... {text[-90:]}"
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import sys
+import traceback
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
 _LINE = 1000
 """Characters of a line that an error prints; what is longer holds an input, not a message."""
@@ -84,6 +88,34 @@ class ScriptError(StereoFrameworkError):
 
 class MissingExtraError(StereoFrameworkError):
     """A feature needs an optional dependency that is not installed."""
+
+
+def told(error: BaseException, function: Callable[..., Any] | None = None, what: str = "") -> str:
+    """What somebody's code raised, in one line.
+
+    Parameters
+    ----------
+    error : exception
+    function : callable, optional
+        Whose code it is: the line begins with the last place of its file that the exception passed through.
+    what : str
+        What the function is, ``refinement stage mine``.
+    """
+    text = next(iter(str(error).splitlines()), "")
+    line = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return line if function is None else f"{place_of(function, error)}: {what}: {line}"
+
+
+def place_of(function: Callable[..., Any], error: BaseException | None = None) -> str:
+    """File and line of a function, or of the last of the lines of its file that an exception passed through, as one would type it here."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return str(function.__module__)
+    frames = traceback.walk_tb(error.__traceback__ if error else None)
+    lines = [number for frame, number in frames if frame.f_code.co_filename == code.co_filename]
+    path = Path(code.co_filename)
+    shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else code.co_filename
+    return f"{shown}:{(lines or [code.co_firstlineno])[-1]}"
 
 
 def brings(extra: str) -> str:

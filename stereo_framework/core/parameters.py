@@ -20,6 +20,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
 from stereo_framework.core import limits
+from stereo_framework.core.brief import in_short
 from stereo_framework.core.errors import ParameterError, close_names, nearest, short
 
 if TYPE_CHECKING:
@@ -206,10 +207,7 @@ def check_kind(function: str, name: str, value: Any, kind: type | tuple[type, ..
         `value` is of another kind.
     """
     if not isinstance(value, kind):
-        shown = f"an array of {value.dtype} {value.shape}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
-        if isinstance(value, str | int | float) or (isinstance(value, tuple) and len(repr(value)) <= _SHOWN):
-            shown = spelled(value)
-        raise ParameterError(f"{function}: {name} is {shown}; expected {expected}")
+        raise ParameterError(f"{function}: {name} is {in_short(value)}; expected {expected}")
 
 
 def plain(value: Any) -> Any:

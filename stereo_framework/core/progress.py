@@ -1,17 +1,15 @@
-"""How far something that takes long is, for people: a bar on a terminal or in a notebook, a line every few seconds elsewhere."""
+"""How far something that takes long is, for people: a bar on a terminal, a line every few seconds elsewhere."""
 
 from __future__ import annotations
 
 import contextlib
-import html
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from stereo_framework.kernels.compiling import compiling_announced_to
-from stereo_framework.kernels.counting import rounds_are_counted, rounds_counted_by
+from stereo_framework.kernels.counting import rounds_counted_by
 
 COMPILING = "compiling kernels: first use only; no result counts it as its seconds"
 EVERY_SECONDS = 5.0
@@ -19,9 +17,6 @@ EVERY_SECONDS = 5.0
 
 _REDRAWN = 0.2
 """Seconds between two drawings of a bar."""
-
-_WORTH_A_BAR = 1.0
-"""Seconds after which a notebook shows one: what is done sooner needs none."""
 
 
 class Progress:
@@ -33,51 +28,44 @@ class Progress:
         Results in all.
     things : str
         What they are, in the plural.
-    notebook : bool
-        Whether to draw in a notebook.
     """
 
-    def __init__(self, total: int, things: str = "runs", *, notebook: bool = False):
+    def __init__(self, total: int, things: str = "runs"):
         self.total, self.things, self.count = total, things, 0
         self._began: tuple[float, int] | None = None
         self._doing: dict[int, str] = {}
         self._loops: dict[int, dict[str, tuple[int, int, float]]] = {}
-        self._home, self._latest = threading.get_ident(), 0
+        self._home = self._latest = threading.get_ident()
         self._kernel, self._kernels = "", set[str]()
-        self._notebook, self._picture = notebook, None
         self._bar: Any = None
         self._drawn, self._drawing = time.monotonic(), threading.Lock()
         self._ended = threading.Event()
         self._listening = contextlib.ExitStack()
-        self._teller = threading.Thread(target=self._tell, daemon=True)
 
     def __enter__(self) -> Progress:
         self._listening.enter_context(compiling_announced_to(self._compiling))
         self._listening.enter_context(rounds_counted_by(self._loop))
-        if self._notebook:
-            return self
         if sys.stderr.isatty():
-            from rich.progress import MofNCompleteColumn, TextColumn, TimeElapsedColumn
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+            from rich.progress import Progress as Bar
 
-            of_many = [MofNCompleteColumn()] if self.total > 1 else []
-            self._bar = bar(*of_many, TimeElapsedColumn(), TextColumn("{task.fields[rate]}"))
+            described, rate = (TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[rate]}"))
+            columns = (described, BarColumn(), *[MofNCompleteColumn()] * (self.total > 1), TimeElapsedColumn(), rate)
+            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
             # A bar without a total moves to and fro.
             self._bar.add_task("", total=self.total if self.total > 1 else None, rate="")
-            self._bar.start()
+            self._listening.enter_context(self._bar)
         else:
-            self._teller.start()
+            teller = threading.Thread(target=self._tell, daemon=True)
+            teller.start()
+            # No line comes late, between those of the results.
+            self._listening.callback(teller.join)
+            self._listening.callback(self._ended.set)
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._listening.close()
-        self._ended.set()
-        if self._bar:
-            self._bar.stop()
-        if self._picture:
-            self._picture.update(_bundle(""), raw=True)
-        if self._teller.is_alive():
-            # No line comes late, between those of the results.
-            self._teller.join()
 
     def watch(self, doing: str) -> None:
         """Note what is being computed in this thread; what was counted before the first call was there already."""
@@ -135,95 +123,42 @@ class Progress:
             self._draw()
 
     def _compiling(self, kernel: str) -> None:
-        first = not self._kernels
-        self._kernel = kernel
-        self._kernels |= {kernel} - {""}
-        if first and kernel and not self._notebook:
+        if kernel and not self._kernels:
             if self._bar:
                 self._bar.console.print(COMPILING)
             else:
                 _say(COMPILING)
+        self._kernel = kernel
+        self._kernels |= {kernel} - {""}
         self._draw()
-
-    def _share(self) -> tuple[int | None, int]:
-        """The end of the bar, None where none is known, and where it stands."""
-        if self.total > 1:
-            return self.total, self.count
-        loops = self._present()
-        return (loops[0][1][1], loops[0][1][0]) if loops else (None, 0)
 
     def _draw(self) -> None:
         # Who finds another thread drawing has nothing newer to say.
-        if self._drawing.acquire(blocking=False):
+        if self._bar and self._drawing.acquire(blocking=False):
             try:
-                self._draw_alone()
+                loops = [(done, count) for _, (done, count, _) in self._present()] if self.total == 1 else []
+                done, end = [*loops, (self.count, self.total if self.total > 1 else None)][0]
+                task = self._bar.task_ids[0]
+                self._bar.update(task, total=end, completed=done, description=self.doing, rate=self.rate() or self.left)
+                self._drawn = time.monotonic()
             finally:
                 self._drawing.release()
-
-    def _draw_alone(self) -> None:
-        now = time.monotonic()
-        end, done = self._share()
-        if self._bar:
-            self._bar.update(
-                self._bar.task_ids[0], total=end, completed=done, description=self.doing, rate=self.rate() or self.left
-            )
-        elif self._notebook and now - self._drawn > (_REDRAWN if self._picture else _WORTH_A_BAR):
-            from IPython.display import display
-
-            counted = f"{done} of {end}" if self.total > 1 else ""
-            words = ", ".join(filter(None, [counted, self.rate(), self.doing, self.left]))
-            place = "" if end is None else f' value="{done}" max="{end}"'
-            shown = _bundle(f"<progress{place}></progress> {html.escape(words)}")
-            if self._picture:
-                self._picture.update(shown, raw=True)
-            else:
-                self._picture = display(shown, raw=True, display_id=True)
-        else:
-            return
-        self._drawn = now
 
     def _tell(self) -> None:
         while not self._ended.wait(EVERY_SECONDS):
             doing = ", ".join(filter(None, [self.doing, self.left]))
             if self.total == 1 and doing and self._began is not None:
-                text = f"{doing}, {_duration(time.monotonic() - self._began[0])} so far"
+                _say(f"{doing}, {_duration(time.monotonic() - self._began[0])} so far")
             elif self.total > 1 and self.count < self.total:
-                parts = [f"{self.count} of {self.total} done", *filter(None, [self.rate()])]
-                text = ", ".join(parts) + (f" ({doing})" if doing else "")
-            else:
-                continue
-            _say(text)
-
-
-@contextlib.contextmanager
-def in_notebook(total: int) -> Iterator[Progress | None]:
-    """A bar where the call came from a notebook and nobody watches it already; None elsewhere."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if rounds_are_counted() or getattr(shell, "kernel", None) is None:
-        yield None
-        return
-    with Progress(total, notebook=True) as progress:
-        yield progress
+                _say(
+                    ", ".join(filter(None, [f"{self.count} of {self.total} done", self.rate()]))
+                    + (f" ({doing})" if doing else "")
+                )
 
 
 def _say(line: str) -> None:
     """Write a line to the error stream in one piece with its end, since others write there too."""
     print(f"{line}\n", end="", file=sys.stderr, flush=True)
-
-
-def bar(*columns: Any) -> Any:
-    """A bar on the error stream, of rich: what is done, how far, and further columns."""
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    described = TextColumn("{task.description}", markup=False)
-    return Bar(described, BarColumn(), *columns, console=Console(stderr=True), transient=True)
-
-
-def _bundle(text: str) -> dict[str, str]:
-    """What a notebook shows, and keeps where it shows no HTML."""
-    return {"text/html": text, "text/plain": ""}
 
 
 def _duration(seconds: float) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import traceback
 from collections import UserDict
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Mapping
+from typing import ClassVar, TypeVar
 
 from stereo_framework.core.errors import ParameterError
 
@@ -56,10 +54,3 @@ class Registry(UserDict[str, T]):
         """Take a thing away."""
         del self[name], self._origins[name]
         self.changes += 1
-
-
-def told(error: Exception, function: Callable[..., Any]) -> str:
-    """What somebody's function raised, with the last line of the function's own file that it passed."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.filename == function.__code__.co_filename] or frames
-    return f"{type(error).__name__}: {error} ({Path(own[-1].filename).name}:{own[-1].lineno}, in {own[-1].name})"

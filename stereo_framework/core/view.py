@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -145,21 +145,24 @@ class View:
 
     def floats(self, names: Collection[str]) -> View:
         """The same with volumes of float32 costs. What is converted stays so: the next stage would convert it again."""
-        integer = {
-            name: self.volumes[name] for name in names if name in self.volumes and self.volumes[name].costs.dtype != np.float32
-        }
-        if not integer:
+        # The raw costs may be the present ones.
+        made = {id(volume.costs): volume.floats() for name, volume in self.volumes.items() if name in names}
+        if all(volume.costs.dtype == np.float32 for name, volume in self.volumes.items() if name in names):
             return self
-        # The raw volume may be the present one.
-        made = {id(volume): volume.floats() for volume in integer.values()}
-        return replace(self, volumes={**self.volumes, **{name: made[id(volume)] for name, volume in integer.items()}})
+        return replace(self, volumes={name: made.get(id(volume.costs), volume) for name, volume in self.volumes.items()})
 
     def rows(self, top: int, bottom: int) -> View:
         """Some rows of all that is known."""
         if (top, bottom) == (0, self.shape[0]):
             return self
-        known: dict[int, CostVolume] = {}
-        return replace(self, **{name: _rows(value, top, bottom, known) for name, value in vars(self).items()})
+        known: dict[int, NDArray] = {}
+
+        def cut(name: str, array: NDArray) -> NDArray:
+            # The raw costs may be the present ones.
+            return array if name.endswith(".rho") else known.setdefault(id(array), array[top:bottom])
+
+        found: View = mapped("", self, cut)
+        return found
 
 
 def frozen(image: Image) -> Image:
@@ -167,21 +170,27 @@ def frozen(image: Image) -> Image:
     return read_only(np.ascontiguousarray(image))
 
 
-def _rows(value: Any, top: int, bottom: int, known: dict[int, CostVolume]) -> Any:
-    """Some rows of what belongs to a view; `known` are those of volumes, by identity, as the raw one may be the present one."""
+def mapped(name: str, value: Any, change: Callable[[str, NDArray], NDArray]) -> Any:
+    """A datum of a stage with all its arrays changed.
+
+    Parameters
+    ----------
+    name : str
+    value : object
+        An array, what consists of some, or anything else, which stays as it is.
+    change : callable
+        Takes the name of an array's place, ``other.confidence['margin']``, and the array.
+    """
     if isinstance(value, np.ndarray):
-        return value[top:bottom]
+        return change(name, value)
+    if isinstance(value, View | CostVolume | Smoothness | SearchMask):
+        parts = {part: mapped(f"{name}.{part}", item, change) for part, item in vars(value).items()}
+        return replace(value, **{part: item for part, item in parts.items() if item is not getattr(value, part)})
     if isinstance(value, Mapping):
-        return {name: _rows(item, top, bottom, known) for name, item in value.items()}
-    if isinstance(value, tuple):
-        return tuple([_rows(item, top, bottom, known) for item in value])
-    if isinstance(value, CostVolume):
-        if id(value) not in known:
-            known[id(value)] = replace(value, costs=value.costs[top:bottom])
-        return known[id(value)]
-    if isinstance(value, Smoothness):
-        return replace(value, right=value.right[top:bottom], down=value.down[top:bottom])
-    return value.rows(top, bottom) if isinstance(value, View | SearchMask) else value
+        return {key: mapped(f"{name}[{key!r}]", item, change) for key, item in value.items()}
+    if type(value) is tuple and value:
+        return tuple([mapped(name, item, change) for item in value])
+    return value
 
 
 def one_of(parameter: str, alternatives: Mapping[str, View], name: str | None) -> View:

@@ -192,6 +192,11 @@ class Status(enum.IntEnum):
     INVALID = 4
 
 
+def status_of(disparity: Disparity) -> NDArray[np.uint8]:
+    """The status map of disparities of which nothing else is known: matched, and occluded where there is none."""
+    return np.where(np.isnan(disparity), np.uint8(Status.OCCLUDED), np.uint8(Status.MATCHED))
+
+
 @brief
 @dataclass(frozen=True, eq=False)
 class SearchMask:

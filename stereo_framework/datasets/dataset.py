@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from stereo_framework.core.errors import DataError, StereoFrameworkError
-from stereo_framework.core.registry import Registry, told
+from stereo_framework.core.errors import DataError, StereoFrameworkError, told
+from stereo_framework.core.registry import Registry
 from stereo_framework.core.scene import Scene
 
 F = TypeVar("F", bound=Callable[[Path, str], Scene])
@@ -26,12 +26,12 @@ class DataSet:
 
     def scene_names(self, root: Path) -> tuple[str, ...]:
         """Names of the scenes below a data root."""
-        with self._told("list of names"):
+        with self._told("the list of names"):
             return tuple(self.names(root / self.folder))
 
     def load(self, root: Path, name: str) -> Scene:
         """One of `scene_names`."""
-        with self._told(f"function for {name!r}"):
+        with self._told(f"the scene {name!r}"):
             scene = self.make(root / self.folder, name)
         if not isinstance(scene, Scene):
             raise DataError(f"{self.folder}/{name}: its data set's function returned a {type(scene).__name__}, not a Scene")
@@ -44,7 +44,7 @@ class DataSet:
         except StereoFrameworkError:
             raise
         except Exception as error:
-            raise DataError(f"data set {self.folder!r}: its {what} failed: {told(error, self.make)}") from error
+            raise DataError(told(error, self.make, f"{what} of data set {self.folder!r}")) from error
 
 
 DATA_SETS: Registry[DataSet] = Registry("data set", {})

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.border import fault, role_of
+from stereo_framework.core.brief import in_short
 from stereo_framework.core.scene import Search
 from stereo_framework.core.stage import Stage
 from stereo_framework.core.view import View
-from stereo_framework.core.volume import INTEGERS, CostVolume, Labeling, Smoothness, Status
+from stereo_framework.core.volume import CostVolume, Labeling, Smoothness, Status
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.stage_errors import wrong_return
 from stereo_framework.engine.step import Step
-
-Shape = tuple[int, ...]
 
 
 def check_returned(step: Step, result: Any, view: View, data: Mapping[str, Any]) -> None:
@@ -86,124 +87,99 @@ _FOUND, _CHANCE = 0.8, 0.5
 """Share of the pixels of a texture that a cost must find from one side to be judged, and below which it does not find it from the other: by chance a sixth."""
 
 
-def spelled(value: Any) -> str:
-    """A returned value in short: its type or, of an array, dtype and shape."""
-    if isinstance(value, np.ndarray):
-        return f"{'a masked array of ' * isinstance(value, np.ma.MaskedArray)}{value.dtype} {value.shape}"
-    if isinstance(value, CostVolume):
-        return f"a CostVolume of {spelled(value.costs)}"
-    if isinstance(value, tuple):
-        return f"({', '.join(map(spelled, value))})"
-    return "None" if value is None else type(value).__name__
-
-
-def _map(value: Any, shape: Shape, dtype: Any = np.float32, *, nan: bool = True) -> str | None:
-    if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray) or value.shape != shape or value.dtype != dtype:
-        return f"{spelled(value)}; expected {np.dtype(dtype)} {shape}"
-    if value.dtype == np.float32 and (np.isinf(value).any() or (not nan and np.isnan(value).any())):
-        return f"values that are not finite; expected finite numbers{', NaN = no estimate' if nan else ''}"
-    return None
-
-
-def _image(result: Any, view: View, data: Mapping[str, Any]) -> str | None:
+def _images(result: Any, view: View, data: Mapping[str, Any]) -> str:
     if "image" in data:
-        return _one_image(result, view.reference.shape)
+        return fault(result, "image", view.reference.shape, nan=False)
     if not isinstance(result, tuple) or len(result) != 2:
-        return f"{spelled(result)}; expected both images, (reference, match)"
-    return next(filter(None, (_one_image(image, view.reference.shape) for image in result)), None)
+        return f"{in_short(result)}; expected both images, (reference, match)"
+    return _first(*(fault(image, "image", view.reference.shape, nan=False) for image in result))
 
 
-def _one_image(image: Any, shape: Shape) -> str | None:
-    if not isinstance(image, np.ndarray) or image.shape != shape or image.dtype not in (np.uint8, np.float32):
-        return f"{spelled(image)}; expected uint8 or float32 {shape}"
-    return None if np.isfinite(image).all() else "intensities that are not finite"
-
-
-def _volume(result: Any, view: View, data: Mapping[str, Any]) -> str | None:
-    search = view.search
-    size = (*view.shape, search.levels)
-    expected = f"expected a CostVolume of float32, uint8 or uint16 {size} with the search that it was given"
-    if not isinstance(result, CostVolume) or not isinstance(result.costs, np.ndarray):
-        return f"{spelled(result)}; {expected}"
-    if result.costs.shape != size or result.costs.dtype not in (np.float32, *INTEGERS):
-        return f"{spelled(result)}; {expected}"
+def _volume(result: Any, view: View, data: Mapping[str, Any]) -> str:
+    size = (*view.shape, view.search.levels)
+    if not isinstance(result, CostVolume):
+        return f"{in_short(result)}; expected a CostVolume of float32, uint8 or uint16 {size}"
+    wrong = fault(result.costs, "costs", size)
+    if wrong:
+        return f"a CostVolume of {wrong}"
     if not result.costs.flags.c_contiguous:
         return "costs that are not in C order; expected np.ascontiguousarray(costs)"
-    if result.search != search:
-        return f"a volume of {result.search!r}; {expected}, {search!r}"
-    return None if np.isfinite(result.outside) else f"the outside cost {result.outside}; expected a finite one"
+    if result.search != view.search:
+        return f"a volume of {result.search!r}; expected the search that it was given, {view.search!r}"
+    return "" if np.isfinite(result.outside) else f"the outside cost {result.outside}; expected a finite one"
 
 
-def _smoothness(result: Any, view: View, data: Mapping[str, Any]) -> str | None:
+def _smoothness(result: Any, view: View, data: Mapping[str, Any]) -> str:
     if not isinstance(result, Smoothness):
-        return f"{spelled(result)}; expected a Smoothness"
-    for name, expected in (("right", view.shape), ("down", view.shape), ("rho", (view.search.levels,))):
-        if wrong := _map(getattr(result, name), expected, nan=False):
-            return f"{name}: {wrong}"
-    return None
+        return f"{in_short(result)}; expected a Smoothness"
+    shapes = {"right": view.shape, "down": view.shape, "rho": (view.search.levels,)}
+    return _first(
+        *(_named(name, fault(getattr(result, name), role_of(name), shape, nan=False)) for name, shape in shapes.items())
+    )
 
 
-def _labeling(result: Any, view: View, data: Mapping[str, Any]) -> str | None:
+def _labeling(result: Any, view: View, data: Mapping[str, Any]) -> str:
     if "other" in data:
-        return _map(result, view.shape)
+        return fault(result, "map", view.shape)
     if not isinstance(result, Labeling):
-        return f"{spelled(result)}; expected a Labeling"
-    if wrong := _levels(result.labels, view):
-        return wrong
-    if wrong := _map(result.costs, view.shape, nan=False):
-        return f"costs: {wrong}"
-    return None if result.volume is None else _volume(result.volume, view, data)
+        return f"{in_short(result)}; expected a Labeling"
+    costs = _named("costs", fault(result.costs, "map", view.shape, nan=False))
+    return _first(_levels(result.labels, view), costs) or (_volume(result.volume, view, data) if result.volume else "")
 
 
-def _levels(labels: Any, view: View) -> str | None:
-    if wrong := _map(labels, view.shape, np.int16):
-        return f"labels: {wrong}"
-    if labels.min() < -1 or labels.max() >= view.search.levels:
+def _levels(labels: Any, view: View) -> str:
+    wrong = _named("labels", fault(labels, "levels", view.shape))
+    if not wrong and (labels.min() < -1 or labels.max() >= view.search.levels):
         return f"labels from {labels.min()} to {labels.max()}; expected -1 to {view.search.levels - 1}"
-    return None
+    return wrong
 
 
-def _matched(result: Any, view: View, data: Mapping[str, Any]) -> str | None:
-    kinds = "disparities, (disparities, status), (disparities, status, confidence), or Views of both"
-    return _disparities(result, view.shape, kinds, 3)
-
-
-def _disparities(result: Any, shape: Shape, kinds: str, most: int) -> str | None:
+def _maps(result: Any, view: View, data: Mapping[str, Any], *, most: int = 2) -> str:
     """What is wrong with disparities and what may follow them in a tuple of at most so many maps."""
-    parts = result if isinstance(result, tuple) else (result,)
-    if (isinstance(result, tuple) and not 2 <= len(result) <= most) or not isinstance(parts[0], np.ndarray):
-        return f"{spelled(result)}; expected {kinds}"
-    if wrong := _map(parts[0], shape):
-        return wrong
-    if len(parts) > 1 and (wrong := _map(parts[1], shape, np.uint8)):
-        return f"as status {wrong}"
-    if len(parts) > 1 and parts[1].max(initial=0) > max(Status):
-        return f"the status {parts[1].max()}; expected values of Status, 0 to {int(max(Status))}"
-    return f"as confidence {wrong}" if len(parts) > 2 and (wrong := _map(parts[2], shape, nan=False)) else None
+    maps = result if isinstance(result, tuple) else (result,)
+    if not isinstance(maps[0], np.ndarray) or len(maps) > most or (isinstance(result, tuple) and len(maps) < 2):
+        kinds = (
+            "disparities or (disparities, status)",
+            "disparities, (disparities, status), (disparities, status, confidence), or Views of both",
+        )
+        return f"{in_short(result)}; expected {kinds[most - 2]}"
+    wrong = fault(maps[0], "map", view.shape)
+    if not wrong and len(maps) > 1:
+        wrong = _named("status", fault(maps[1], "status", view.shape))
+        if not wrong and maps[1].max(initial=0) > max(Status):
+            return f"the status {maps[1].max()}; expected values of Status, 0 to {int(max(Status))}"
+    return wrong or ("" if len(maps) < 3 else _named("confidence", fault(maps[2], "map", view.shape, nan=False)))
 
 
-def _match(result: Any, view: View, data: Mapping[str, Any]) -> str | None:
+def _match(result: Any, view: View, data: Mapping[str, Any]) -> str:
     """Whole: what a scheme puts together goes to people and tables as it is."""
     if not isinstance(result, Match):
-        return f"{spelled(result)}; expected a Match of {view.shape}"
+        return f"{in_short(result)}; expected a Match of {view.shape}"
     if result.search != view.search:
         return f"a Match of {result.search!r}; expected {view.search!r}, as of the pair"
-    if wrong := _disparities((result.disparity, result.status), view.shape, "a Match", 2):
-        return wrong
-    if result.labels is not None and (wrong := _levels(result.labels, view)):
-        return wrong
-    wrongs = ((name, _map(values, view.shape, nan=False)) for name, values in result.confidence.items())
-    return next((f"confidence {name}: {wrong}" for name, wrong in wrongs if wrong), None)
+    maps = (
+        _named(f"confidence {name}", fault(values, "map", view.shape, nan=False)) for name, values in result.confidence.items()
+    )
+    labels = "" if result.labels is None else _levels(result.labels, view)
+    return _first(_maps((result.disparity, result.status), view, data), labels, *maps)
 
 
-_CHECKS: Mapping[str, Callable[[Any, View, Mapping[str, Any]], str | None]] = {
-    "preprocessing": _image,
-    "matcher": _matched,
+def _first(*wrong: str) -> str:
+    return next(filter(None, wrong), "")
+
+
+def _named(name: str, wrong: str) -> str:
+    return wrong and f"{name}: {wrong}"
+
+
+_CHECKS: Mapping[str, Callable[[Any, View, Mapping[str, Any]], str]] = {
+    "preprocessing": _images,
+    "matcher": functools.partial(_maps, most=3),
     "matching_cost": _volume,
     "aggregation": _volume,
     "smoothness": _smoothness,
     "optimization": _labeling,
     "scheme": _match,
-    "confidence": lambda result, view, data: _map(result, view.shape, nan=False),
-    "refinement": lambda result, view, data: _disparities(result, view.shape, "disparities or (disparities, status)", 2),
+    "confidence": lambda result, view, data: fault(result, "map", view.shape, nan=False),
+    "refinement": _maps,
 }

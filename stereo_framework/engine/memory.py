@@ -189,7 +189,7 @@ def _after(step: Step, view: View) -> View:
     new = CostVolume(np.zeros((1, 1, 1), np.uint8 if integer else np.float32), _NOTHING.search, 0.0)
     if slot == "matching_cost":
         return replace(view, volumes={"volume": new, "raw": new}, shared=False)
-    copied = slot == "restore_outside" and (view.shared or view.volumes.get("raw") is view.volume)
+    copied = slot == "restore_outside" and (view.shared or view.volumes.get("raw") is view.volumes.get("volume"))
     if slot == "aggregation" or copied:
         return replace(view, volumes={**view.volumes, "volume": new}, shared=False)
     return view

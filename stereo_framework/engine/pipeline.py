@@ -13,7 +13,6 @@ from stereo_framework.core.errors import ParameterError, StereoFrameworkError, n
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import check_kind
 from stereo_framework.core.per_image import kept_here
-from stereo_framework.core.progress import Progress, in_notebook
 from stereo_framework.core.scene import Scene, Search
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS, Stage
 from stereo_framework.engine.match import Match
@@ -274,9 +273,7 @@ class Pipeline:
         check_kind("Pipeline", "search", search, (Search, NoneType), "a Search, such as Search(0, 63)")
         pair = Pair.of(scene, search) if isinstance(scene, Scene) else replace(scene, search=search or scene.search)
         self._check_memory(pair, keep_volume=keep_volume)
-        with in_notebook(1) as progress:
-            watched = functools.partial(_tell, progress, watch)
-            [(_, found)] = Walk([self], pair, keep_volume=keep_volume, watch=watched, solve=solve)
+        [(_, found)] = Walk([self], pair, keep_volume=keep_volume, watch=watch, solve=solve)
         if isinstance(found, Exception):
             raise found
         match: Match = found
@@ -331,13 +328,6 @@ def _of_slot(slot: str, one: Step) -> Step:
     if one.stage.slot != slot:
         raise ParameterError(f"{slot}: {one.stage.name} is a stage of {one.stage.slot}")
     return one
-
-
-def _tell(progress: Progress | None, watch: Callable[[Step], None] | None, one: Step) -> None:
-    if watch:
-        watch(one)
-    if progress:
-        progress.watch(one.stage.name)
 
 
 def _in_short(one: Step) -> str:

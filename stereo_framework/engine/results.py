@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.core.view import View, frozen
-from stereo_framework.core.volume import CostVolume, Smoothness, Status, fill_labels, restore_outside_inplace
+from stereo_framework.core.volume import CostVolume, Smoothness, Status, fill_labels, restore_outside_inplace, status_of
 
 _CLOSED = {np.dtype(np.float32): 1e6, np.dtype(np.uint16): 65535}
 """What closed cells hold when the optimizer sees them."""
@@ -21,7 +21,7 @@ def _preprocessing(view: View, result: Any, name: str) -> View:
 
 def _matcher(view: View, result: Any, name: str) -> View:
     disparity, status, confidence = (*result, None, None)[:3] if isinstance(result, tuple) else (result, None, None)
-    status = _unmatched(np.isnan(disparity)) if status is None else status
+    status = status_of(disparity) if status is None else status
     if confidence is not None:
         view = replace(view, confidence={**view.confidence, "matcher": confidence})
     return _known(view, disparity, status)
@@ -49,7 +49,7 @@ def _optimization(view: View, result: Any, name: str) -> View:
         labels = np.where(np.isnan(result), -1, levels).astype(np.int16)
         if domain is not None:
             result = np.where(domain.closed(labels, search), np.float32(np.nan), result)
-        return _known(view, result, _unmatched(np.isnan(result)))
+        return _known(view, result, status_of(result))
     labels = result.labels
     if domain is not None and (closed := domain.closed(labels, search)).any():
         labels = np.where(closed, np.int16(-1), labels)
@@ -61,7 +61,8 @@ def _optimization(view: View, result: Any, name: str) -> View:
         labelings=(replace(result, volume=None),),
         volumes={**view.volumes, "volume": result.volume or volume},
     )
-    return _known(view, search.disparity_of(labels), _unmatched(labels < 0))
+    disparity = search.disparity_of(labels)
+    return _known(view, disparity, status_of(disparity))
 
 
 def _confidence(view: View, result: Any, name: str) -> View:
@@ -90,10 +91,6 @@ TAKE: Mapping[str, Callable[[View, Any, str], View]] = {
 """By slot: takes a view, the result of a stage that was called with its data, and the stage's name; returns the next view."""
 
 
-def _unmatched(where: Any) -> Any:
-    return np.where(where, np.uint8(Status.OCCLUDED), np.uint8(Status.MATCHED))
-
-
 def _known(view: View, disparity: Any, status: Any) -> View:
     """The view with a map. Pixels without an open cell stay without an estimate."""
     if view.invalid is not None and view.invalid.any():
@@ -108,7 +105,7 @@ def restored(view: View, *, out_of_view: bool) -> View:
     if domain is not None and volume.costs.dtype == np.uint8:
         volume = replace(volume, costs=volume.costs.astype(np.uint16))
     elif (domain is not None or out_of_view) and (
-        view.shared or not volume.costs.flags.writeable or view.volumes.get("raw") is volume
+        view.shared or not volume.costs.flags.writeable or ("raw" in view.volumes and view.raw.costs is volume.costs)
     ):
         volume = replace(volume, costs=volume.costs.copy())
     if out_of_view:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
-import traceback
-from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from stereo_framework.core.errors import StereoFrameworkError
+from stereo_framework.core.errors import StereoFrameworkError, place_of, told
 from stereo_framework.core.stage import Stage
 
 E = TypeVar("E", bound=BaseException)
@@ -29,7 +26,7 @@ def blamed(error: E, stage: Stage) -> E:
 
 def wrong_return(stage: Stage, wrong: str) -> StereoFrameworkError:
     """What is raised where a stage returned what stages of its slot must not return."""
-    return blamed(StereoFrameworkError(f"{_place(stage)}: {stage.slot} stage {stage.name} returned {wrong}"), stage)
+    return blamed(StereoFrameworkError(f"{place_of(stage.function)}: {stage.slot} stage {stage.name} returned {wrong}"), stage)
 
 
 def blame(error: BaseException) -> Blame:
@@ -39,26 +36,9 @@ def blame(error: BaseException) -> Blame:
     was raised, or passed through.
     """
     stage: Stage | None = getattr(error, "raised_by", None)
-    line = str(error)
-    if not isinstance(error, StereoFrameworkError):
-        text = next(iter(line.splitlines()), "")
-        line = f"{type(error).__name__}: {text}" if text else type(error).__name__
-        if stage is not None:
-            line = f"{_place(stage, error)}: {stage.slot} stage {stage.name}: {line}"
-    return Blame(line, "" if stage is None else f"{stage.slot}.{stage.name}")
-
-
-def _place(stage: Stage, error: BaseException | None = None) -> str:
-    """File and line of a stage's function, or of the last of the lines of its file that an exception passed through."""
-    code = getattr(inspect.unwrap(stage.function), "__code__", None)
-    if code is None:
-        return str(stage.function.__module__)
-    frames = traceback.walk_tb(error.__traceback__ if error else None)
-    lines = [number for frame, number in frames if frame.f_code.co_filename == code.co_filename]
-    return f"{_short(code.co_filename)}:{(lines or [code.co_firstlineno])[-1]}"
-
-
-def _short(file: str) -> str:
-    """A path as one would type it here."""
-    path = Path(file)
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
+    if stage is None:
+        return Blame(str(error) if isinstance(error, StereoFrameworkError) else told(error), "")
+    line = (
+        str(error) if isinstance(error, StereoFrameworkError) else told(error, stage.function, f"{stage.slot} stage {stage.name}")
+    )
+    return Blame(line, f"{stage.slot}.{stage.name}")

@@ -166,7 +166,7 @@ class Step:
         if self.stage is SUM:
             return _sum(self.inner, data)
         # Only what is continued has a partial result.
-        given = {name: sealed(data.get(name) if name == "partial" else data[name]) for name in self.stage.data}
+        given = {name: sealed(name, data.get(name) if name == "partial" else data[name]) for name in self.stage.data}
         own = {name: value for name, value in self.parameters.items() if not (self.added and name in FACTORS)}
         try:
             self.stage.check(own, given)

@@ -81,16 +81,16 @@ class Strips:
             return
         joined: dict[int, CostVolume] = {}
         for name, volume in strip.volumes.items():
-            # The raw volume may be the present one.
-            if id(volume) not in joined:
-                joined[id(volume)] = replace(volume, costs=self._joined(("volume", name), volume.costs, *rows))
+            # The raw costs may be the present ones.
+            if id(volume.costs) not in joined:
+                joined[id(volume.costs)] = replace(volume, costs=self._joined(("volume", name), volume.costs, *rows))
         parts = {name: part for name, part in _arrays(strip).items() if name[0] != "volume"}
         whole: dict[tuple[str, str], Any] = {name: self._joined(name, part, *rows) for name, part in parts.items()}
         self.view = replace(
             self.before,
             **{kind: array for (kind, _), array in whole.items() if kind != "confidence"},
             confidence={name: array for (kind, name), array in whole.items() if kind == "confidence"},
-            volumes={name: joined[id(volume)] for name, volume in strip.volumes.items()},
+            volumes={name: joined[id(volume.costs)] for name, volume in strip.volumes.items()},
             labelings=self.before.labelings or (*self.view.labelings, *strip.labelings),
             shared=strip.shared,
             restored=strip.restored,

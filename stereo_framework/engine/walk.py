@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from stereo_framework.core.brief import in_short
 from stereo_framework.core.call_reports import collecting_reports, is_stopped
 from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.core.pair import Pair
@@ -22,7 +23,7 @@ from stereo_framework.core.per_image import keeping
 from stereo_framework.core.scene import Scene, Search, scale_doubt
 from stereo_framework.core.view import View, Views, frozen
 from stereo_framework.core.volume import Status, fill_labels
-from stereo_framework.engine.checks import check_direction, check_returned, spelled
+from stereo_framework.engine.checks import check_direction, check_returned
 from stereo_framework.engine.match import PASSED_ON, Match, warnings
 from stereo_framework.engine.results import TAKE, restored
 from stereo_framework.engine.stage_errors import wrong_return
@@ -129,7 +130,7 @@ class Walk:
         halos, rows = [task.step.halo or 0 for task in local], view.shape[0]
         height = strip_rows([task.step for task in local], *view.shape, view.search.levels)
         whole = Strips(view)
-        for number in counted(math.ceil(rows / height), "strip"):
+        for number in counted(math.ceil(rows / height), "strip") if height < rows else range(1):
             start, stop = number * height, min((number + 1) * height, rows)
             top, bottom = max(0, start - sum(halos)), min(rows, stop + sum(halos))
             strip = view.rows(top, bottom)
@@ -191,7 +192,7 @@ class Walk:
                 task.twin.state = TAKE[stage.slot](there, result.match, stage.name).keeping(task.twin.needs)
             result = result.reference
         elif stage.slot == "optimization" and other:
-            raise wrong_return(stage, f"{spelled(result)}; expected Views of both disparity maps, since it names other")
+            raise wrong_return(stage, f"{in_short(result)}; expected Views of both disparity maps, since it names other")
         check_returned(step, result, view, data)
         return TAKE[stage.slot](view, result, stage.name)
 

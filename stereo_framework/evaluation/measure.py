@@ -7,8 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeVar
 
-from stereo_framework.core.errors import DataError, ParameterError, nearest
-from stereo_framework.core.registry import told
+from stereo_framework.core.errors import DataError, ParameterError, nearest, told
 from stereo_framework.evaluation.metrics import METRICS, Metric, Region
 
 F = TypeVar("F", bound=Callable[..., float])
@@ -83,7 +82,7 @@ def measure(
             try:
                 return float(function(*(values[one] for one in data), **fields))
             except Exception as error:  # somebody's own code may raise anything
-                raise DataError(f"measure {name}: {told(error, function)}") from error
+                raise DataError(told(error, function, f"measure {name}")) from error
 
         own = [inspect.Parameter("thresholds" if c == "threshold" else c, inspect.Parameter.KEYWORD_ONLY) for c in choices]
         compute.__signature__ = inspect.Signature([inspect.Parameter("seen", inspect.Parameter.POSITIONAL_ONLY), *own])  # type: ignore[attr-defined]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.registry import Registry, told
+from stereo_framework.core.errors import ParameterError, told
+from stereo_framework.core.registry import Registry
 from stereo_framework.figures._looks import new_chart
 from stereo_framework.sweep.result import Result, frame
 
@@ -67,5 +67,5 @@ def chart_figure(title: str, results: Sequence[Result]) -> Figure:
     try:
         CHARTS[title](figure.add_subplot(), frame(results))
     except Exception as error:  # somebody's own code may raise anything
-        raise ParameterError(f"chart {title!r}: {told(error, CHARTS[title])}") from error
+        raise ParameterError(told(error, CHARTS[title], f"chart {title!r}")) from error
     return figure

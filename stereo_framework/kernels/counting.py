@@ -22,11 +22,6 @@ def rounds_counted_by(listener: Callable[[int, int, int, str], None]) -> Abstrac
     return holding(_LISTENER, listener)
 
 
-def rounds_are_counted() -> bool:
-    """Whether somebody listens here."""
-    return _LISTENER.get() is not None
-
-
 def round_counter() -> CountRounds:
     """What a loop calls, from any thread, so that whoever listens here hears of its rounds."""
     listener = _LISTENER.get()

@@ -6,13 +6,12 @@ import contextlib
 import importlib
 import importlib.util
 import threading
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
 
-from stereo_framework.core.errors import ParameterError, StereoFrameworkError
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError, told
 from stereo_framework.core.imported import forget, noted, sources
 from stereo_framework.core.parameters import Located
 from stereo_framework.core.scene import Disparity, Image, Scene, Search
@@ -96,11 +95,7 @@ def python(
     except StereoFrameworkError:
         raise
     except (Exception, SystemExit) as error:  # whatever the function raises is reported as its own, an end of the interpreter too
-        text = next(iter(str(error).splitlines()), "")
-        # The first frame is this function; a function in C has no frame of its own.
-        frames = traceback.extract_tb(error.__traceback__)[1:]
-        place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
-        raise StereoFrameworkError(f"{place}{function.rpartition(':')[2]}: {type(error).__name__}: {text}") from error
+        raise StereoFrameworkError(told(error, call, function.rpartition(":")[2])) from error
     return taken(function, found, reference, search)
 
 

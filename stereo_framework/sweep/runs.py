@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.core.errors import DataError, StereoFrameworkError
-from stereo_framework.core.progress import in_notebook
 from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import load_scenes
 from stereo_framework.io import write_disparity, write_pfm
@@ -100,18 +99,14 @@ def run(
     tasks = plan(loaded, scenes_of(loaded, scenes, data))
     found: dict[Task, list[Result]] = {}
     total = sum(len(task.protocols) for task in tasks)
-    # Who listens already, such as a bar over several scripts, hears of every result; a notebook's own bar counts them itself.
+    # Who listens already, such as a bar over several scripts, hears of every result.
     rounds = counted(total, "run")
     next(rounds, None)
     how: dict[str, Any] = {"workers": workers, "executor": executor, "memory": memory, "maps": maps, "data": data}
-    with in_notebook(total) as progress:
-        watch = progress.watch if progress else None
-        for task, results in execute([loaded], tasks, out=None if out is None else Path(out), watch=watch, **how):
-            found[task] = results
-            for _ in results:
-                next(rounds, None)
-                if progress:
-                    progress.advance()
+    for task, results in execute([loaded], tasks, out=None if out is None else Path(out), **how):
+        found[task] = results
+        for _ in results:
+            next(rounds, None)
     return ResultList(result for task in tasks for result in found[task])
 
 

@@ -65,7 +65,7 @@ def raised(method):
         ("lines", "{path}:16: refinement stage breaks: ValueError: one"),
         ("silent", "{path}:18: refinement stage breaks: KeyError"),
         ("on purpose", "no such thing"),
-        ("", "{path}:11: refinement stage breaks returned int; expected disparities or (disparities, status)"),
+        ("", "{path}:11: refinement stage breaks returned 5; expected disparities or (disparities, status)"),
     ],
 )
 def test_the_line_names_stage_file_and_line(breaks, how, line):
@@ -151,7 +151,12 @@ def labelled(volume, **changes):
 WRONG = [
     ("preprocessing", ["image"], None, "None; expected uint8 or float32 (9, 20)"),
     ("preprocessing", ["image"], lambda i: (i, i), "(uint8 (9, 20), uint8 (9, 20)); expected uint8 or float32 (9, 20)"),
-    ("preprocessing", ["image"], lambda i: np.float32(i) * np.float32(np.nan), "intensities that are not finite"),
+    (
+        "preprocessing",
+        ["image"],
+        lambda i: np.float32(i) * np.float32(np.nan),
+        "values that are not finite; expected finite numbers",
+    ),
     ("preprocessing", ["reference", "match"], lambda r: r, "uint8 (9, 20); expected both images, (reference, match)"),
     ("preprocessing", ["reference", "match"], lambda r: (r, r[1:]), "uint8 (8, 20); expected uint8 or float32 (9, 20)"),
     ("matching_cost", ["reference", "match", "search"], lambda r: r, "uint8 (9, 20); expected a CostVolume of float32"),
@@ -187,11 +192,16 @@ WRONG = [
         lambda d: d / np.float32(0),
         "values that are not finite; expected finite numbers, NaN = no es",
     ),
-    ("refinement", ["disparity"], lambda d: (d, d), "as status float32 (9, 20); expected uint8 (9, 20)"),
+    ("refinement", ["disparity"], lambda d: (d, d), "status: float32 (9, 20); expected uint8 (9, 20)"),
     ("refinement", ["disparity"], lambda d: (d, STATUS + np.uint8(9)), "the status 9; expected values of Status, 0 to 4"),
     ("matcher", ["reference", "match", "search"], STATUS, "uint8 (9, 20); expected float32 (9, 20)"),
-    ("matcher", ["reference", "match", "search"], (FLOAT, STATUS, STATUS), "as confidence uint8 (9, 20); expected float32"),
-    ("matcher", ["reference", "match", "search"], [FLOAT], "list; expected disparities, (disparities, status), (disparities, st"),
+    ("matcher", ["reference", "match", "search"], (FLOAT, STATUS, STATUS), "confidence: uint8 (9, 20); expected float32"),
+    (
+        "matcher",
+        ["reference", "match", "search"],
+        [FLOAT],
+        "a list of (float32 (9, 20)); expected disparities, (disparities, status), (disparities, st",
+    ),
     ("scheme", ["solve", "pair"], FLOAT, "float32 (9, 20); expected a Match of (9, 20)"),
 ]
 

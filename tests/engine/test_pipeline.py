@@ -87,7 +87,7 @@ def test_stages_in_a_wrong_slot_are_refused(arguments, message):
     ("arguments", "message"),
     [
         (("synthetic/planes",), r"^Pipeline: scene is 'synthetic/planes'; expected a Scene or a Pair, such as Pair\(left,"),
-        ((np.zeros((2, 3)), np.zeros((2, 3))), r"^Pipeline: scene is an array of float64 \(2, 3\); expected a Scene or a Pair"),
+        ((np.zeros((2, 3)), np.zeros((2, 3))), r"^Pipeline: scene is float64 \(2, 3\); expected a Scene or a Pair"),
         ((textured(), (0, 3)), r"^Pipeline: search is \(0, 3\); expected a Search, such as Search\(0, 63\)$"),
     ],
 )

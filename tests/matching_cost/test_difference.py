@@ -167,16 +167,16 @@ def test_intervals_of_colour_channels_are_independent():
 @pytest.mark.parametrize(
     ("reference", "match", "message"),
     [
-        (np.zeros((2, 3), bool), np.zeros((2, 3), bool), "reference image: bool intensities; expected uint8, uint16 or floats"),
-        (np.zeros((2, 3), np.uint8), np.zeros((2, 3), np.int32), "match image: int32"),
+        (np.zeros((2, 3), bool), np.zeros((2, 3), bool), r"reference is bool \(2, 3\); expected uint8 or float32"),
+        (np.zeros((2, 3), np.uint8), np.zeros((2, 3), np.int32), "match is int32"),
         (np.zeros((2, 3), np.uint8), np.zeros((2, 4), np.uint8), r"match has shape \(2, 4\); \(2, 3\) fits"),
         (np.zeros((2, 3), np.uint8), np.zeros((2, 3), np.float32), "differ"),
         (np.zeros((2, 3), np.uint8), np.zeros((2, 3, 3), np.uint8), "differ"),
-        (np.zeros(3, np.uint8), np.zeros(3, np.uint8), r"shape \(3,\); expected \(rows, columns\)"),
-        (np.zeros((0, 3), np.uint8), np.zeros((0, 3), np.uint8), r"shape \(0, 3\)"),
-        (np.zeros((2, 3, 2), np.uint8), np.zeros((2, 3, 2), np.uint8), r"shape \(2, 3, 2\)"),
-        (np.zeros((2, 3, 1), np.uint8), np.zeros((2, 3, 1), np.uint8), r"shape \(2, 3, 1\)"),
-        (np.zeros((2, 3, 4), np.uint8), np.zeros((2, 3, 4), np.uint8), r"shape \(2, 3, 4\)"),
+        (np.zeros(3, np.uint8), np.zeros(3, np.uint8), r"uint8 \(3,\); expected uint8 or float32 \(rows, columns\)"),
+        (np.zeros((0, 3), np.uint8), np.zeros((0, 3), np.uint8), r"reference is uint8 \(0, 3\)"),
+        (np.zeros((2, 3, 2), np.uint8), np.zeros((2, 3, 2), np.uint8), r"reference is uint8 \(2, 3, 2\)"),
+        (np.zeros((2, 3, 1), np.uint8), np.zeros((2, 3, 1), np.uint8), r"reference is uint8 \(2, 3, 1\)"),
+        (np.zeros((2, 3, 4), np.uint8), np.zeros((2, 3, 4), np.uint8), r"reference is uint8 \(2, 3, 4\)"),
     ],
 )
 def test_unsuitable_images_are_refused(cost, reference, match, message):

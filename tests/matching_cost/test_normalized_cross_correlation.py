@@ -110,7 +110,7 @@ def test_finds_the_disparities_of_a_slanted_scene():
     ("match", "size", "error", "message"),
     [
         (np.zeros((2, 4), np.uint8), 5, DataError, r"match has shape \(2, 4\); \(2, 3\) fits the reference image"),
-        (np.zeros((2, 3), bool), 5, DataError, "match image: bool"),
+        (np.zeros((2, 3), bool), 5, DataError, "match is bool"),
         (np.zeros((2, 3), np.uint8), 1, ParameterError, r"normalized_cross_correlation.size: 1"),
     ],
 )
