@@ -123,8 +123,7 @@ def _print(tuned: Tuner, out: Path | None) -> None:
         print(f"no trial was completed: {tried}")
         return
     best = tuned.best
-    settings = "" if tuned.size == float("inf") else f" of {tuned.size} settings"
-    _output.say(f"best of {tried}{settings}: trial {best.number}, {best.method}, {_said(best.axes)}")
+    _output.say(f"best of {tried} of {tuned.size} settings: trial {best.number}, {best.method}, {_said(best.axes)}")
     rows = [[scene, show(value)] for scene, value in best.scenes.items()]
     _output.print_table(["scene", tuned.statistic], [*rows, ["average", show(best.value)]])
     _output.say(_output.said_protocol(str(tuned.protocol)))

@@ -1,25 +1,19 @@
-"""Addresses of what a method consists of: ``aggregation.box.size``, ``alternatives.robust.optimization``.
-
-The home of an address is the mapping that its slot stands in: empty for the method itself, ``alternatives.robust.`` for one of its alternatives.
-"""
+"""Addresses of what a method consists of: ``aggregation.box.size``, ``alternatives.robust.optimization``."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
 
-from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
+from stereo_framework.core.stage import SLOTS
 
 NAME = r"[\w-]+"
 """Names of alternatives: they hold no dot, as addresses are divided there."""
 
-HOME = rf"(?:alternatives\.{NAME}\.)*"
-
-_HOME = re.compile(HOME)
+_HOME = re.compile(rf"(?:alternatives\.{NAME}\.)*")
 
 
 def split(address: str) -> tuple[str, str, str]:
-    """Home, first word after it (a slot, most often) and the rest.
+    """Home (the mapping that a slot stands in: empty for the method itself), first word after it (a slot, most often) and the rest.
 
     Examples
     --------
@@ -51,35 +45,12 @@ def is_slot(address: str) -> bool:
     return word in SLOTS and not rest
 
 
-def under(address: str, heads: Collection[str]) -> bool:
-    """Whether an address is one of `heads` or lies below it."""
-    return any(address == head or address.startswith(f"{head}.") for head in heads)
-
-
-def homes_around(home: str) -> list[str]:
-    """A home and those that it lies in, the innermost first.
+def names(home: str) -> list[str]:
+    """The alternatives that a home lies in, the outermost first.
 
     Examples
     --------
-    >>> homes_around("alternatives.a.alternatives.b.")
-    ['alternatives.a.alternatives.b.', 'alternatives.a.', '']
+    >>> names("alternatives.a.alternatives.b.")
+    ['a', 'b']
     """
-    words = home.split(".")[:-1]
-    return [".".join([*words[:count], ""]) if count else "" for count in range(len(words), -1, -2)]
-
-
-def alternatives_of(home: str, homes: Iterable[str]) -> dict[str, str]:
-    """The alternatives that stand directly in a home: their own homes by name."""
-    found = ((re.fullmatch(rf"{re.escape(home)}alternatives\.({NAME})\.", inner), inner) for inner in homes)
-    return {match[1]: inner for match, inner in found if match}
-
-
-def excluded(slots: Iterable[str]) -> set[str]:
-    """The slots that cannot stand beside those at some addresses: a matcher stands instead of what makes and reads volumes."""
-    found: set[str] = set()
-    for home, word, _ in map(split, slots):
-        if word == "matcher":
-            found |= {home + slot for slot in VOLUME_SLOTS}
-        elif word in VOLUME_SLOTS:
-            found.add(f"{home}matcher")
-    return found
+    return home.split(".")[1::2]

@@ -1,4 +1,4 @@
-"""The axes of a sweep and their values: lists, ranges, even and geometric spacing, and continuous ones to search in."""
+"""The axes of a sweep and their values: lists, ranges, even and geometric spacing."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Any
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import nearest
 from stereo_framework.core.parameters import spelled
 from stereo_framework.script.places import Faults, Node, Place
-from stereo_framework.script.reading import is_number, must_be, read
+from stereo_framework.script.reading import is_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +28,6 @@ class Axis:
         Of the axis's key.
     values : tuple
         Per value the stages of a slot, else a `Node`; None if that value has a fault. Empty if the axis itself has one.
-    scale : {"", "linear", "log"}
-        Of a continuous axis, whose two values are its ends; empty for an axis that has just its values.
     zipped : bool
         It moves together with the others that do.
     """
@@ -37,12 +35,7 @@ class Axis:
     name: str
     place: Place
     values: tuple[Any, ...]
-    scale: Literal["", "linear", "log"] = ""
     zipped: bool = False
-
-    def at(self, choice: float) -> Any:
-        """The value of index `choice`; on a continuous axis `choice` itself."""
-        return Node(choice, self.place) if self.scale else self.values[int(choice)]
 
 
 def values(node: Node, faults: Faults) -> list[Node]:
@@ -72,11 +65,11 @@ def values(node: Node, faults: Faults) -> list[Node]:
         return []
     ((kind, arguments),) = node.value.items()
     if kind not in _KINDS:
-        faults.add(node.keys[kind], f"no such kind of axis {kind!r}; {nearest(kind, [*_KINDS, 'between'], kind='kinds')}")
+        faults.add(node.keys[kind], f"no such kind of axis {kind!r}; {nearest(kind, _KINDS, kind='kinds')}")
         return []
     generate, last = _KINDS[kind]
     given = arguments.data()
-    if not _numbers(given, 3):
+    if not isinstance(given, list) or len(given) != 3 or not all(map(is_number, given)):
         faults.add(arguments.place, f"{spelled(given)} is not three numbers: [first, last, {last}]")
         return []
     try:
@@ -87,46 +80,6 @@ def values(node: Node, faults: Faults) -> list[Node]:
         return []
     whole = all(isinstance(end, int) for end in given[:2])
     return [Node(int(value) if whole and value.denominator == 1 else float(value), node.place) for value in found]
-
-
-def _numbers(value: object, count: int) -> bool:
-    return isinstance(value, list) and len(value) == count and all(map(is_number, value))
-
-
-_TWO = "two numbers: [lowest, highest]"
-Ends = Annotated[list[float], must_be(_TWO, lambda value: _numbers(value, 2), lambda own: own | {"minItems": 2, "maxItems": 2})]
-
-
-@dataclass(frozen=True)
-class BetweenKeys:
-    """A continuous axis, for 'tune' alone.
-
-    Parameters
-    ----------
-    between : list of float
-        Lowest and highest value.
-    scale : str
-        Whether differences count, or ratios.
-    """
-
-    between: Ends
-    scale: Literal["linear", "log"] = "linear"
-
-
-def ends(node: Node, faults: Faults) -> tuple[list[Node], Literal["linear", "log"]]:
-    """The two ends of a continuous axis, ``{between: [lowest, highest], scale: log}``, and its scale; none after a fault."""
-    found = read(BetweenKeys, node, faults, what=" of a continuous axis")
-    if "between" not in found or ("scale" in node.entries and "scale" not in found):
-        return [], "linear"
-    scale, given = found.get("scale", "linear"), node.entries["between"]
-    low, high = given.data()
-    if low >= high:
-        faults.add(given.place, f"nothing lies between {low!r} and {high!r}; write [lowest, highest]")
-    elif scale == "log" and low <= 0:
-        faults.add(given.place, f"a logarithmic scale from {low!r}: both ends must be above 0")
-    else:
-        return given.items, scale
-    return [], "linear"
 
 
 def _exact(value: float) -> Fraction:

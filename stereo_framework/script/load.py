@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.stage import NO_SMOOTHNESS, stages
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.evaluation import protocols
 from stereo_framework.script.document import Document
 from stereo_framework.script.include import Reader
 from stereo_framework.script.library import RESOLVED, find_script
-from stereo_framework.script.methods import Method, assign, check, count_runs, methods
+from stereo_framework.script.methods import Method, count_runs, methods
 from stereo_framework.script.overrides import apply
 from stereo_framework.script.parser import parse
-from stereo_framework.script.places import Faults, Node, Place, join
+from stereo_framework.script.places import Faults, Node, Place
 from stereo_framework.script.reading import text
 from stereo_framework.script.resolved import resolved
-from stereo_framework.script.settings import MethodSettings, Setting
+from stereo_framework.script.settings import Setting
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +36,7 @@ class Script:
         Names of scenes; whether they exist is not checked here.
     settings : tuple of Setting
         In the order of ``methods`` and of the axes; none where the script was loaded for tuning.
-    methods : tuple of MethodSettings
+    methods : tuple of Method
         What the settings are made from, for each method.
     report : dict
         As written.
@@ -52,7 +51,7 @@ class Script:
     path: Path | None
     scenes: tuple[str, ...]
     settings: tuple[Setting, ...]
-    methods: tuple[MethodSettings, ...]
+    methods: tuple[Method, ...]
     report: dict[str, Any]
     plugins: tuple[str, ...]
     resolved: dict[str, Any]
@@ -102,7 +101,7 @@ def load(
     scenes : sequence of str, optional
         Instead of the script's own.
     tuning : bool
-        Do not expand the sweep, a choice will be made: continuous axes and any number of settings are allowed.
+        Do not expand the sweep, a choice will be made: any number of settings is allowed.
     plugins : sequence of str or Path
         Plug-ins besides those that the script names: modules, or files ending in ``.py``. A script file itself may name files in its own folder
         alone, since importing them runs them; one elsewhere must be named here.
@@ -128,20 +127,9 @@ def load(
     read = reader.file(path) if path is not None else reader.mapping(source)  # type: ignore[arg-type]
     reader.plugins += [(Node(str(plugin), Place("--plugin")), None) for plugin in plugins]
     files = reader.load_plugins(None if path is None else path.parent)
-    name, root, found = _checked(read, path, reader, overrides, tuning)
-
+    name, root, found, settings = _checked(read, path, reader, overrides, tuning)
     chosen = root.scenes or () if scenes is None else tuple([scenes] if isinstance(scenes, str) else scenes)
-    shared = {
-        "plugins": list(dict.fromkeys(_anywhere(node, folder) for node, folder in reader.plugins)),
-        "search": {key: node.value for key, node in root.search.items()},
-        "evaluation": {} if root.protocols is None else {"protocol": root.protocols.data()},
-    }
-    measured = () if root.protocols is None else tuple(protocols.resolve(item.data()) for item in root.protocols.items)
-    made = tuple(MethodSettings(method, shared, measured) for method in found)
-    settings = () if tuning else tuple(itertools.chain.from_iterable(made))
-    _check_pipelines(settings, found, faults)
-    faults.raise_if_any()
-    return Script(name, path, chosen, settings, made, root.report, files, resolved(name, chosen, root, found, shared))
+    return Script(name, path, chosen, settings, tuple(found), root.report, files, resolved(name, chosen, root, found))
 
 
 def check_without_plugins(source: str | Path, overrides: Sequence[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -168,17 +156,15 @@ def check_without_plugins(source: str | Path, overrides: Sequence[str] = ()) -> 
 
 def _checked(
     read: Node | None, path: Path | None, reader: Reader, overrides: Sequence[str], tuning: bool
-) -> tuple[str, Document, list[Method]]:
-    """Name, merged script and methods of a script that was read; raises all of its faults."""
+) -> tuple[str, Document, list[Method], tuple[Setting, ...]]:
+    """Name, merged script, methods and settings of a script that was read; raises all of its faults."""
     faults = reader.faults
     if read is None:
         faults.raise_if_any()
         raise TypeError("a script that cannot be read has a fault")
     root = parse(read, faults)
     waiting = apply(root, overrides, faults)
-    name = root.name or (
-        (path.name.removesuffix(RESOLVED) if path.name.endswith(RESOLVED) else path.stem) if path is not None else "script"
-    )
+    name = root.name or ("script" if path is None else path.name.removesuffix(RESOLVED).removesuffix(".yaml"))
     if not root.name and len(f"{name}{RESOLVED}".encode(errors="replace")) > 255:
         faults.add(
             root.place,
@@ -189,47 +175,18 @@ def _checked(
         meant = [method for method in found if assignment.method in (None, method.name)]
         # As with axes: what is set in a slot is nothing to a method that cannot have it, unless none can.
         for method in [method for method in meant if not method.said.lacks(assignment.name)] or meant:
-            assign(method, assignment, faults)
+            method.set(assignment.name, assignment.node)
     if not tuning:
         count_runs(found, faults)
-    for method in found:
-        check(method, faults, complete=reader.complete, tuning=tuning)
+    shared = {
+        "plugins": list(dict.fromkeys(_anywhere(node, folder) for node, folder in reader.plugins)),
+        "search": {key: node.value for key, node in root.search.items()},
+        "evaluation": {} if root.protocols is None else {"protocol": root.protocols.data()},
+    }
+    measured = () if root.protocols is None or faults else tuple(protocols.resolve(one.data()) for one in root.protocols.items)
+    settings = [method.settings(shared, measured, complete=reader.complete, tuning=tuning) for method in found]
     faults.raise_if_any()
-    return name, root, found
-
-
-def _check_pipelines(settings: Sequence[Setting], found: Sequence[Method], faults: Faults) -> None:
-    """Report what only whole settings show: programs, models and maps from outside that are missing, of which nothing is run, and what
-    cannot stand together. Of each stage of a method one message is enough.
-    """
-    places = {method.name: method.said.place for method in found}
-    told = set()
-    # Settings share pipelines, and comparing those by value would take long.
-    for method, pipeline in {(run.method, id(run.pipeline)): (run.method, run.pipeline) for run in settings}.values():
-        try:
-            pipeline.files()
-        except ParameterError as error:
-            faults.add(places[method], str(error))
-        for address, wrong in _apart(pipeline):
-            if (method, address) not in told:
-                told.add((method, address))
-                place = places[method]
-                faults.add(replace(place, path=join(place.path, address)), wrong)
-
-
-def _apart(pipeline: Pipeline, home: str = "") -> Iterator[tuple[str, str]]:
-    """(address, message) of what cannot stand together in a method and its alternatives."""
-    for address, bound in pipeline.own_stages():
-        if wrong := bound.stage.misfit(bound.parameters):
-            yield home + address, f"{bound.stage.name}: {wrong}"
-        smoothness = pipeline.in_slot("smoothness")
-        if bound.stage.needs_smoothness and not smoothness:
-            yield home + address, f"{bound.stage.name}: {NO_SMOOTHNESS}"
-        for term in (one.stage.name for one in smoothness if one.stage.name in bound.stage.refuses_smoothness):
-            legal = ", ".join(one.name for one in stages("smoothness") if one.name not in bound.stage.refuses_smoothness)
-            yield home + address, f"{bound.stage.name}: cannot take the smoothness term {term}; legal: {legal}"
-    for name, other in pipeline.alternatives:
-        yield from _apart(other, f"{home}alternatives.{name}.")
+    return name, root, found, tuple(itertools.chain.from_iterable(settings))
 
 
 def _anywhere(node: Node, folder: Path | None) -> str:

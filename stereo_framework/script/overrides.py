@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from stereo_framework.core.errors import nearest
 from stereo_framework.core.stage import SLOTS
-from stereo_framework.script.addresses import is_slot, slot_of, split
+from stereo_framework.script.addresses import split
 from stereo_framework.script.document import Document, merge
 from stereo_framework.script.keys import KEYS, METHOD_KEYS
 from stereo_framework.script.parser import parse
@@ -51,61 +52,53 @@ def apply(root: Document, overrides: Sequence[str], faults: Faults) -> list[Assi
         key = key.strip()
         if not sign or not key:
             faults.add(Place("--set", path=repr(override)), "not KEY=VALUE; for example matching_cost.truncation=20")
-            continue
-        node = parse_yaml(value, "--set", faults, key)
-        if node is None:
-            continue
-        method, local = _split_method(root, key)
-        place = Place("--set", path=key)
-        local = _in_full(root, method, local, place, faults)
-        if not local:
-            continue
-        head = local.partition(".")[0]
-        if method is None and head == "methods":
-            name = local.partition(".")[2].partition(".")[0]
-            faults.add(place, f"no such method {name!r}; {nearest(name, root.methods, kind='methods')}")
-        elif head not in (legal := _SETTABLE if method is None else _SETTABLE_OF_METHOD):
-            faults.add(place, f"no such key {head!r} to set; {nearest(head, legal, kind='keys')}")
-        elif method is not None and (axis := next((name for name in (local, slot_of(local)) if name in root.axes), None)):
-            # An axis at the script's top, of what is set or of the slot that it belongs to.
-            said = f"{axis} is swept for all methods"
-            faults.add(place, f"{said}; set it for all, or move the axis into the methods it is meant for")
-        elif split(local)[1] in SLOTS and split(local)[2]:
-            stage, _, parameter = split(local)[2].rpartition(".")
-            # An axis may leave out the stage's name where one stage stands.
-            _drop(root, method, [local, f"{slot_of(local)}.{parameter}"] if stage else [local])
-            waiting.append(Assignment(method, local, node))
-        elif head == "alternatives" and (at := place if local.endswith(".include") else _include(node)):
-            faults.add(at, "'include' cannot be set; write it in the script")
-        else:
-            _merge(root, method, local, node, faults)
+        elif (node := parse_yaml(value, "--set", faults, key)) is not None:
+            waiting += _apply(root, key, node, faults)
     return waiting
 
 
-def _in_full(root: Document, method: str | None, key: str, place: Place, faults: Faults) -> str:
-    """The address of a parameter that is given by its name alone; any other key as it is. Empty, and a fault, where several stages have the parameter."""
-    if "." in key or key in _SETTABLE:
-        return key
-    places: dict[str, None] = {}
-    for document in _meant(root, method):
-        swept = [(axis.name, specs) for axis in document.axes.values() if is_slot(axis.name) for specs in axis.values]
-        for slot, specs in (*document.slots.items(), *swept):
-            for spec in specs or ():
-                if key in spec.legal and not split(slot)[0]:
-                    listed = SLOTS[slot].many or spec.added
-                    places[f"{slot}.{spec.stage.name}.{key}" if listed else f"{slot}.{key}"] = None
-    if len(places) > 1:
-        faults.add(place, f"{' and '.join(places)} have it; say which")
-        return ""
-    return next(iter(places), key)
+def _apply(root: Document, key: str, node: Node, faults: Faults) -> list[Assignment]:
+    method = next((name for name in sorted(root.methods, key=len, reverse=True) if key.startswith(f"methods.{name}.")), None)
+    meant = [root, *root.methods.values()] if method is None else [root.methods[method]]
+    local, place = key if method is None else key.removeprefix(f"methods.{method}."), Place("--set", path=key)
+    if "." not in local and local not in _SETTABLE:
+        # A parameter that is given by its name alone.
+        full = list(dict.fromkeys(itertools.chain.from_iterable(_having(one, local) for one in meant)))
+        if len(full) > 1:
+            faults.add(place, f"{' and '.join(full)} have it; say which")
+            return []
+        local = full[0] if full else local
+    head, _, rest = local.partition(".")
+    home, word, parameter = split(local)
+    legal = _SETTABLE if method is None else _SETTABLE_OF_METHOD
+    if method is None and head == "methods":
+        name = rest.partition(".")[0]
+        faults.add(place, f"no such method {name!r}; {nearest(name, root.methods, kind='methods')}")
+    elif head not in legal:
+        faults.add(place, f"no such key {head!r} to set; {nearest(head, legal, kind='keys')}")
+    elif method is not None and (axis := next((name for name in (local, home + word) if name in root.axes), None)):
+        # An axis at the script's top, of what is set or of the slot that it belongs to.
+        said = f"{axis} is swept for all methods"
+        faults.add(place, f"{said}; set it for all, or move the axis into the methods it is meant for")
+    elif word in SLOTS and parameter:
+        stage, _, name = parameter.rpartition(".")
+        # An axis may leave out the stage's name where one stage stands.
+        _drop(meant, [local, f"{home}{word}.{name}"] if stage else [local])
+        return [Assignment(method, local, node)]
+    elif head == "alternatives" and (at := place if local.endswith(".include") else _include(node)):
+        faults.add(at, "'include' cannot be set; write it in the script")
+    else:
+        _merge(root, method, local, node, faults)
+    return []
 
 
-def _split_method(root: Document, key: str) -> tuple[str | None, str]:
-    """``methods.ssd.seed`` as ``("ssd", "seed")``; a name may hold dots. Any other key as ``(None, key)``."""
-    for name in sorted(root.methods, key=len, reverse=True):
-        if key.startswith(f"methods.{name}."):
-            return name, key.removeprefix(f"methods.{name}.")
-    return None, key
+def _having(document: Document, name: str) -> Iterator[str]:
+    """The addresses of a parameter in the slots of a document, their axes included."""
+    swept = [(axis.name, specs) for axis in document.axes.values() if axis.name in SLOTS for specs in axis.values]
+    for slot, specs in (*document.slots.items(), *swept):
+        for spec in specs or ():
+            if name in spec.legal:
+                yield f"{slot}.{spec.stage.name}.{name}" if SLOTS[slot].many or spec.added else f"{slot}.{name}"
 
 
 def _merge(root: Document, method: str | None, key: str, node: Node, faults: Faults) -> None:
@@ -117,13 +110,14 @@ def _merge(root: Document, method: str | None, key: str, node: Node, faults: Fau
         above = Place("--set", path=(prefix + ".".join(parts[:i])).rstrip("."))
         node = Node({parts[i]: node}, above, {parts[i]: above})
     said = parse(node, faults, method=method is not None)
-    _drop(root, method, [key, *said.slots, *said.axes])
+    slots = [home + slot for home, part in said.tree() for slot in part.slots]
+    _drop([root, *root.methods.values()] if method is None else [root.methods[method]], [key, *slots, *said.axes])
     if method is not None:
         root.methods[method] = merge(root.methods[method], said)
         return
+    stages = Document(said.place, slots=said.slots, alternatives=said.alternatives, without=said.without, seed=said.seed)
     for name, own in root.methods.items():
-        stages = Document(own.place, slots=said.slots, alternatives=said.alternatives, without=said.without, seed=said.seed)
-        root.methods[name] = merge(own, stages)
+        root.methods[name] = merge(own, replace(stages, place=own.place))
     vars(root).update(vars(merge(root, replace(said, place=root.place))))
 
 
@@ -134,13 +128,8 @@ def _include(node: Node) -> Place | None:
     return next(filter(None, map(_include, node.entries.values())), None)
 
 
-def _meant(root: Document, method: str | None) -> list[Document]:
-    """What an override of one method or of the whole script changes."""
-    return [root.methods[method]] if method else [root, *root.methods.values()]
-
-
-def _drop(root: Document, method: str | None, names: Sequence[str]) -> None:
-    """Drop axes from the whole script or from one method."""
-    for document in _meant(root, method):
+def _drop(meant: Sequence[Document], names: Sequence[str]) -> None:
+    """Drop axes that vary what is set."""
+    for document in meant:
         for name in names:
             document.axes.pop(name, None)

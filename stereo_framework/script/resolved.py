@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stereo_framework.core.stage import SLOTS
-from stereo_framework.script.addresses import alternatives_of, is_slot, slot_of, split
+from stereo_framework.script.addresses import is_slot, slot_of, split
 from stereo_framework.script.axes import Axis
 from stereo_framework.script.document import Document
-from stereo_framework.script.methods import Method, locate
+from stereo_framework.script.methods import Method
 from stereo_framework.script.settings import written
-from stereo_framework.script.specs import Specs, parameter
+from stereo_framework.script.specs import Specs
 
 
-def resolved(
-    name: str, scenes: tuple[str, ...], root: Document, found: list[Method], shared: Mapping[str, Any]
-) -> dict[str, Any]:
+def resolved(name: str, scenes: tuple[str, ...], root: Document, found: Sequence[Method]) -> dict[str, Any]:
     """The script as a mapping of plain values that loads to the same runs.
 
     Parameters
@@ -25,11 +23,10 @@ def resolved(
     scenes : tuple of str
     root : Document
         The merged script.
-    found : list of Method
+    found : sequence of Method
         Its methods, checked.
-    shared : dict
-        As of a `Setting`.
     """
+    shared = found[0].shared
     said = {"scenes": list(scenes), **shared, "report": root.report}
     script = {"name": name, **{key: value for key, value in said.items() if value}}
     if not root.methods:
@@ -50,17 +47,18 @@ def _method(method: Method, search: Mapping[str, float]) -> dict[str, Any]:
     zipped = {axis.name: _axis(axis, method) for group in method.own_groups if len(group) > 1 for axis in group}
     # What is the whole script's stands at its top.
     own = {key: node.value for key, node in method.said.search.items() if search.get(key) != node.value}
-    found = {"seed": method.said.seed or 0, **_slots(method, ""), **_sweep(grid, zipped)}
+    slots = _slots(method.said)
+    if slots.keys() == {"matcher"} and slots["matcher"]["use"] == "maps":
+        # Axes of the top that are none of its own stay so.
+        slots = {"maps": {name: value for name, value in slots["matcher"].items() if name != "use"}}
+    found = {"seed": method.said.seed or 0, **slots, **_sweep(grid, zipped)}
     return {**found, "search": own} if own else found
 
 
-def _slots(method: Method, home: str) -> dict[str, Any]:
-    """What stands at a home of a method, its alternatives included."""
-    found = {slot: _stages(slot, specs) for slot in SLOTS if (specs := method.said.slots.get(home + slot))}
-    others = {name: _slots(method, inner) for name, inner in alternatives_of(home, method.said.homes).items()}
-    if found.keys() == {"matcher"} and found["matcher"]["use"] == "maps" and not home:
-        # Axes of the top that are none of its own stay so.
-        return {"maps": {name: value for name, value in found["matcher"].items() if name != "use"}}
+def _slots(said: Document) -> dict[str, Any]:
+    """What a method says, or an alternative of it, its own alternatives included."""
+    found = {slot: _stages(slot, specs) for slot in SLOTS if (specs := said.slots.get(slot))}
+    others = {name: _slots(other) for name, other in said.alternatives.items()}
     return {**found, "alternatives": others} if others else found
 
 
@@ -75,13 +73,17 @@ def _stages(slot: str, specs: Specs) -> Any:
 
 def _axis(axis: Axis, method: Method) -> Any:
     slot = slot_of(axis.name)
-    if axis.scale:
-        return {"between": [node.value for node in axis.values], "scale": axis.scale}
     if not is_slot(slot):
         return [node.value for node in axis.values]
     if slot == axis.name:
         return [_stages(split(slot)[1], specs) for specs in axis.values]
-    specs = next(iter(method.possible(slot))) or ()
-    found = locate(slot, specs, axis.name.removeprefix(f"{slot}."))
-    assert not isinstance(found, str), "axes were checked"
-    return [parameter(specs[found[0]], found[1], node)[0] for node in axis.values]
+    home, word, _ = split(slot)
+    own, swept = method.said.at(home), method.said.axes.get(slot)
+    assert own is not None, "axes were checked"
+    specs = swept.values[0] if swept else own.slots[word]
+    rest, found = axis.name.removeprefix(f"{slot}."), []
+    for node in axis.values:
+        changed, i, name = method.put(slot, specs, rest, node, axis.place)
+        assert changed is not None, "axes were checked"
+        found.append(changed[i].parameters[name])
+    return found

@@ -13,7 +13,6 @@ from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS, Stage, find, stages
 from stereo_framework.engine import pipeline as _pipeline  # noqa: F401  registers the built-in stages
 from stereo_framework.engine.step import FACTORS, Factors
 from stereo_framework.script.addresses import NAME
-from stereo_framework.script.axes import BetweenKeys
 from stereo_framework.script.keys import ALTERNATIVE_KEYS, METHOD_KEYS, SearchKeys, SeedKey
 from stereo_framework.script.report import FILE_NAME, PARTS, Report
 
@@ -57,7 +56,7 @@ def schema() -> Schema:
             defs[f"{stage.slot}.{stage.name}.added"] = found | {"properties": found["properties"] | _properties(Factors)}
     for slot in SLOTS:
         defs[slot] = _slot(slot)
-    defs["axis"] = _axis({}, continuous=True)
+    defs["axis"] = _axis({})
     search, seed = _properties(SearchKeys), _properties(SeedKey)
     defs["axes"] = _axes({**{f"search.{key}": about for key, about in search.items()}, **seed})
     texts = {
@@ -182,13 +181,11 @@ def _slot(slot: str) -> Schema:
     return {"description": _SLOT_TEXTS[slot], "anyOf": one}
 
 
-def _axis(value: Schema, *, continuous: bool = False) -> Schema:
+def _axis(value: Schema) -> Schema:
     """An axis whose values fit `value`, listed or generated between two ends."""
     plain: Schema = {"type": "array", "minItems": 1, "items": value}
     three: Schema = {"type": "array", "items": _NUMBER, "minItems": 3, "maxItems": 3}
     kinds = [_object({kind: three}) | {"required": [kind]} for kind in ("range", "linspace", "geomspace")]
-    if continuous:
-        kinds.append(_keys(BetweenKeys))
     return {"anyOf": [plain, *kinds]}
 
 
@@ -202,7 +199,7 @@ def _axes(values: dict[str, Schema]) -> Schema:
                 value = {"$ref": f"#/$defs/{slot}.{stage.name}{'.added' * about.added}/properties/{name}"}
                 named = [f"{slot}.{name}"] if name in stage.parameters and not about.many else []
                 for key in [*named, f"{slot}.{stage.name}.{name}"] if about.many or about.added else named:
-                    own.setdefault(key, _axis({"anyOf": []}, continuous=True))["anyOf"][0]["items"]["anyOf"].append(value)
+                    own.setdefault(key, _axis({"anyOf": []}))["anyOf"][0]["items"]["anyOf"].append(value)
                 if about.many or about.added:
                     patterns |= {rf"{start}{slot}\.[0-9]+\.{name}$": {"$ref": "#/$defs/axis"} for start in ("^", _WITHIN)}
         axes |= own

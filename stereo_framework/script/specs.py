@@ -86,6 +86,56 @@ def no_parameter(spec: Spec, name: str) -> str:
     return f"no such parameter {name!r} of {spec.stage.name}; {nearest(name, spec.legal, kind='parameters')}"
 
 
+def locate(slot: str, specs: Specs, rest: str) -> tuple[int, str] | str:
+    """Which stage and parameter of a slot an address means.
+
+    Parameters
+    ----------
+    slot : str
+        Its address.
+    specs : tuple of Spec
+        The stages that stand there.
+    rest : str
+        The address after the slot: ``truncation``; where several stages may stand ``box.size`` or ``0.size``, or ``size`` if one of them has it.
+
+    Returns
+    -------
+    tuple of int and str, or str
+        Index of the stage and name of the parameter, or what is wrong.
+    """
+    if not specs:
+        return f"addresses nothing: there is no {slot} stage"
+    index = 0
+    if SLOTS[specs[0].stage.slot].many or specs[0].added:
+        name, _, rest = rest.partition(".")
+        names = [spec.stage.name for spec in specs]
+        if name.isdecimal():
+            index = int(name)
+            if index >= len(names):
+                return f"addresses nothing: {slot} has {len(names)} stages, the last one is {slot}.{len(names) - 1}"
+        elif names.count(name) > 1:
+            where = " or ".join(f"{slot}.{i}.{rest}".rstrip(".") for i, other in enumerate(names) if other == name)
+            return f"{name!r} occurs {names.count(name)} times in {slot}; write {where}"
+        elif name in names:
+            index = names.index(name)
+        elif having := [i for i, spec in enumerate(specs) if name in spec.legal and not rest]:
+            # A parameter that a single one of them has needs no stage's name.
+            if len(having) > 1:
+                where = " and ".join(f"{slot}.{names[i]}.{name}" for i in having)
+                return f"{where} have it; say which"
+            index, rest = having[0], name
+        else:
+            return f"addresses nothing: {slot} has no stage {name!r}; {nearest(name, names, kind='stages there')}"
+    else:
+        rest = rest.removeprefix(f"{specs[0].stage.name}.")
+    spec = specs[index]
+    if rest == "use" and rest not in spec.legal:
+        return f"'use' is no parameter; give the stages at {slot} itself"
+    if not rest:
+        return f"addresses the whole stage {spec.stage.name}; {nearest('', spec.legal, kind='parameters of it')}"
+    return (index, rest) if rest in spec.legal else no_parameter(spec, rest)
+
+
 def same_run(value: Any) -> str:
     """Equal for values of an axis that make equal runs."""
     if isinstance(value, tuple):

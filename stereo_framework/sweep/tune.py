@@ -26,8 +26,9 @@ from stereo_framework.io import check_own, write_bytes
 from stereo_framework.script import Script, load
 from stereo_framework.script.addresses import is_slot
 from stereo_framework.script.axes import Axis
+from stereo_framework.script.methods import Method
 from stereo_framework.script.reading import is_number
-from stereo_framework.script.settings import MethodSettings, Setting
+from stereo_framework.script.settings import Setting
 from stereo_framework.sweep.executors import Crew
 from stereo_framework.sweep.plan import planner
 from stereo_framework.sweep.runs import scenes_of, stored_or_computed
@@ -149,15 +150,14 @@ def tune(
 class Tuner:
     """`tune` trial by trial: iterating makes the trials, those of earlier calls first, and yields each as it ends.
 
-    Its attributes `statistic`, `better`, `protocol`, `size` (number of settings that there are; infinite with a continuous axis), `trials`, `best` and
+    Its attributes `statistic`, `better`, `protocol`, `size` (number of settings that there are), `trials`, `best` and
     `script` (that of the best setting on the same scenes, which runs to the same numbers) tell what was found so far.
 
     Parameters
     ----------
     script : path, name of a shipped script, mapping or Script
-        Axes whose numbers stand in order are searched along it. Axes may be continuous besides, which a run refuses:
-        ``{between: [lowest, highest]}``, with ``scale: log`` where ratios count. Several methods are one more choice. A `Script` must have
-        been loaded with ``tuning=True`` for that.
+        Axes whose numbers stand in order are searched along it, however many there are. Several methods are one more choice. A `Script` of
+        very many settings must have been loaded with ``tuning=True``.
     statistic : str
         ``bad_pixels_nonocc``, say. Whether lower or higher is better follows from the table of metrics.
     scenes : scene names or Scene objects, optional
@@ -220,7 +220,7 @@ class Tuner:
         self.wanted, self._workers, self._seed, self._timeout = int(min(trials, self.size)), workers, seed, timeout
         self._out = None if out is None else Path(out)
         self.trials: list[Trial] = []
-        self._tried: set[tuple[int, tuple[float, ...]]] = set()
+        self._tried: set[tuple[int, tuple[int, ...]]] = set()
         with _quiet():
             self._study = optuna.create_study(
                 direction="minimize" if self.better == "lower" else "maximize",
@@ -344,25 +344,23 @@ def _quiet() -> Iterator[None]:
         optuna.logging.set_verbosity(level)
 
 
-def _settings(method: MethodSettings) -> float:
-    """How many settings a method has; infinitely many where an axis is continuous."""
-    return math.prod(math.inf if group[0].scale else len(group[0].values) for group in method.groups)
+def _settings(method: Method) -> int:
+    """How many settings a method has."""
+    return math.prod(len(group[0].values) for group in method.groups)
 
 
-def suggested(methods: Sequence[MethodSettings], trial: optuna.Trial) -> tuple[int, tuple[float, ...]]:
+def suggested(methods: Sequence[Method], trial: optuna.Trial) -> tuple[int, tuple[int, ...]]:
     """The index of a method, and a choice as its `run` takes it: the method is one choice, where there are several, and each of its groups of axes another.
 
     A group of axes whose numbers stand in order is searched along that order; other values are searched as unrelated ones.
     """
     several = len(methods) > 1
     index = trial.suggest_categorical("method", range(len(methods))) if several else 0
-    choice: list[float] = []
+    choice: list[int] = []
     for group in methods[index].groups:
-        name = f"{methods[index].method}: " * several + " + ".join(axis.name for axis in group)
-        values, scale = group[0].values, group[0].scale
-        if scale:
-            choice.append(trial.suggest_float(name, *(float(node.value) for node in values), log=scale == "log"))
-        elif len(values) == 1:
+        name = f"{methods[index].name}: " * several + " + ".join(axis.name for axis in group)
+        values = group[0].values
+        if len(values) == 1:
             choice.append(0)
         elif all(map(_ordered, group)):
             choice.append(trial.suggest_int(name, 0, len(values) - 1))

@@ -82,9 +82,6 @@ def test_mistakes_are_one_line(script):
     one_line(invoke("tune", "window", *SCENES), "window: nothing to tune")
     one_line(invoke("tune", script), "windows: no scene to run on")
     one_line(invoke("tune", script, *SCENES, "--trials", 0), "trials: 0 is below 1")
-    script.write_text(SCRIPT.replace("[10, null]", "{between: [1, 50]}"))
-    one_line(invoke("run", script, *SCENES), f"{script}:5:5: ", "only 'tune' searches a continuous axis")
-    assert invoke("tune", script, "--scene", "synthetic/planes", "--trials", 2).exit_code == 0
 
 
 def test_the_place_of_an_error_is_printed_when_asked_for(script, tmp_path):

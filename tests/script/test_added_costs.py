@@ -73,8 +73,10 @@ def test_axes_and_overrides():
     assert load({**SUM, "sweep": sweep}, overrides=["matching_cost.tenfold.scale=2"]).settings[1].axes == {
         "matching_cost.absolute_difference.weight": 1.0
     }
-    settings = load({**SUM, "sweep": {"grid": {"matching_cost.tenfold.weight": {"between": [1, 9]}}}}, tuning=True).methods[0]
-    assert settings.run([2.5]).parameters["matching_cost.tenfold.weight"] == 2.5
+    settings = load({**SUM, "sweep": {"grid": {"matching_cost.tenfold.weight": {"linspace": [1, 9, 17]}}}}, tuning=True).methods[
+        0
+    ]
+    assert settings.run([3]).parameters["matching_cost.tenfold.weight"] == 2.5
 
 
 def test_how_lists_are_shown_as_values_of_an_axis():

@@ -68,7 +68,7 @@ def test_irrational_geometric_values():
         ({"geomspace": [0, 8, 4]}, "from 0 to 8: both ends must be above 0, or both below"),
         (
             {"rnge": [1, 2, 1]},
-            "no such kind of axis 'rnge'; legal kinds: between, geomspace, linspace, range; did you mean 'range'",
+            "no such kind of axis 'rnge'; legal kinds: geomspace, linspace, range; did you mean 'range'",
         ),
         (3, r"axis: 3 is not a list of values; legal: \[value, \.\.\.\], \{range"),
     ],
@@ -146,58 +146,6 @@ def test_many_settings_are_expanded_quickly_and_share_their_stages():
     assert len(runs) == 10_000
     assert len({id(run.pipeline.in_slot("matching_cost")[0]) for run in runs}) == 100
     assert len({id(run.pipeline.in_slot("aggregation")[0]) for run in runs}) == 100
-
-
-BETWEEN = [
-    ("grid", "matching_cost.truncation", {"between": [1, 50]}, None),
-    ("grid", "matching_cost.truncation", {"between": [1, 50.5], "scale": "log"}, None),
-    ("grid", "matching_cost.truncation", {"between": [1, 50], "scale": "linear"}, None),
-    ("grid", "matching_cost.truncation", {"between": [1, 50, 3]}, r"\[1, 50, 3\] is not two numbers: \[lowest, highest\]"),
-    ("grid", "matching_cost.truncation", {"between": 5}, "5 is not two numbers"),
-    ("grid", "matching_cost.truncation", {"between": [50, 1]}, "nothing lies between 50 and 1"),
-    ("grid", "matching_cost.truncation", {"between": [-1, 5]}, "matching_cost.truncation"),
-    (
-        "grid",
-        "matching_cost.truncation",
-        {"between": [0, 5], "scale": "log"},
-        "a logarithmic scale from 0: both ends must be above 0",
-    ),
-    (
-        "grid",
-        "matching_cost.truncation",
-        {"between": [1, 5], "scale": "lg"},
-        "'lg' is not legal; legal: linear, log; did you mean 'log'",
-    ),
-    (
-        "grid",
-        "matching_cost.truncation",
-        {"between": [1, 5], "scal": "log"},
-        "no such key 'scal' of a continuous axis; .* 'scale'",
-    ),
-    ("grid", "aggregation.box.size", {"between": [1, 9]}, r"size of box takes no values in between; list some or write {range: "),
-    ("grid", "search.step", {"between": [1, 9]}, "only a parameter of a stage can be searched continuously"),
-    ("grid", "seed", {"between": [1, 9]}, "only a parameter of a stage can be searched continuously"),
-    ("zip", "matching_cost.truncation", {"between": [1, 9]}, "moves together with no other; it belongs in sweep.grid"),
-]
-
-
-@pytest.mark.parametrize(("kind", "name", "axis", "fault"), BETWEEN)
-def test_continuous_axes(kind, name, axis, fault):
-    script = {**WINDOW, "sweep": {kind: {name: axis}}}
-    if fault:
-        with pytest.raises(ScriptError, match=fault):
-            load(script, tuning=True)
-        return
-    loaded = load(script, tuning=True)
-    run = loaded.methods[0].run([20.25])
-    assert run.axes == {name: 20.25}
-    assert run.parameters[name] == 20.25
-    again = load(loaded.resolved, tuning=True)
-    assert again.resolved == loaded.resolved
-    with pytest.raises(ScriptError, match="only 'tune' searches a continuous axis; a run needs a list"):
-        load(script)
-    # A value for the axis replaces it.
-    assert load(script, overrides=[f"{name}=7"]).settings[0].parameters[name] == 7
 
 
 def test_a_script_that_is_tuned_may_have_any_number_of_settings():

@@ -27,3 +27,9 @@ def test_lines_told_of_a_wrong_script(case, tmp_path, monkeypatch):
     with pytest.raises(ScriptError) as caught:
         load(case["load"], **case.get("arguments", {}))
     assert [_without_lists_of_stages(fault) for fault in caught.value.faults] == case["told"]
+
+
+def test_what_can_stand_together_is_not_refused():
+    whole = {"matching_cost": "absolute_difference", "smoothness": "potts", "optimization": "graph_cut"}
+    assert len(load(whole).settings) == 1
+    assert len(load(whole | {"optimization": {"use": "semi_global", "p1": 8, "p2": 8}}).settings) == 1

@@ -96,7 +96,7 @@ def test_maps_stand_instead_of_all_slots(folder):
             "no such parameter 'scal' of maps; legal parameters: place, scale, unknown; did you mean 'scale'?",
         ),
         ("maps: {scale: 4}\n", "maps: is missing"),
-        ("methods:\n  a: {matcher: {use: command}}\n", "a.yaml:2:3: methods.a: command.run: is missing"),
+        ("methods:\n  a: {matcher: {use: command}}\n", "a.yaml:2:16: methods.a.matcher: command.run: is missing"),
         ("matcher: {use: command, run: './none {output}'}\n", "/scripts/none: no such program"),
         ("matcher: {use: command, run: './theirs.py {output}'}\n", "/scripts/theirs.py: is not executable"),
         ("matcher: {use: command, run: './match {output}', timeout: 0}\n", "matcher.timeout: 0 is not a number > 0"),

@@ -85,8 +85,6 @@ def test_right_scripts_are_accepted(validator, more):
         {"sweep": {"grid": {"aggregation.box.size": {"rnge": [1, 2, 3]}}}},
         {"sweep": {"grid": {"aggregation.box.sise": [1]}}},
         {"sweep": {"grid": {"aggregation": ["boxx"]}}},
-        {"sweep": {"grid": {"seed": {"between": [1, 2]}}}},
-        {"sweep": {"grid": {"matching_cost.truncation": {"between": [1, 2], "scale": "lg"}}}},
         {"sweep": {"grd": {}}},
     ],
 )
@@ -94,12 +92,6 @@ def test_wrong_scripts_are_refused_as_load_refuses_them(validator, more):
     assert not validator.is_valid({**WINDOW, **more})
     with pytest.raises(Exception, match=r"\w"):
         load({**WINDOW, **more})
-
-
-def test_continuous_axes_are_accepted_as_tuning_accepts_them(validator):
-    script = {**WINDOW, "sweep": {"grid": {"matching_cost.truncation": {"between": [1, 50], "scale": "log"}}}}
-    validator.validate(script)
-    validator.validate(load(script, tuning=True).resolved)
 
 
 def test_every_parameter_is_described_with_its_default(validator):
