@@ -176,13 +176,9 @@ def _hashable(item: Any) -> Any:
 
 
 def _refuse_twins(results: Sequence[Result]) -> None:
-    # In most cases the axes alone distinguish the results.
-    alike: dict[Any, list[Result]] = {}
-    for r in results:
-        alike.setdefault((r.scene, r.method, str(sorted(r.axes.items()))), []).append(r)
     seen = set()
-    for r in (r for same in alike.values() if len(same) > 1 for r in same):
-        identity = (r.scene, r.method, json.dumps([dict(r.parameters), dict(r.axes)], sort_keys=True))
+    for r in results:
+        identity = (r.scene, r.method, *(repr(sorted(of.items())) for of in (r.axes, r.parameters)))
         if identity in seen:
             raise ParameterError(
                 f"{r.scene} {r.method}: results of the same setting twice, of an earlier version of the code or of the scene; "

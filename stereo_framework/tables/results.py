@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from stereo_framework.script.places import Faults
 from stereo_framework.script.yaml_loader import parse
 from stereo_framework.sweep import Result, Store
 from stereo_framework.sweep.result import ResultList, frame
-from stereo_framework.tables.values import by_protocol, check_name, is_number, show, sort_rows, value
+from stereo_framework.tables.values import by_protocol, check_name, column, is_number, show, sort_rows, value
 
 if TYPE_CHECKING:
     import pandas
@@ -84,8 +83,21 @@ def where(results: Sequence[Result], conditions: Iterable[str]) -> ResultList:
         A text is not a condition, no result has a key, or no result has this value under it.
     """
     found = results
-    for condition in map(_Condition.of, conditions):
-        found = condition.select(found, results)
+    for text in conditions:
+        match = re.fullmatch(r"\s*([^<>=!]*[^<>=!\s])\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*", text, re.DOTALL)
+        if not match:
+            expected = "key=value, such as matching_cost.truncation=20, or with != < <= > >="
+            raise ParameterError(f"{text!r} is not a condition; expected {expected}")
+        key, sign, typed = match.groups()
+        node = parse(typed, "", Faults())
+        read = node.data() if node is not None else typed
+        if sign not in _COMPARISONS:
+            found = _equal(found, results, key, read if isinstance(read, list) else [read], typed, unlike=sign == "!=")
+            continue
+        check_name(key, results)
+        if not is_number(read):
+            raise ParameterError(f"{text!r}: {typed!r} is not a number; {sign} compares numbers")
+        found = [r for r in found if is_number(v := value(r, key)) and _COMPARISONS[sign](v, read)]
     return ResultList(found)
 
 
@@ -119,7 +131,7 @@ def of_each_protocol(
     """
     chosen = results
     for key, values in where.items():
-        chosen = _Condition(key, "=", tuple(values)).select(chosen, results)
+        chosen = _equal(chosen, results, key, values)
     found = [same for same in by_protocol(chosen).values() if any(is_number(value(r, name)) for r in same for name in statistics)]
     if not found:
         raise ParameterError(f"no result has {' or '.join(statistics)}")
@@ -129,48 +141,32 @@ def of_each_protocol(
     return list(zip(endings, found, strict=True))
 
 
-@dataclass(frozen=True)
-class _Condition:
-    """A condition: a key, a sign, and values of which one must hold. `typed` is the value as the user wrote it."""
+def _equal(
+    found: Sequence[Result],
+    every: Sequence[Result],
+    key: str,
+    wanted: Sequence[Any],
+    typed: str | None = None,
+    *,
+    unlike: bool = False,
+) -> Sequence[Result]:
+    """The results of `found` with one of the values, or with none of them; one that no result of `every` has is refused as a mistake. `typed` is how a user wrote it."""
+    check_name(key, every)
 
-    key: str
-    sign: str
-    values: tuple[Any, ...]
-    typed: str | None = None
-
-    @staticmethod
-    def of(text: str) -> _Condition:
-        match = re.fullmatch(r"\s*([^<>=!]*[^<>=!\s])\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*", text, re.DOTALL)
-        if not match:
-            expected = "key=value, such as matching_cost.truncation=20, or with != < <= > >="
-            raise ParameterError(f"{text!r} is not a condition; expected {expected}")
-        key, sign, typed = match.groups()
-        node = parse(typed, "", Faults())
-        read = node.data() if node is not None else typed
-        if sign in _COMPARISONS and not is_number(read):
-            raise ParameterError(f"{text!r}: {typed!r} is not a number; {sign} compares numbers")
-        return _Condition(key, sign, tuple(read) if isinstance(read, list) else (read,), typed)
-
-    def select(self, found: Sequence[Result], every: Sequence[Result]) -> list[Result]:
-        """The results of `found` that meet the condition. A value that no result of `every` has is refused as a mistake."""
-        check_name(self.key, every)
-        if self.sign in _COMPARISONS:
-            holds = _COMPARISONS[self.sign]
-            return [r for r in found if is_number(v := value(r, self.key)) and holds(v, self.values[0])]
-        if every and not any(map(self._equal, every)):
-            there = list(dict.fromkeys("null" if v is None else show(v) for v in (value(r, self.key) for r in every)))
-            wanted = self.typed if self.typed is not None else ", ".join(map(show, self.values))
-            close = close_names(wanted, [*there, *(name.rpartition("/")[2] for name in there)])
-            shown = ", ".join(there[:20]) + (", ..." if len(there) > 20 else "")
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise ParameterError(f"{self.key}: no result has {wanted!r}; there are: {shown}{hint}")
-        return [r for r in found if self._equal(r) == (self.sign == "=")]
-
-    def _equal(self, result: Result) -> bool:
-        found = value(result, self.key)
-        if self.typed is not None and self.typed in ({"null", "none"} if found is None else {show(found), str(found)}):
+    def holds(result: Result) -> bool:
+        own = value(result, key)
+        if typed is not None and typed in ({"null", "none"} if own is None else {show(own), str(own)}):
             return True
-        if self.key == "scene" and any(str(found).endswith(f"/{wanted}") for wanted in self.values):
+        if key == "scene" and any(str(own).endswith(f"/{one}") for one in wanted):
             return True
         # 1 and true are equal in Python but not as parameters.
-        return any(found == wanted and isinstance(found, bool) == isinstance(wanted, bool) for wanted in self.values)
+        return any(own == one and isinstance(own, bool) == isinstance(one, bool) for one in wanted)
+
+    if every and not any(map(holds, every)):
+        there = list(dict.fromkeys("null" if v is None else show(v) for v in column(every, key)))
+        said = typed if typed is not None else ", ".join(map(show, wanted))
+        close = close_names(said, [*there, *(name.rpartition("/")[2] for name in there)])
+        shown = ", ".join(there[:20]) + (", ..." if len(there) > 20 else "")
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ParameterError(f"{key}: no result has {said!r}; there are: {shown}{hint}")
+    return [r for r in found if holds(r) != unlike]

@@ -12,6 +12,8 @@ import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from stereo_framework.tables.words import short_names
+
 if TYPE_CHECKING:
     from rich.text import Text
 
@@ -50,8 +52,8 @@ def laid_out(
     width : int
         Characters in a line. Only a number that is wider than this beside columns of one character may exceed it.
     keys : int
-        How many of the first columns distinguish the rows. A column that is the same in all rows is written once, above the table, and so is a folder
-        in which all names of a column lie.
+        How many of the first columns distinguish the rows. A column that is the same in all rows is written once, above the table, and so are the folders
+        of names that remain different without them.
     upright : bool
         Show up to three rows as columns, with one statistic on each line.
     best : collection of (int, int)
@@ -62,16 +64,17 @@ def laid_out(
     cells = [[Text(cell, "bold" if (j, i) in best else "") for i, cell in enumerate(row)] for j, row in enumerate(rows)]
     said, kept = [], []
     for i, name in enumerate(header):
-        texts = {row[i] for row in rows} if i < keys else set()
-        folders = {text.rpartition("/")[0] for text in texts}
+        texts = dict.fromkeys(row[i] for row in rows) if i < keys else {}
         if len(texts) == 1:
-            said.append(f"{name} {texts.pop()}")
+            said.append(f"{name} {rows[0][i]}")
             continue
         kept.append(i)
-        if len(folders) == 1 and "" not in folders:
-            said.append(f"{name} {(folder := folders.pop())}/...")
+        short = short_names(texts)
+        folders = dict.fromkeys(text.rpartition("/")[0] for text in texts if short[text] != text)
+        if folders:
+            said.append(f"{name} {', '.join(f'{folder}/...' for folder in folders)}")
             for row in cells:
-                row[i] = Text(row[i].plain.removeprefix(f"{folder}/"))
+                row[i] = Text(short[row[i].plain])
     names, cells = [header[i] for i in kept], [[row[i] for i in kept] for row in cells]
     keys = sum(i < keys for i in kept)
     if upright and 0 < len(rows) <= _FEW and len(names) - keys > len(rows):

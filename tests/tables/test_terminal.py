@@ -41,9 +41,11 @@ def test_what_is_alike_is_said_once_and_names_are_broken():
     assert names[-1].split() == ["scene", "nonocc", "all", "all", "seconds"]
     assert names[0].split() == ["rms_"] or names[0].split() == ["bad_", "bad_", "rms_"]
     assert first.split() == ["tsukuba", *ROWS[0][3:]]
-    # Folders that differ tell scenes apart; of a single row nothing is left to tell.
+    # Of several folders all are said, unless names differ in them alone.
     rows[0][0] = "own/tsukuba"
-    assert "own/tsukuba " in laid_out(HEADER, rows, 80, keys=3)
+    assert laid_out(HEADER, rows, 80, keys=3).startswith("scene own/..., middlebury2001/...; method window")
+    rows[0][0] = "own/venus"
+    assert "own/venus " in laid_out(HEADER, rows, 80, keys=3)
 
 
 def test_words_are_broken_after_separators_and_numbers_in_them_stay_whole():
