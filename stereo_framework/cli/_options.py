@@ -55,9 +55,8 @@ ProtocolSpec = Annotated[
 ]
 Truth = Annotated[
     Path | None,
-    typer.Option("--truth", help="True disparities (PFM, npy, 16-bit PNG; others with --truth-scale)."),
+    typer.Option("--truth", help="True disparities (PFM, npy, 16-bit PNG; of 8 bits with --scale)."),
 ]
-TruthScale = Annotated[float | None, typer.Option("--truth-scale", help="Grey levels per pixel in an 8-bit --truth.")]
 TruthMask = Annotated[
     Path | None, typer.Option("--mask", help="With --truth: only where this picture is white is anything measured.")
 ]
@@ -78,14 +77,6 @@ def names(text: str | None) -> list[str]:
     return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
-def key_value(text: str, option: str) -> tuple[str, str]:
-    """Split ``key=value``."""
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise ParameterError(f"{option} {text!r}: expected key=value, such as {option} matching_cost.truncation=20")
-    return key, value
-
-
 def disparities(text: str) -> tuple[float, float]:
     """Parse a search range, both ends included: ``A:B``, ``A..B`` or ``A-B``; ``B`` alone begins at 0."""
     number = r"[+-]?[0-9]+(?:\.[0-9]+)?"
@@ -101,21 +92,19 @@ def disparities(text: str) -> tuple[float, float]:
 
 
 def truth_alone(
-    truth: Path | None, scale: float | None, mask: Path | None, protocol: str | dict[str, Any] | None
+    truth: Path | None, mask: Path | None = None, protocol: str | dict[str, Any] | None = None, scale: float | None = None
 ) -> tuple[Scene, Protocol] | None:
     """The scene that ``--truth`` and ``--mask`` stand for, and how maps are measured there; None without them."""
     from stereo_framework.evaluation.evaluate import of_truth
     from stereo_framework.io import read_disparity, read_mask
 
     if truth is None:
-        if mask is not None or scale is not None:
-            raise ParameterError(f"{'--mask' if mask is not None else '--truth-scale'} goes with --truth")
+        if mask is not None:
+            raise ParameterError("--mask goes with --truth")
         return None
     scene, measured = of_truth(read_disparity(truth, scale=scale), protocol)
     scene = replace(scene, name=truth.stem)
-    if mask is not None:
-        scene = scene.within(read_mask(mask))
-    return scene, measured
+    return scene if mask is None else scene.within(read_mask(mask)), measured
 
 
 def protocol_spec(text: str | None) -> str | dict[str, Any] | None:

@@ -16,6 +16,7 @@ from stereo_framework.core.errors import few, harmless
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from stereo_framework.own_pair.choosing import Standing
     from stereo_framework.sweep import Result
     from stereo_framework.sweep.tune import Trial
 
@@ -95,20 +96,20 @@ def print_results(
     errors: bool = True,
     data: Path | None = None,
     most: int | None = None,
-    averaged: bool = True,
+    whole: str = "--limit 0",
 ) -> list[Result]:
     """Print results, one table for each protocol and what it is, in short, under it, then warnings and, if wanted, errors.
 
-    Where just the first rows of each protocol are printed, at `most` so many, the columns and what is best are those of all of its results. A table
-    over several scenes ends with the averages that the protocol prescribes, over all results, of which a cut table shows no more than `_AVERAGES`. The results
-    that are printed are returned.
+    Where just the first rows of each protocol are printed, at `most` so many, the columns and what is best are those of all of its results, and `whole` is what
+    shows all of them. A table over several scenes ends with the averages that the protocol prescribes, over all results, of which a cut table shows no
+    more than `_AVERAGES`. The results that are printed are returned.
     """
     from stereo_framework.tables.means import average_rows
     from stereo_framework.tables.tables import listing
     from stereo_framework.tables.values import by_protocol
     from stereo_framework.tables.words import setting_name
 
-    means = average_rows(results, data) if averaged else []
+    means = average_rows(results, data)
     averages = by_protocol(means)
     printed: list[Result] = []
     for text, same in by_protocol(results).items():
@@ -119,8 +120,8 @@ def print_results(
         printed += same[: len(part)]
         print_table(table.header, table.texts(), keys=table.keys, upright=True, best=table.best)
         say(said_protocol(text))
-        if len(below) < len(own):
-            say(f"the first {len(below)} of {len(own)} averages")
+        say_cut(len(part), len(same), "rows", whole)
+        say_cut(len(below), len(own), "averages", whole)
     warned: dict[tuple[str, str], list[str]] = {}
     for result in [*printed, *means]:
         for warning in result.warnings:
@@ -130,6 +131,12 @@ def print_results(
     for (scene, warning), settings in warned.items():
         print(harmless(f"warning: {scene} {few(list(dict.fromkeys(settings)), 1)}: {warning}"), file=sys.stderr)
     return printed
+
+
+def say_cut(shown: int, count: int, what: str, whole: str) -> None:
+    """Tell that only the first of something were printed."""
+    if shown < count:
+        say(f"the first {shown} of {count} {what}; {whole} shows all")
 
 
 def print_tracebacks(failed: Sequence[Result] | Sequence[Trial]) -> None:
@@ -145,3 +152,19 @@ def measured(results: Sequence[Result], measures: Sequence[str]) -> list[str]:
     asked = {name for measure in measures for name in GROUPS.get(measure, (measure,)) if name != "hci_coverage"}
     found = dict.fromkeys(name for r in results for name in r.statistics)
     return [name for name in found if (metric := metric_of(name)) and metric.name in asked]
+
+
+def print_standings(scene: str, first: str, found: Sequence[Standing], seconds: Mapping[str, float] | None = None) -> None:
+    """How maps compare with the first one, without truth."""
+    print(f"{scene}, without truth, against {first}: wrong pixels more (+) or less (-), estimated, in percentage points")
+    header = ["map", "estimate", "90 %", "answer", *(["seconds"] if seconds else [])]
+    rows = [
+        [s.name, f"{s.difference:+.1f}", f"+- {s.half_width:.1f}", s.verdict, *([f"{seconds[s.name]:.2f}"] if seconds else [])]
+        for s in found
+    ]
+    print_table(header, rows)
+
+
+def standings_record(scene: str, first: str, found: Sequence[Standing]) -> dict[str, Any]:
+    """The same for ``--json``."""
+    return {"scene": scene, "first": first, "standings": [vars(s) | {"verdict": s.verdict} for s in found]}

@@ -55,23 +55,21 @@ def choose(
     json
         Print one JSON object instead of a table.
     """
-    from stereo_framework.cli._without_truth import print_standings, record
     from stereo_framework.core.scene import Search
     from stereo_framework.datasets import load_scene, pair_scene
     from stereo_framework.own_pair.choosing import choose as choose_method
     from stereo_framework.own_pair.intensities import intensity_doubt, stretch_told, stretched
     from stereo_framework.own_pair.matching import DEFAULT
 
-    if (left is None or right is None) if scene is None else (left or disparity_range):
-        raise ParameterError(
-            "two images are needed: choose LEFT RIGHT; or --scene NAME alone, which brings its own and their range"
-        )
-    if scene is None:
-        known = pair_scene(
-            str(left), str(right), None if disparity_range in (None, "auto") else Search(*opt.disparities(str(disparity_range)))
-        )
-    else:
+    if scene is not None and (left or disparity_range):
+        raise ParameterError("--scene NAME brings its own images and their range; leave out yours")
+    if scene is not None:
         known = replace(load_scene(scene, data=data), truths={})
+    elif left is None or right is None:
+        raise ParameterError("two images are needed: choose LEFT RIGHT; or --scene NAME")
+    else:
+        own = None if disparity_range in (None, "auto") else Search(*opt.disparities(str(disparity_range)))
+        known = pair_scene(left, right, own)
     known, ends = stretched(known) if stretch else (known, None)
     if doubt := intensity_doubt(known):
         print(f"warning: {doubt}", file=sys.stderr)
@@ -83,11 +81,12 @@ def choose(
         print(f"warning: {name}: {error}", file=sys.stderr)
     if json:
         told = {"chosen": chosen.name, "folder": str(folder), "left_out": chosen.left_out, "stretched": ends}
-        _output.print_json({**record(known.name, DEFAULT, chosen.standings), **told, "seconds": dict(chosen.seconds)})
+        compared = _output.standings_record(known.name, DEFAULT, chosen.standings)
+        _output.print_json(compared | told | {"seconds": dict(chosen.seconds)})
         return 0
     if ends is not None:
         print(f"{stretch_told(ends)}; 'match --stretch --method' applies a script to them")
-    print_standings(known.name, DEFAULT, chosen.standings, chosen.seconds)
+    _output.print_standings(known.name, DEFAULT, chosen.standings, chosen.seconds)
     if chosen.left_out:
         print(f"no time for {', '.join(chosen.left_out)}; --time SECONDS gives more")
     why = "which is best on scenes with truth; nothing is better here" if chosen.name == DEFAULT else f"better than {DEFAULT}"

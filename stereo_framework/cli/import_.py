@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 from pathlib import Path
 
 from stereo_framework.core.errors import ParameterError, short
 
 
-def import_(
-    old: Path,
-    out: Path | None = None,
-) -> int:
+def import_(old: Path, out: Path | None = None) -> int:
     """Convert a script of the original 2002 program to YAML; what cannot be carried over is told line by line.
 
     Example: stereo-framework import exp6.txt --out converted
@@ -30,16 +26,13 @@ def import_(
     from stereo_framework.io import file_stem, output_folder, write_bytes
     from stereo_framework.script.legacy_file import convert
 
-    told = itertools.count(1)
-
-    def tell(line: str) -> None:
-        # A file that is no script at all has something wrong in each of its lines, and anything in them.
-        if (number := next(told)) <= limits.FAULTS:
-            print(f"note: {short(line if line.isprintable() else repr(line), 300)}", file=sys.stderr)
-        elif number == limits.FAULTS + 1:
-            print("note: further lines cannot be carried over either", file=sys.stderr)
-
-    scripts = convert(old, tell)
+    notes: list[str] = []
+    scripts = convert(old, notes.append)
+    for line in notes[: limits.FAULTS]:
+        print(f"note: {short(line if line.isprintable() else repr(line), 300)}", file=sys.stderr)
+    # A file that is no script at all has something wrong in each of its lines.
+    if len(notes) > limits.FAULTS:
+        print("note: further lines cannot be carried over either", file=sys.stderr)
     if out is None and len(scripts) > 1:
         raise ParameterError(f"{old} becomes {len(scripts)} scripts ({', '.join(scripts)}); give --out DIR for a file each")
     for scene, script in scripts.items():

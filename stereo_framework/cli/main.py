@@ -16,12 +16,12 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, NoReturn, get_args, get_origin
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from stereo_framework import __version__
 from stereo_framework.cli._interrupts import interruptible, word
@@ -45,8 +45,42 @@ from stereo_framework.core import limits
 from stereo_framework.core.docstrings import parameter_texts
 from stereo_framework.core.errors import DataWarning, ParameterError, ResultWarning, StereoFrameworkError, short
 
+_INTERRUPTED = 130
+_UsageError: Any = typer.BadParameter.__base__
+"""Click's, which newer versions of typer bring along."""
+
+
+class _Verbs(TyperGroup):
+    """All verbs, and what is told where a command line says nothing that one of them knows."""
+
+    def main(self, args: Sequence[str] | None = None, *given: Any, **options: Any) -> NoReturn:
+        """Run a command line, and end with its exit status."""
+        try:
+            _refuse_empty(sys.argv[1:] if args is None else args)
+            status = super().main(args, *given, **options | {"standalone_mode": False})
+        except _UsageError as error:
+            verb = f" {error.ctx.info_name}" if error.ctx and error.ctx.parent else ""
+            said = short(error.format_message().rstrip("."), 300)
+            status = _told(f"{said}; stereo-framework{verb} --help tells what is legal", False, 2)
+        except ParameterError as error:
+            status = _told(str(error), False, 2)
+        # Verbs end the program themselves: this interrupt came before one had begun.
+        if status == _INTERRUPTED:
+            print("interrupted", file=sys.stderr)
+        sys.exit(status)
+
+
+def _refuse_empty(words: Sequence[str]) -> None:
+    """Refuse an empty word, as an unset variable of the shell leaves one: it would stand for the current folder."""
+    for before, one in itertools.pairwise(["", *words]):
+        if one == "" or (one.startswith("--") and one.endswith("=")):
+            option = one[:-1] or (before if before.startswith("-") else "an argument")
+            raise ParameterError(f"{option}: an empty text says nothing; leave it out or write something")
+
+
 app = typer.Typer(
     name="stereo-framework",
+    cls=_Verbs,
     help="Run, measure and compare dense stereo methods (the test bed of Scharstein & Szeliski 2002).",
     # Plain help: importing rich would double the time of --help.
     rich_markup_mode=None,
@@ -92,7 +126,7 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
                 status = _told(blame(error).line, wanted, 2)
             else:
                 status = _told(_unexpected(error), wanted, 70)
-        raise typer.Exit(status)
+        sys.exit(status)
 
     wrapped.__signature__ = _documented(verb)  # type: ignore[attr-defined]
     return wrapped
@@ -166,49 +200,7 @@ def _documented(verb: Callable[..., Any]) -> inspect.Signature:
     return signature.replace(parameters=found)
 
 
-_UsageError: Any = typer.BadParameter.__base__
-"""Click's, which newer versions of typer bring along."""
-
-
-@contextlib.contextmanager
-def _shortened(ctx: Any) -> Iterator[None]:
-    """Words that are wrong are shown shortened."""
-    try:
-        yield
-    except _UsageError as error:
-        raise _UsageError(short(error.format_message(), 300), ctx) from None
-
-
-class _Command(TyperCommand):
-    """A verb."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take the command line apart. An empty word, as an unset variable of the shell leaves one, would stand for the current folder."""
-        for before, one in itertools.pairwise(["", *args]):
-            if one == "" or (one.startswith("--") and one.endswith("=")):
-                option = one[:-1] or (before if before.startswith("-") else "")
-                raise typer.Exit(
-                    _told(f"{option or 'an argument'}: an empty text says nothing; leave it out or write something", False, 2)
-                )
-        with _shortened(ctx):
-            return super().parse_args(ctx, args)
-
-
-class _Verbs(TyperGroup):
-    """All verbs."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take apart what stands before the verb."""
-        with _shortened(ctx):
-            return super().parse_args(ctx, args)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the verb."""
-        with _shortened(ctx):
-            return super().resolve_command(ctx, args)
-
-
-@app.callback(cls=_Verbs, invoke_without_command=True)
+@app.callback(invoke_without_command=True)
 def _root(
     context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False
 ) -> None:
@@ -224,7 +216,7 @@ _LOOK_AT_RESULTS = (results, rank, report, reproduce)
 _PREPARE = (scenes, stages, check, import_)
 for _verb in (*_MATCH, *_MEASURE, *_LOOK_AT_RESULTS, *_PREPARE):
     _about = inspect.cleandoc(_verb.__doc__ or "").partition("\nParameters\n")[0].replace("\n    ", "\n\n    ")
-    app.command(_verb.__name__.rstrip("_").replace("_", "-"), cls=_Command, help=_about)(_exits(_verb))
+    app.command(_verb.__name__.rstrip("_").replace("_", "-"), help=_about)(_exits(_verb))
 
 
 def main() -> None:
@@ -233,10 +225,4 @@ def main() -> None:
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     # Of thousands of results none is a cycle to be found, and looking for them takes a tenth of the time.
     gc.set_threshold(100_000, 50, 100)
-    try:
-        app(prog_name="stereo-framework")
-    except SystemExit as ended:
-        # Before a verb has begun typer ends without a word.
-        if isinstance(getattr(ended.__context__, "__cause__", None), KeyboardInterrupt):
-            print("interrupted", file=sys.stderr)
-        raise
+    app(prog_name="stereo-framework")

@@ -17,13 +17,13 @@ from stereo_framework.core.progress import Progress
 if TYPE_CHECKING:
     from stereo_framework.own_pair import Matched
 
-_EXAMPLE = "synthetic/planes"
-
 
 def match(
     left: Annotated[str | None, typer.Argument()] = None,
     right: Annotated[str | None, typer.Argument()] = None,
     disparity_range: Annotated[list[str] | None, typer.Option("--disparities", metavar="A:B")] = None,
+    method: str | None = None,
+    settings: opt.Settings = None,
     calibration: Path | None = None,
     focal: float | None = None,
     baseline: float | None = None,
@@ -33,18 +33,11 @@ def match(
     right_mask: Path | None = None,
     pixel_ranges: Annotated[tuple[Path, Path] | None, typer.Option("--ranges", metavar="LOW HIGH")] = None,
     truth: opt.Truth = None,
-    truth_scale: opt.TruthScale = None,
     out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
-    method: str | None = None,
-    settings: opt.Settings = None,
     memory: opt.Memory = None,
     plugin: opt.Plugins = None,
-    tiff: bool = False,
-    scene: str | None = None,
     example: bool = False,
-    data: opt.Data = None,
     json: bool = False,
-    traceback: opt.Traceback = False,
 ) -> int:
     """Match two images: a disparity map, a picture and, with a calibration, depth and a point cloud.
 
@@ -78,31 +71,11 @@ def match(
         Folder for the files; default: NAME_match, for the left image's name.
     method
         A shipped script, or a script's file; default: fine. 'fast' takes a tenth of its time.
-    tiff
-        Also write disparity.tiff (float32), as is done for GeoTIFF images.
-    scene
-        A known scene instead of two images ('scenes' lists them).
     example
         Match the built-in example.
     json
         Print one JSON array instead of a summary.
     """
-    known = scene or (_EXAMPLE if example else None)
-    beside = [
-        o
-        for o, v in (
-            ("--disparities", disparity_range),
-            ("--calibration", calibration),
-            ("--focal", focal),
-            ("--rectify", rectify),
-            ("--stretch", stretch),
-        )
-        if v
-    ]
-    if known is not None and (left is not None or beside):
-        raise ParameterError(f"a known scene brings its own images; leave out {left or beside[0]}")
-    if known is None and (left is None or right is None):
-        raise ParameterError("two images are needed: match LEFT RIGHT; or see 'match --example'")
     from stereo_framework.datasets import load_scene
     from stereo_framework.evaluation import evaluate
     from stereo_framework.own_pair.kept_parts import remove_kept
@@ -112,47 +85,41 @@ def match(
     from stereo_framework.own_pair.pairs import pairs
     from stereo_framework.sweep.identity import code_digest
 
-    name = method or DEFAULT
-    single(name, plugin or [], settings or [])
-    options: dict[str, Any] = {"method": name, "calibration": calibration, "focal_length": focal, "baseline": baseline}
-    options |= {
-        "left_mask": left_mask,
-        "right_mask": right_mask,
-        "ranges": pixel_ranges,
-        "plugins": plugin or [],
-        "overrides": settings or [],
-    }
-    own: dict[str, Any] = {"memory": None if memory is None else opt.size(memory)}
-    options |= {"rectify": "auto" if list(map(str, rectify or [])) == ["auto"] else rectify or None, "stretch": stretch}
-    found: Mapping[str, tuple[Path, Path] | None] = (
-        {Path(known).name: None} if known is not None else pairs(str(left), str(right))
-    )
+    given: dict[str, Any] = {"calibration": calibration, "focal_length": focal, "baseline": baseline, "stretch": stretch}
+    given |= {"left_mask": left_mask, "right_mask": right_mask, "ranges": pixel_ranges}
+    given |= {"rectify": "auto" if list(map(str, rectify or [])) == ["auto"] else rectify or None}
+    if example and (left is not None or disparity_range or any(given.values())):
+        raise ParameterError("--example brings its own images and their range; leave out what belongs to others")
+    if not example and (left is None or right is None):
+        raise ParameterError("two images are needed: match LEFT RIGHT; or see 'match --example'")
+    options: dict[str, Any] = {"method": method or DEFAULT, "plugins": plugin or [], "overrides": settings or []}
+    single(**options)
+    options |= {"memory": None if memory is None else opt.size(memory)}
+    found: Mapping[str, tuple[Path, Path] | None] = {"planes": None} if example else pairs(str(left), str(right))
     ranges: list[Any] = ["auto" if text == "auto" else opt.disparities(text) for text in disparity_range or []]
     if len(ranges) not in (0, 1, len(found)):
         raise ParameterError(f"--disparities: {len(ranges)} ranges for {len(found)} pairs; give one, or one for each")
     many = len(found) > 1
     if many and truth is not None:
         raise ParameterError(f"--truth is that of one pair, and there are {len(found)}")
-    alone = opt.truth_alone(truth, truth_scale, None, None)
+    alone = opt.truth_alone(truth)
     records, failed = [], False
     for i, (stem, files) in enumerate(found.items()):
         folder = (out or Path("matches" if many else f"{stem}_match")) / (stem if many else "")
         try:
             check_folder(folder)
             # Tiles of a large pair lie there until its map is written.
-            own["parts"] = folder.absolute() / "parts" / code_digest(tuple(plugin or ()))
+            parts = folder.absolute() / "parts" / code_digest(tuple(plugin or ()))
             with Progress(1) as progress:
-                own["watch"] = progress.watch
-                if files is None:
-                    matched = match_scene(
-                        load_scene(str(known), data=data), name, plugins=plugin or [], overrides=settings or [], **own
-                    )
-                else:
+                options |= {"parts": parts, "watch": progress.watch}
+                if files:
                     span = ranges[i % len(ranges)] if ranges else None
-                    matched = match_pair(*files, disparities=span, **(options | own))
+                    matched = match_pair(*files, span, **options | given)
+                else:
+                    matched = match_scene(load_scene("synthetic/planes"), **options)
                 progress.watch("writing files")
-                written = matched.save(folder, tiff=tiff)
-                remove_kept(own["parts"])
+                written = matched.save(folder)
+                remove_kept(parts)
         except StereoFrameworkError as error:
             if not many:
                 raise
@@ -203,18 +170,13 @@ def _print(matched: Matched, record: dict[str, Any]) -> None:
         from stereo_framework.own_pair.intensities import stretch_told
 
         _output.say(stretch_told(matched.stretched))
-    calibration = matched.scene.calibration
-    if matched.rectified and calibration is None:
-        _output.say(
-            f"rectified by matched points, which lie {matched.vertical_offset or 0:.2f} rows apart in the median now; disparities have an unknown offset"
-        )
-    if matched.rectified and calibration is not None:
-        offset = "too few points to tell how well"
-        if matched.vertical_offset is not None:
-            offset = f"matched points lie {matched.vertical_offset:.2f} rows apart in the median"
-        _output.say(
-            f"rectified: {offset}; focal length {calibration.focal_length:.1f} pixels, baseline {calibration.baseline:.4g}"
-        )
+    calibration, apart = matched.scene.calibration, matched.vertical_offset
+    if matched.rectified:
+        how = "too few points to tell how well" if apart is None else f"matched points lie {apart:.2f} rows apart in the median"
+        known = "without a calibration, so that disparities have an unknown offset"
+        if calibration is not None:
+            known = f"focal length {calibration.focal_length:.1f} pixels, baseline {calibration.baseline:.4g}"
+        _output.say(f"rectified: {how}; {known}")
     if calibration is not None and matched.points.place.size:
         near, far = (float(f(matched.points.place[:, 2])) for f in (min, max))
         _output.say(f"depth: {near:.4g} to {far:.4g} in the baseline's unit, {len(matched.points.place)} points")

@@ -28,13 +28,11 @@ def rank(
     lower: list[str] | None = None,
     higher: list[str] | None = None,
     protocol: str | None = None,
-    split: str = ":",
     groups: bool = False,
     drop_incomplete: bool = False,
     boundary: bool = False,
     error_rate: float | None = None,
     density: float | None = None,
-    weight: Annotated[list[str] | None, typer.Option(metavar="SCENE=W")] = None,
     out: Path | None = None,
     json: opt.Json = False,
 ) -> int:
@@ -58,8 +56,6 @@ def rank(
         Higher is better in columns of this name or pattern; repeatable.
     protocol
         Rank results of this protocol only.
-    split
-        What stands between scene and measure in names of columns.
     groups
         Show the A* groups: group 1 holds whom nobody beats in everything.
     drop_incomplete
@@ -71,15 +67,13 @@ def rank(
         With --boundary, a wish: at most this error rate; answers with the densest known setting.
     density
         With --boundary, a wish: at least this density (0..1); answers with the most accurate setting.
-    weight
-        With --boundary, weight of a scene in the mean; repeatable, others have 1.
     out
         With --boundary, folder for plots (SVG, PNG) and the answer as a script.
     """
     if boundary:
-        wishes: dict[str, Any] = {"weight": weight or [], "error_rate": error_rate, "density": density, "out": out}
+        wishes: dict[str, Any] = {"error_rate": error_rate, "density": density, "out": out}
         return rank_by_boundary(tables, protocol=protocol, drop_incomplete=drop_incomplete, json=json, **wishes)
-    for option, given in (("--error-rate", error_rate), ("--density", density), ("--weight", weight), ("--out", out)):
+    for option, given in (("--error-rate", error_rate), ("--density", density), ("--out", out)):
         if given is not None:
             raise ParameterError(f"{option} goes with --boundary")
     from stereo_framework.tables import ranking
@@ -91,7 +85,7 @@ def rank(
     better: dict[str, Literal["lower", "higher"]] = dict.fromkeys(lower or [], "lower")
     better |= dict.fromkeys(higher or [], "higher")
     wanted = opt.names(columns)
-    scores, notes = read_scores(tables, measures=wanted, better=better, protocol=protocol, split=split)
+    scores, notes = read_scores(tables, measures=wanted, better=better, protocol=protocol)
     for note in notes:
         print(f"warning: {note}", file=sys.stderr)
     found = ranking.rank_methods(_complete(scores, drop_incomplete))

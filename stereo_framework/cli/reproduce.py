@@ -37,8 +37,6 @@ def reproduce(
     workers
         Runs at a time.
     """
-    import dataclasses
-
     from stereo_framework.papers import find_paper
     from stereo_framework.papers.claim import failures_first
     from stereo_framework.papers.comparison import HEADER
@@ -50,25 +48,15 @@ def reproduce(
         progress.watch(paper)
         done = run_paper(find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick)
     if json:
-        numbers = [
-            {"kind": "published number"}
-            | dataclasses.asdict(c)
-            | {"difference": c.difference, "judged": c.judged, "outside": c.outside}
-            for c in done.comparisons
-        ]
-        _output.print_json(numbers + [{"kind": "sentence"} | dataclasses.asdict(s) for s in done.statements])
+        judged = ({name: getattr(c, name) for name in ("difference", "judged", "outside")} for c in done.comparisons)
+        numbers = [{"kind": "published number"} | vars(c) | more for c, more in zip(done.comparisons, judged, strict=True)]
+        _output.print_json(numbers + [{"kind": "sentence"} | vars(s) for s in done.statements])
         return done.status
     for title, outcome in done.outcomes.items():
-        rows = [
-            [
-                c.row,
-                c.column,
-                *("-" if v is None else f"{v:.{max(2, c.digits)}f}" for v in (c.published, c.ours, c.difference)),
-                c.tolerance,
-                "OUTSIDE" * c.outside,
-            ]
-            for c in outcome.comparisons
-        ]
+        rows = []
+        for c in outcome.comparisons:
+            values = ("-" if v is None else f"{v:.{max(2, c.digits)}f}" for v in (c.published, c.ours, c.difference))
+            rows.append([c.row, c.column, *values, c.tolerance, "OUTSIDE" * c.outside])
         if rows:
             _output.print_table([*HEADER[:-1], ""], rows, title=title)
     for s in failures_first(done.statements):

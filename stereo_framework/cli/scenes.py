@@ -44,52 +44,36 @@ def scenes(
         Download the data sets that are named, or list those that there are.
     """
     from stereo_framework.core.errors import ParameterError
+    from stereo_framework.datasets import data_roots, load_scene, scene_names
 
+    named = words or []
     if new is not None:
         from stereo_framework.datasets.new_scene import new_scene
         from stereo_framework.own_pair.search_range import looked_at
 
-        if words:
-            raise ParameterError(f"scenes: --new {new} goes without {words[0]!r}")
+        if named:
+            raise ParameterError(f"scenes: --new {new} goes without {named[0]!r}")
         print(f"{new_scene(new, lambda pair: looked_at(pair)[0])}: look through it; then every verb takes --scene {new}")
-        return 0
-    match words or []:
-        case [] if fetch:
-            _list_public_sets(json)
-        case []:
-            _list(data, json)
-        case names if fetch:
-            _fetch(names, data, json)
-        case [name]:
-            _describe(name, data, json)
-        case [name, *others]:
-            raise ParameterError(
-                f"scenes: one scene at a time can be described, not {name!r} and {', '.join(map(repr, others))}; "
-                "to download: scenes --fetch SET..."
-            )
+    elif fetch:
+        (_fetch if named else _list_public_sets)(named, data, json)
+    elif len(named) > 1:
+        raise ParameterError(
+            f"scenes: one at a time can be described, not {', '.join(named)}; to download: scenes --fetch SET..."
+        )
+    elif named:
+        record = _record(load_scene(named[0], data=data))
+        if json:
+            _output.print_json([record])
+        else:
+            _output.say(*(f"{key:12} {value}" for key, value in record.items()), indent=13)
+    else:
+        found = scene_names(data)
+        if json:
+            _output.print_json(list(found))
+        else:
+            print("\n".join(found))
+            print(f"({len(found)} scenes; data roots: {', '.join(map(str, data_roots(data))) or 'none'})")
     return 0
-
-
-def _list(data: Path | None, json: bool) -> None:
-    from stereo_framework.datasets import data_roots, scene_names
-
-    names = scene_names(data)
-    if json:
-        _output.print_json(list(names))
-    else:
-        print("\n".join(names))
-        print(f"({len(names)} scenes; data roots: {', '.join(map(str, data_roots(data))) or 'none'})")
-
-
-def _describe(name: str, data: Path | None, json: bool) -> None:
-    from stereo_framework.datasets import load_scene
-
-    record = _record(load_scene(name, data=data))
-    if json:
-        _output.print_json([record])
-    else:
-        for key, value in record.items():
-            _output.say(f"{key:12} {value}", indent=13)
 
 
 def _record(scene: Scene) -> dict[str, Any]:
@@ -118,7 +102,7 @@ def _record(scene: Scene) -> dict[str, Any]:
     }
 
 
-def _list_public_sets(json: bool) -> None:
+def _list_public_sets(names: list[str], data: Path | None, json: bool) -> None:
     from stereo_framework.datasets import public_sets
 
     if json:
@@ -136,28 +120,27 @@ def _fetch(names: list[str], data: Path | None, json: bool) -> None:
     from stereo_framework.datasets.catalogue import find
 
     wanted = {name: find(name)[0] for name in names}  # every name is checked before anything is fetched
-    root = data_roots(data)[0]
     every: list[Fetched] = []
     for name, public_set in wanted.items():
         with Progress(1) as progress:
             progress.watch(f"fetching {name}")
             found = fetch(name, data=data, progress=_megabytes)
         every += found
-        if not json:
-            _tell(name, found, root)
-            print(f"  please cite {public_set.cite}; see {public_set.page}")
+        if json:
+            continue
+        new = [f for f in found if not f.already_there]
+        size = sum(f.bytes for f in new) / 1e6
+        old = len(found) - len(new)
+        print(f"{name}: {len(new)} files fetched ({size:.1f} MB), {old} already there, in {data_roots(data)[0]}")
+        for f in new:
+            if f.checked in _DOUBTS:
+                print(f"  {f.name}: {_DOUBTS[f.checked]}: recorded, sha256 {f.sha256}")
+        print(f"  please cite {public_set.cite}; see {public_set.page}")
     if json:
         _output.print_json([vars(f) for f in every])
 
 
-def _tell(name: str, found: tuple[Fetched, ...], root: Path) -> None:
-    new = [f for f in found if not f.already_there]
-    size = sum(f.bytes for f in new) / 1e6
-    print(f"{name}: {len(new)} files fetched ({size:.1f} MB), {len(found) - len(new)} already there, in {root}")
-    words = {"unknown": "checksum unknown", "unlike copy": "checksum unlike that of the public copy that is known"}
-    for f in new:
-        if f.checked in words:
-            print(f"  {f.name}: {words[f.checked]}: recorded, sha256 {f.sha256}")
+_DOUBTS = {"unknown": "checksum unknown", "unlike copy": "checksum unlike that of the public copy that is known"}
 
 
 def _megabytes(file: str, done: int, total: int | None) -> None:

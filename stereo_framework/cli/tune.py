@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
@@ -24,11 +22,9 @@ def tune(
     trials: int = 50,
     out: Path | None = None,
     workers: int = 1,
-    seed: int = 0,
     executor: opt.ExecutorName = "thread",
     dask: opt.Dask = None,
     memory: opt.Memory = None,
-    timeout: Annotated[float | None, typer.Option(metavar="SECONDS")] = None,
     settings: opt.Settings = None,
     plugin: opt.Plugins = None,
     protocol: opt.ProtocolSpec = None,
@@ -54,10 +50,6 @@ def tune(
         Folder for all results and the best script; the same call goes on.
     workers
         Trials at a time; a single one uses all cores.
-    seed
-        Of the search.
-    timeout
-        Begin no trial after this time.
     json
         Print one JSON object instead of a table.
     """
@@ -76,8 +68,6 @@ def tune(
             trials=trials,
             out=out,
             workers=workers,
-            seed=seed,
-            timeout=timeout,
             executor=pool,
             memory=None if memory is None else opt.size(memory),
             data=data,
@@ -104,9 +94,6 @@ def tune(
             print(f"error: trial {trial.number} ({_said(trial.axes)}): {trial.error}", file=sys.stderr)
     if traceback:
         _output.print_tracebacks(tuner.trials)
-    if progress.count < tuner.wanted:
-        hint = f"the same command continues from {out}" if out else "--out DIR keeps trials to continue from"
-        print(f"the time is up after {progress.count} of {tuner.wanted} trials; {hint}", file=sys.stderr)
     return 1 if any(trial.error for trial in tuner.trials) else 0
 
 

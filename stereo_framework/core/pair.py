@@ -73,7 +73,9 @@ class Pair:
         """
         search = search or scene.search
         if search is None:
-            raise DataError(f"scene {scene.name}: no search range; give one (search: {{minimum, maximum}} or --disparities A:B)")
+            raise DataError(
+                f"scene {scene.name}: no search range; give one (search: {{minimum: 0, maximum: 64}}, in a script or with --set)"
+            )
         a, b = scene.reference_index, scene.match_index
         reference, match = scene.reference, scene.match
         domain = SearchMask(scene.valid(a), scene.valid(b), *scene.range(a, b), *scene.range(b, a))

@@ -193,15 +193,13 @@ class Matched:
         low, high = np.percentile(known, [1, 99])
         return float(low), float(max(high, low + 1))
 
-    def save(self, folder: str | Path, *, tiff: bool = False) -> list[str]:
+    def save(self, folder: str | Path) -> list[str]:
         """Write the map and everything that follows from it to a folder.
 
         Parameters
         ----------
         folder : path-like
             It is made if it is missing. Files that an earlier match wrote there are replaced.
-        tiff : bool
-            Also write ``disparity.tiff``, float32. If the reference image is a GeoTIFF, it is written in any case.
 
         Returns
         -------
@@ -214,6 +212,7 @@ class Matched:
             - ``confidence.pfm``, and ``confidence_NAME.pfm`` for each further measure of the method.
             - ``status.png``: grey 255 matched, 192 filled, 128 mismatched, 64 occluded, 0 invalid.
             - ``picture.png``.
+            - If the reference image is a GeoTIFF: ``disparity.tiff``, float32.
             - With a calibration: ``depth.tiff`` and ``points.ply``.
             - If the pair was rectified: ``left_rectified.png`` and ``right_rectified.png``, transparent where no camera saw anything, or, for images of more
               than 8 bits, ``.tiff`` files of floats with NaN there; and their calibration, ``rectified.yml``.
@@ -228,9 +227,9 @@ class Matched:
         folder = Path(folder)
         check_folder(folder)
         with output_folder(folder):
-            return self._written(folder, tiff=tiff)
+            return self._written(folder)
 
-    def _written(self, folder: Path, *, tiff: bool) -> list[str]:
+    def _written(self, folder: Path) -> list[str]:
         tags = self._tags
         write_disparity(folder / "disparity.pfm", self.disparity)
         names = ["disparity.pfm"]
@@ -240,7 +239,7 @@ class Matched:
         if not known.size or (known.min() >= 0 and known.max() * KITTI_SCALE <= np.iinfo(np.uint16).max):
             write_disparity(folder / "disparity.png", within)
             names.append("disparity.png")
-        if tiff or tags:
+        if tags:
             write_disparity(folder / "disparity.tiff", self.disparity, tags=tags)
             names.append("disparity.tiff")
         write_image(folder / "picture.png", picture(self.scene.reference, self.disparity, self._shown, self._title))

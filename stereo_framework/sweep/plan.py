@@ -127,7 +127,9 @@ def _search(scene: Scene, override: Mapping[str, Any]) -> Search:
     if scene.search is not None:
         return replace(scene.search, **override)
     if not {"minimum", "maximum"} <= set(override):
-        raise DataError(f"scene {scene.name}: no search range; give one (search: {{minimum, maximum}} or --disparities A:B)")
+        raise DataError(
+            f"scene {scene.name}: no search range; give one (search: {{minimum: 0, maximum: 64}}, in a script or with --set)"
+        )
     return Search(**override, direction=scene.direction)
 
 

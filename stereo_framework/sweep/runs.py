@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import json
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from stereo_framework.core.errors import DataError, StereoFrameworkError
+from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
 from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import load_scenes
+from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.io import write_disparity, write_pfm
 from stereo_framework.io.pfm import is_whole
 from stereo_framework.kernels.counting import counted
@@ -124,6 +126,43 @@ def scenes_of(script: Script, scenes: Sequence[str | Scene] | str | Scene | None
             f"{script.name}: no scene to run on; name some under 'scenes:' or with --scene (synthetic/planes needs no data)"
         )
     return load_scenes(wanted, data=data)
+
+
+_REPLACED = ("name", "measure", "measures")
+
+
+def planned(
+    names: Sequence[str | Path | Mapping[str, Any]],
+    scenes: Sequence[str | Scene] | str | Scene | None,
+    overrides: Sequence[str] = (),
+    plugins: Sequence[str | Path] = (),
+    measures: Sequence[str] = (),
+    data: str | Path | None = None,
+) -> tuple[list[Script], list[Task]]:
+    """Scripts by their names, and all of their runs; `measures` are measured instead of those of their protocols. The others are parameters of `run`."""
+    scripts, tasks = [], []
+    for name in names:
+        script = load(name, overrides=overrides, plugins=plugins)
+        wanted = scenes_of(script, scenes, data)
+        if measures:
+            script = load(name, overrides=[*overrides, _measuring(script, wanted, measures)], plugins=plugins)
+        scripts.append(script)
+        tasks += plan(script, wanted)
+    return scripts, tasks
+
+
+def _measuring(script: Script, scenes: Sequence[Scene], measures: Sequence[str]) -> str:
+    """The override that lets a script measure something else, under its own protocols or the one of the scenes."""
+    own = script.resolved.get("evaluation", {}).get("protocol") or list(dict.fromkeys(of_scene(s).name for s in scenes))
+    bases = own if isinstance(own, list) else [own]
+    if "evaluation" not in script.resolved and len(bases) > 1:
+        raise ParameterError(
+            f"--measure: the scenes have different protocols ({', '.join(bases)}); choose one with "
+            f"--set 'evaluation.protocol={{base: {bases[0]}, measures: [{', '.join(measures)}]}}'"
+        )
+    # A name would stay that of the protocol with its old measures.
+    kept = [{"base": base} if isinstance(base, str) else {k: v for k, v in base.items() if k not in _REPLACED} for base in bases]
+    return "evaluation.protocol=" + json.dumps([{**base, "measures": list(measures)} for base in kept])
 
 
 def execute(

@@ -41,7 +41,7 @@ def group(results: Sequence[Result], keys: Sequence[str], statistics: Sequence[s
     """
     if STATISTIC in keys:
         raise ParameterError(
-            f"{STATISTIC}: statistics are the columns of a group; --rows, --columns and --value put them elsewhere"
+            f"{STATISTIC}: statistics are the columns of a group; tables of a script's 'report' put them elsewhere"
         )
     found = means(results, [*keys, STATISTIC], statistics)
     rows = []

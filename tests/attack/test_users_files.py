@@ -128,13 +128,8 @@ def test_a_plug_in_outside_the_folder_is_not_run(tmp_path, stranger):
     assert invoke("run", "folder/s.yaml", "--plugin", "plug.py", "--out", "o", "--no-maps").exit_code == 0
     assert invoke("run", "o/s.resolved.yaml").exit_code == 2
     assert invoke("run", "o/s.resolved.yaml", "--plugin", "plug.py").exit_code == 0
-    assert invoke("match", "--scene", "synthetic/planes", "--method", "o/s.resolved.yaml", "-o", "m").exit_code == 2
-    assert (
-        invoke(
-            "match", "--scene", "synthetic/planes", "--method", "o/s.resolved.yaml", "-o", "m", "--plugin", "plug.py"
-        ).exit_code
-        == 0
-    )
+    assert invoke("match", "--example", "--method", "o/s.resolved.yaml", "-o", "m").exit_code == 2
+    assert invoke("match", "--example", "--method", "o/s.resolved.yaml", "-o", "m", "--plugin", "plug.py").exit_code == 0
 
 
 def test_an_include_brings_no_plug_in_from_elsewhere(tmp_path, stranger):

@@ -40,7 +40,7 @@ def _as_csv(published):
     if isinstance(rows, dict):
         rows = [{"algorithm": name, "values": values} for name, values in rows.items()]
     names = [row["algorithm"] for row in rows]
-    lines = [["method", *columns]]
+    lines = [["method", *(name.replace("_", ":") for name in columns)]]
     lines += [[n if names.count(n) == 1 else f"{n} ({r['id']})", *r["values"]] for n, r in zip(names, rows, strict=True)]
     return "".join(",".join("" if v is None else str(v) for v in line) + "\n" for line in lines)
 
@@ -62,7 +62,7 @@ def _one_line(result, *parts):
 def test_the_table_of_2002(rank, write):
     """Published scores."""
     table, printed = write(_as_csv(TABLE5_2002)), yaml.safe_load(TABLE5_2002.read_text())["rows"]
-    found = _records(rank(table, "--split", "_", "--lower", "*", "--json"))
+    found = _records(rank(table, "--lower", "*", "--json"))
     assert len(found) == 20
     assert {"Graph cuts (4)", "Graph cuts (10)"} < set(found)
     averages = average_ranks([row["values"] for row in printed])
@@ -71,7 +71,7 @@ def test_the_table_of_2002(rank, write):
         assert found[name]["average_rank"] == average
         assert list(found[name]["scores"].values()) == row["values"]
     assert list(found["Layered"]["scores"])[:4] == ["tsukuba:nonocc", "tsukuba:textureless", "tsukuba:discont", "sawtooth:nonocc"]
-    text = rank(table, "--split", "_", "--lower", "*").stdout
+    text = rank(table, "--lower", "*").stdout
     assert text.splitlines()[1].split("\t")[:3] == ["1", "Layered", "3.64"]
     assert "20 methods, 11 columns" in text
 
@@ -88,11 +88,11 @@ def test_methods_without_an_estimate_everywhere_are_told(rank, write):
 def test_groups_of_2012_from_two_files(rank, write):
     """One method stands in both tables, with the same scores."""
     sources = [write(_as_csv(path_of(f"cabezas2012_table{i}")), f"{i}.csv") for i in (3, 4)]
-    found = _records(rank(*sources, "--split", "_", "--lower", "*", "--json"))
+    found = _records(rank(*sources, "--lower", "*", "--json"))
     assert len(found) == 15
     chain = ["GC+SegmBorder", "ObjectStereo", "RTAdaptWgt", "RealtimeBP", "OptimizedDP", "DP", "MI-nonpara"]
     assert [found[name]["group"] for name in chain] == [1, 2, 3, 4, 5, 6, 7]
-    text = rank(*sources, "--split", "_", "--lower", "*", "--groups").stdout
+    text = rank(*sources, "--lower", "*", "--groups").stdout
     assert "A* group" in text
     assert "A* has 9 members: their accuracy is comparable" in text
 

@@ -115,7 +115,7 @@ def test_faults(root, server):
     one_line(scenes("--fetch", "map", "nothing"))
     assert not server.requests
     assert one_line(scenes("tsukuba", "venus")) == (
-        "error: scenes: one scene at a time can be described, not 'tsukuba' and 'venus'; to download: scenes --fetch SET..."
+        "error: scenes: one at a time can be described, not tsukuba, venus; to download: scenes --fetch SET..."
     )
 
 

@@ -110,15 +110,6 @@ def test_failed_trials_are_told(script):
     assert "search.maximum=-5): scene synthetic/planes: search.maximum: -5 is not above search.minimum" in errors[0]
 
 
-def test_time_that_is_up(script, tmp_path):
-    out = tmp_path / "out"
-    result = invoke("tune", script, *SCENES, "--trials", 6, "--timeout", "1e-9", "--out", out)
-    assert result.exit_code == 0, result.output
-    assert result.stderr.splitlines() == [f"the time is up after 0 of 6 trials; the same command continues from {out}"]
-    assert "no trial was completed" in result.stdout
-    assert invoke("tune", script, *SCENES, "--trials", 6, "--out", out).stderr == ""
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
 def test_control_c(script, tmp_path):

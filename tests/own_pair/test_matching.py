@@ -51,10 +51,9 @@ def test_depth_and_points(scene, found):
 
 
 def test_files(found, tmp_path):
-    names = found.save(tmp_path / "a", tiff=True)
+    names = found.save(tmp_path / "a")
     assert {*names, RECORD} == {path.name for path in (tmp_path / "a").iterdir()}
     np.testing.assert_array_equal(read_disparity(tmp_path / "a" / "disparity.pfm"), found.disparity)
-    np.testing.assert_array_equal(read_disparity(tmp_path / "a" / "disparity.tiff"), found.disparity)
     # Rounded to 1/256 pixel; 0, which means unknown, becomes 1/256.
     np.testing.assert_allclose(read_disparity(tmp_path / "a" / "disparity.png"), found.disparity, atol=1 / 256)
     np.testing.assert_array_equal(read_pfm(tmp_path / "a" / "confidence.pfm"), found.confidence)
