@@ -75,7 +75,7 @@ def in_tiles(method: Any, shape: tuple[int, int], search: Search, most: float) -
     search : Search
     most : float
     """
-    if method.in_slot("scheme"):
+    if any(step.stage.name != tiles.__name__ for step in method.in_slot("scheme")):
         return None
     for size in _TILES:
         try:
@@ -116,6 +116,21 @@ def fitted(method: Any, pair: Pair, most: float | None = None) -> Any:
             "allowed, and no tiles of it take less; use fewer levels or smaller images"
         )
     return tiled or method
+
+
+def of_large_pair(method: Any, shape: tuple[int, int], search: Search) -> Any:
+    """The method as it matches a pair of this size on any machine: in `tiles` if it holds whole volumes of 2^29 cells or more, else as it is.
+
+    Parameters
+    ----------
+    method : Pipeline
+    shape : (rows, columns)
+    search : Search
+    """
+    cells = math.prod((*shape, search.levels))
+    if cells < _LARGE or method.in_slot("scheme") or peak_memory([method], shape, search.levels, search=search) < 4 * cells:
+        return method
+    return in_tiles(method, shape, search, math.inf) or method
 
 
 _LARGE = 2**29

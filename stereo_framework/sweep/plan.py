@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from stereo_framework.core.errors import DataError, ParameterError, ScriptError
+from stereo_framework.core.errors import DataError, ParameterError, ScriptError, warn
 from stereo_framework.core.scene import Scene, Search
 from stereo_framework.core.stage import installed_plugins, typed_stages
-from stereo_framework.engine.memory import peak_memory
+from stereo_framework.engine.memory import of_large_pair, peak_memory
 from stereo_framework.evaluation import regions
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.io import file_stem
@@ -103,6 +103,7 @@ def planner(scene: Scene, plugins: tuple[str, ...]) -> Callable[[Setting], Task]
     usual = (of_scene(scene),)
     # Settings share them.
     searches: dict[Hashable, Search] = {}
+    told: set[str] = set()
 
     def task(setting: Setting) -> Task:
         wanted = tuple(setting.search.items())
@@ -112,6 +113,15 @@ def planner(scene: Scene, plugins: tuple[str, ...]) -> Callable[[Setting], Task]
             except ParameterError as error:
                 raise ParameterError(f"scene {scene.name}: {error}") from error
         search = searches[wanted]
+        shape = scene.reference.shape[:2]
+        pipeline = of_large_pair(setting.pipeline, shape, search)
+        if pipeline is not setting.pipeline:
+            setting = replace(setting, pipeline=pipeline)
+            size = pipeline.in_slot("scheme")[0].parameters["size"]
+            said = f"{shape[1]}x{shape[0]} pixels and {search.levels} levels are matched in tiles of {size} pixels"
+            if said not in told:
+                warn([f"{scene.name}: {said}, as the results' scheme says"])
+            told.add(said)
         files = {f"{address}.files": files_digest(paths) for address, paths in setting.pipeline.files(scene).items()}
         identity = run_id(content, repr(search), setting.parameters | files, code)
         return Task(scene, setting, search, identity, setting.protocols or usual)

@@ -11,11 +11,11 @@ from stereo_framework import Pipeline, Scene, Search, load, load_scene, run, ste
 from stereo_framework.aggregation import box
 from stereo_framework.confidence import matching_score
 from stereo_framework.core.call_reports import stopped_by
-from stereo_framework.core.errors import ParameterError, StereoFrameworkError
+from stereo_framework.core.errors import ParameterError, ResultWarning, StereoFrameworkError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import of, stage
 from stereo_framework.core.volume import SearchMask, Status
-from stereo_framework.engine.memory import peak_memory
+from stereo_framework.engine.memory import of_large_pair, peak_memory
 from stereo_framework.evaluation import evaluate
 from stereo_framework.io import write_disparity
 from stereo_framework.matching_cost import absolute_difference
@@ -197,6 +197,30 @@ def test_what_does_not_fit_is_told_which_tiles_would():
     assert result.error.endswith(", or tiles: --set 'scheme=[{use: tiles, size: 768}]'")
     [result] = run("gc", scenes=scene, memory=10_000)
     assert result.error.endswith("use fewer levels or smaller images")
+
+
+def test_a_large_pair_runs_in_tiles_whatever_memory_there_is(monkeypatch):
+    """And its row, its identity and the script that it keeps say so."""
+    whole = run("sgm", scenes="synthetic/planes")
+    monkeypatch.setattr("stereo_framework.engine.memory._LARGE", 2**20)
+    with pytest.warns(ResultWarning, match=r"planes: 320x240 pixels and 32 levels are matched in tiles of 1024 pixels"):
+        [found] = run("sgm", scenes="synthetic/planes")
+    assert (found.parameters["scheme.use"], found.parameters["scheme.tiles.size"]) == ("tiles", 1024)
+    assert found.script["scheme"][0]["use"] == "tiles"
+    [asked] = run("sgm", scenes="synthetic/planes", overrides=["scheme=[tiles]"])
+    assert (found.id, found.statistics) == (asked.id, asked.statistics)
+    assert found.id != whole[0].id
+    # Too little memory changes no number: it is refused, with the tiles that would do.
+    [refused] = run("sgm", scenes="synthetic/planes", memory=20_000_000)
+    assert "--set 'scheme=[{use: tiles, size: 1" in refused.error
+    assert refused.id == found.id
+
+
+@pytest.mark.parametrize(("name", "parts"), [("sgm", True), ("fine", True), ("window", False), ("sgbm", False), ("tiles", False)])
+def test_only_what_holds_whole_volumes_needs_tiles(name, parts):
+    method = tiled(load("sgm").pipeline, size=300) if name == "tiles" else load(name).pipeline
+    assert (of_large_pair(method, (1900, 2900), Search(0, 279)) is not method) == parts
+    assert of_large_pair(method, (1000, 1400), Search(0, 191)) is method
 
 
 def test_methods_that_cannot_be_cut_are_refused_with_their_numbers(tmp_path):
