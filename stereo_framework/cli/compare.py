@@ -81,7 +81,7 @@ def compare(
                 write_pictures(out / name, disparity, place, None if how is None else resolve(how))
             write_comparison(out / "comparison.png", found, place)
             if place.truth is None:
-                write_disagreement(out / "disagreement.png", *list(found.values())[:2], place.reference)
+                write_disagreement(out / "disagreement.png", found[first], found[results[1].method], place.reference)
     if json:
         told = {"without_truth": _output.standings_record(place.name, first, standings)} if standings else {}
         _output.print_json([result.record() | told for result in results])
