@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import DataError
 from stereo_framework.io import PathLike, write_bytes, write_image
 
 if TYPE_CHECKING:
@@ -79,25 +78,6 @@ def pdf_bytes(figure: Figure) -> bytes:
     return file.getvalue()
 
 
-def write_figure(path: Path, figure: Figure, description: str = "") -> None:
-    """Write a figure as a ``.png`` or ``.svg`` file.
-
-    Raises
-    ------
-    DataError
-        The file has another ending, or cannot be written.
-    """
-    ending = path.suffix.lower()
-    if ending not in (".png", ".svg"):
-        raise DataError(f"{path}: expected a .png or .svg file")
-    if ending == ".svg":
-        write_bytes(path, svg_text(figure, description).encode())
-    else:
-        file = io.BytesIO()
-        figure.savefig(file, format="png", dpi=_DPI, metadata={"Software": None, "Description": description})
-        write_bytes(path, file.getvalue())
-
-
 def rendered(figure: Figure) -> NDArray[np.uint8]:
     """The screen pixels of a figure, uint8 (rows, columns, 3)."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -126,7 +106,9 @@ def save_figure(figure: Figure, stem: Path, description: str) -> list[Path]:
     DataError
         A file cannot be written.
     """
-    paths = [stem.with_name(f"{stem.name}{ending}") for ending in (".svg", ".png")]
-    for path in paths:
-        write_figure(path, figure, description)
-    return paths
+    svg, png = (stem.with_name(f"{stem.name}{ending}") for ending in (".svg", ".png"))
+    write_bytes(svg, svg_text(figure, description).encode())
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=_DPI, metadata={"Software": None, "Description": description})
+    write_bytes(png, file.getvalue())
+    return [svg, png]

@@ -11,10 +11,10 @@ import functools
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
@@ -37,7 +37,6 @@ class Text:
     """A paragraph."""
 
     text: str
-    kind: ClassVar[str] = "text"
 
 
 class Cell(NamedTuple):
@@ -97,7 +96,6 @@ class PageTable:
     rows: Sequence[Sequence[Cell]]
     note: str = ""
     keys: int = 1
-    kind: ClassVar[str] = "table"
 
     @classmethod
     def of(cls, table: Table, caption: str = "", note: str = "") -> PageTable:
@@ -128,7 +126,6 @@ class Picture:
     content: str | bytes
     description: str
     caption: str = ""
-    kind: ClassVar[str] = "figure"
 
     @property
     def file(self) -> bytes:
@@ -154,7 +151,6 @@ class Curves:
     y_label: str
     lines: Mapping[str, Sequence[tuple[Any, float]]]
     better: str
-    kind: ClassVar[str] = "curves"
 
     def data(self) -> dict[str, Any]:
         """What the page's script must know, as plain data."""
@@ -189,7 +185,6 @@ class Statement:
     source: str = ""
     asked: str = ""
     notes: tuple[str, ...] = ()
-    kind: ClassVar[str] = "statement"
 
     @property
     def verdict(self) -> str:
@@ -203,7 +198,6 @@ class Details:
 
     summary: str
     text: str
-    kind: ClassVar[str] = "details"
 
 
 @dataclass(frozen=True)
@@ -212,7 +206,6 @@ class Folded:
 
     summary: str
     blocks: Sequence[Block]
-    kind: ClassVar[str] = "folded"
 
 
 Block = Text | PageTable | Picture | Curves | Scenes | Statement | Details | Folded
@@ -242,10 +235,6 @@ class Page:
     lead: str = ""
     sections: Sequence[Section] = field(default_factory=tuple)
 
-    def has(self, kind: type[Block]) -> bool:
-        """Whether some block is of this kind."""
-        return any(isinstance(block, kind) for section in self.sections for block in _all_of(section.blocks))
-
     def write(self, path: PathLike) -> None:
         """Write the page and, into the folder ``assets`` beside it, its pictures. What an earlier page of this name left there goes.
 
@@ -256,7 +245,6 @@ class Page:
         """
         path = Path(path)
         pictures, folder = _Pictures(path.stem), path.parent / _ASSETS
-        tables = ("viridis", "RdBu_r") if self.has(Scenes) else ()
         text = (
             _environment()
             .get_template("page.html")
@@ -265,7 +253,7 @@ class Page:
                 version=__version__,
                 pictures=pictures,
                 scenes=functools.partial(_scenes_data, key=pictures.key),
-                colours={name: base64.b64encode(colour_table(name).tobytes()).decode() for name in tables},
+                colours=lambda name: base64.b64encode(colour_table(name).tobytes()).decode(),
                 largest_error=LARGEST_ERROR,
             )
         )
@@ -292,13 +280,6 @@ def _scenes_data(scenes: Scenes, key: Callable[[bytes], str]) -> list[dict[str, 
     return rows
 
 
-def _all_of(blocks: Sequence[Block]) -> Iterator[Block]:
-    for block in blocks:
-        yield block
-        if isinstance(block, Folded):
-            yield from _all_of(block.blocks)
-
-
 _ASSETS = "assets"
 """The folder of a page's pictures."""
 
@@ -314,6 +295,11 @@ class _Pictures:
         self._name = name
         self.files: dict[str, bytes] = {}
         self._places: dict[bytes, str] = {}
+
+    @property
+    def scripts(self) -> bool:
+        """Whether the page's script reads some."""
+        return any(name.endswith(".js") for name in self.files)
 
     def source(self, content: bytes) -> str:
         """What an ``img`` shows."""

@@ -144,11 +144,11 @@ def _drawing(path: Path) -> str:
 
 def _measures(results: Sequence[Result]) -> list[str]:
     """The statistics by which methods are compared."""
-    return [name for name in shown_statistics(results) if better(name) and any(_is_finite(value(r, name)) for r in results)]
-
-
-def _is_finite(item: Any) -> bool:
-    return is_number(item) and math.isfinite(item)
+    return [
+        name
+        for name in shown_statistics(results)
+        if better(name) and any(is_number(v := value(r, name)) and math.isfinite(v) for r in results)
+    ]
 
 
 def _summary(

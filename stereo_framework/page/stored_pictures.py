@@ -6,7 +6,7 @@ import base64
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import cv2
 import numpy as np
@@ -91,7 +91,6 @@ class Scenes:
     rows: Sequence[SceneRow]
     caption: str = ""
     layer: str = "disparity"
-    kind: ClassVar[str] = "scenes"
 
     @property
     def columns(self) -> list[str]:

@@ -35,7 +35,7 @@ def check_name(name: str, results: Sequence[Result], what: str = "") -> None:
     """
     own = ("scene", "method", "protocol", "energy", "seconds")
     # Usually one of the first results has it, and thousands of others need not be asked.
-    if name in own or any(_has(r, name) for r in results):
+    if name in own or any(setting(r, name) != NOT_APPLICABLE for r in results):
         return
     known = set(own)
     known |= {n for r in results for n in (*r.parameters, *r.axes, *r.statistics)}
@@ -43,13 +43,6 @@ def check_name(name: str, results: Sequence[Result], what: str = "") -> None:
     known |= {n.removesuffix(".use") for n in known}
     if results and name not in known:
         raise ParameterError(f"{what}{name!r}: no result has it; {nearest(name, known)}")
-
-
-def _has(result: Result, name: str) -> bool:
-    values = (result.statistics, result.axes, result.parameters)
-    return any(name in these or f"{name}.use" in these for these in values) or (
-        name.startswith("seconds.") and name.removeprefix("seconds.") in result.seconds
-    )
 
 
 def one_protocol(results: Sequence[Result], option: str = "--where 'protocol={}'") -> str:
@@ -126,7 +119,7 @@ def setting(result: Result, name: str) -> Any:
     if name == "seconds":
         return result.matching_seconds
     if name.startswith("seconds."):
-        return result.seconds.get(name.removeprefix("seconds."))
+        return result.seconds.get(name.removeprefix("seconds."), NOT_APPLICABLE)
     for values in (result.axes, result.parameters):
         if name in values:
             return values[name]

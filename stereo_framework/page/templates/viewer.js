@@ -7,7 +7,7 @@ const stored = (() => {
     for (let i = 0; i < 256; i++) found[i] = 0xff000000 | table[3 * i + 2] << 16 | table[3 * i + 1] << 8 | table[3 * i];
     return found;
   };
-  const VIRIDIS = colours("{{ colours.viridis }}"), ERRORS = colours("{{ colours.RdBu_r }}"), GREYS = Uint32Array.from({ length: 256 }, (_, i) => 0xff000000 | i * 0x10101);
+  const VIRIDIS = colours("{{ colours("viridis") }}"), ERRORS = colours("{{ colours("RdBu_r") }}"), GREYS = Uint32Array.from({ length: 256 }, (_, i) => 0xff000000 | i * 0x10101);
   const make = (tag, given = {}, ...parts) => {
     const node = document.createElement(tag);
     for (const [name, value] of Object.entries(given)) node.setAttribute(name, value);
