@@ -88,6 +88,7 @@ def content(folder):
 
 RUN, REPORT = ("run", "sw.yaml", "--out", "o", "--report"), ("report", "o")
 TUNE = ("tune", "swept.yaml", "--statistic", "bad_pixels_all", "--trials", 1, "--out", "o")
+EXPORT = ("results", "o", "--export", "middlebury-v3")
 
 
 def link(name, to="bashrc"):
@@ -147,9 +148,9 @@ def a_map(home):
 HOSTILE = {
     "page": (link("report.html"), REPORT, RUN),
     "page that is not there yet": (link("report.html", "new.html"), REPORT, RUN),
-    "record": (link(RECORD), REPORT, RUN),
-    "record that is not there yet": (link(RECORD, "new"), REPORT, RUN),
-    "second name of the record": (second_name(RECORD), REPORT, RUN),
+    "record": (link(RECORD), REPORT, RUN, EXPORT),
+    "record that is not there yet": (link(RECORD, "new"), REPORT, RUN, EXPORT),
+    "second name of the record": (second_name(RECORD), REPORT, RUN, EXPORT),
     "assets": (link("assets", "."), REPORT, RUN),
     "maps": (link("maps", "."), RUN),
     "one map": (a_map, RUN),
@@ -163,13 +164,21 @@ HOSTILE = {
         link("scenes", "."),
         ("match", "left.png", "right.png", "--method", "window", "--disparities", "0:8", "-o", "o"),
     ),
+    "submissions": (link("submissions", "."), EXPORT),
     "store": (store(lambda old, new: new.symlink_to(old)), RUN, REPORT, ("results", "o")),
     "second name of the store": (store(os.link), RUN, REPORT, ("results", "o")),
     "lock": (link("writer.lock"), RUN),
     "lock that is not there yet": (link("writer.lock", "new"), RUN),
     "journal": (link("results.sqlite-wal"), RUN, REPORT),
     "files of a match": (link("disparity.pfm"), ("match", "left.png", "right.png", "--method", "ssd", "-o", "o")),
-    "method above": (stored(method="../../victim"), REPORT, ("rank", "o", "--boundary", "--out", "s")),
+    "scene above": (stored(scene="middlebury-v3/../../../victim"), EXPORT),
+    "absolute scene": (
+        lambda home: stored(scene=f"middlebury-v3/{home}/victim")(home),
+        EXPORT,
+        ("results", "o", "--export", "middlebury-v3", "--out", "s"),
+    ),
+    "scene above, KITTI": (stored(scene="kitti2015/../../../victim/x"), ("results", "o", "--export", "kitti2015")),
+    "method above": (stored(method="../../victim"), EXPORT, REPORT, ("rank", "o", "--boundary", "--out", "s")),
 }
 
 
@@ -183,12 +192,20 @@ def test_nothing_outside_changes(name, home):
         assert (content(home / "victim"), {path.name for path in home.iterdir()} - {"s"}) == before, verb
 
 
+def test_an_export_says_what_leads_out(home):
+    stored(scene="middlebury-v3/../../../../victim")(home)
+    result = call(*EXPORT)
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 2)
+    assert "leads out of the folder" in result.stderr
+
+
 # --- what ends a write ------------------------------------------------------------------------------------------------
 
 VERBS = {
     "run": RUN,
     "report": REPORT,
     "match": ("match", "left.png", "right.png", "--method", "ssd", "--disparities", "0:8", "-o", "o"),
+    "export": EXPORT,
 }
 
 KILLED = """
@@ -267,7 +284,8 @@ def test_a_killed_write_is_made_up_for(verb, untouched):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("verb", "number"),
-    [("run", n) for n in (1, 2, 3, 5, 6, 7, 8, 9, 12, 20)] + [(v, n) for v in ("report", "match") for n in (1, 2, 3, 5)],
+    [("run", n) for n in (1, 2, 3, 5, 6, 7, 8, 9, 12, 20)]
+    + [(v, n) for v in ("report", "match", "export") for n in (1, 2, 3, 5)],
 )
 def test_kills_while_files_are_written(verb, number, untouched):
     finishes_after(untouched, verb, lambda *_: killed(verb, number))
@@ -276,7 +294,7 @@ def test_kills_while_files_are_written(verb, number, untouched):
 @pytest.mark.parametrize(
     ("verb", "most"),
     [("run", 4096), ("report", 20_000)]
-    + [pytest.param(*case, marks=pytest.mark.slow) for case in (("run", 70_000), ("match", 10_000))],
+    + [pytest.param(*case, marks=pytest.mark.slow) for case in (("run", 70_000), ("match", 10_000), ("export", 10_000))],
 )
 def test_a_full_disk_is_made_up_for(verb, most, untouched):
     def fill(*_):

@@ -1,0 +1,130 @@
+"""Maps as benchmarks want them submitted: where they lie, what they hold, and that evaluate finds the same numbers."""
+
+import json
+
+import cv2
+import numpy as np
+import pytest
+import yaml
+from cli_parts import call
+
+import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
+from stereo_framework.io import read_pfm, write_disparity, write_image
+from stereo_framework.io._files import RECORD
+
+CALIB = "cam0=[100 0 16; 0 100 12; 0 0 1]\ncam1=[100 0 16; 0 100 12; 0 0 1]\ndoffs=0\nbaseline=10\nwidth=32\nheight=24\nndisp=9\n"
+TRUTH = np.full((24, 32), 3, np.float32)
+SCENES = {
+    "middlebury-v3": ("middlebury-v3/trainingQ/Pipes", "middlebury-v3/trainingQ/Vintage"),
+    "kitti2015": ("kitti2015/000000_10", "kitti2015/testing/000000_10"),
+    "eth3d": ("eth3d/two_view_training/delivery_area_1l",),
+}
+
+
+@pytest.fixture
+def cli(monkeypatch, tmp_path):
+    monkeypatch.setenv("STEREO_DATA", str(tmp_path / "root"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    return call
+
+
+@pytest.fixture
+def root(tmp_path):
+    image = np.random.default_rng(0).integers(0, 256, (24, 35, 3), dtype=np.uint8)
+    for scene in (*SCENES["middlebury-v3"], *SCENES["eth3d"]):
+        folder = tmp_path / "root" / scene
+        folder.mkdir(parents=True)
+        for view, first in ((0, 0), (1, 3)):
+            write_image(folder / f"im{view}.png", image[:, first : first + 32])
+        write_disparity(folder / "disp0GT.pfm", TRUTH)
+        write_image(folder / "mask0nocc.png", np.full((24, 32), 255, np.uint8))
+        (folder / "calib.txt").write_text(CALIB)
+    for part in ("training", "testing"):
+        for name, first in (("image_2", 0), ("image_3", 3)):
+            (tmp_path / "root/kitti2015" / part / name).mkdir(parents=True)
+            write_image(tmp_path / f"root/kitti2015/{part}/{name}/000000_10.png", image[:, first : first + 32])
+    for truth in ("disp_occ_0", "disp_noc_0"):
+        (tmp_path / f"root/kitti2015/training/{truth}").mkdir()
+        write_disparity(tmp_path / f"root/kitti2015/training/{truth}/000000_10.png", TRUTH)
+    return tmp_path
+
+
+def _records(result):
+    return {(r["scene"], r["method"]): r["statistics"] for r in json.loads(result.stdout) if not r["scene"].startswith("average")}
+
+
+@pytest.mark.parametrize("form", SCENES)
+def test_what_is_exported_is_measured_as_what_was_run(cli, root, form):
+    out = root / "out"
+    ssd = {"include": "ssd", "search": {"minimum": 0, "maximum": 8}}
+    # A check leaves holes, which are named or written apart.
+    methods = {"dense": {}, "checked": {"refinement": ["left_right_check"]}}
+    (root / "two.yaml").write_text(yaml.safe_dump({**ssd, "methods": methods, "scenes": list(SCENES[form])}, sort_keys=False))
+    ran = _records(cli("run", root / "two.yaml", "--out", out, "--json"))
+    told = cli("results", out, "--export", form).stdout
+    for method in methods:
+        folder = out / "submissions" / method
+        assert f"{method}: {folder}, read back as it was written" in told
+        scenes = [option for scene in SCENES[form] for option in ("--scene", scene)]
+        again = _records(cli("evaluate", folder, *scenes, "--json"))
+        assert {scene for scene, _ in again} == set(SCENES[form])
+        for (scene, _), statistics in again.items():
+            # Without truth evaluate measures what the images tell. KITTI's pictures hold 256ths of pixels.
+            common = {name: value for name, value in ran[scene, method].items() if name in statistics}
+            assert common
+            again_there = {name: statistics[name] for name in common}
+            assert again_there == pytest.approx(common, abs=1 / 256 if form == "kitti2015" else 0, nan_ok=True)
+
+
+def test_names_times_and_encodings(cli, root):
+    own = TRUTH + np.float32(0.25)
+    own[0, 0] = np.nan
+    (root / "theirs").mkdir()
+    write_disparity(root / "theirs/Pipes.pfm", own)
+    write_disparity(root / "theirs/000000_10.pfm", own)
+    write_disparity(root / "theirs/delivery_area_1l.pfm", TRUTH)
+    out = root / "out"
+    for scene, file in (
+        ("middlebury-v3/trainingQ/Pipes", "Pipes"),
+        ("kitti2015/testing/000000_10", "000000_10"),
+        (*SCENES["eth3d"], "delivery_area_1l"),
+    ):
+        cli("evaluate", root / f"theirs/{file}.pfm", "--scene", scene, "--out", out, "--name", "RAFT Stereo")
+    result = cli("results", out, "--export", "middlebury-v3", "--out", root / "m")
+    found = [p.relative_to(root / "m").as_posix() for p in (root / "m").rglob("*") if p.is_file() and p.name != RECORD]
+    assert found == ["RAFT_Stereo/trainingQ/Pipes/disp0RAFTStereo_s.pfm"]
+    assert np.isinf(read_pfm(root / "m" / found[0])[0, 0])
+    assert "nobody knows what middlebury-v3/trainingQ/Pipes took" in result.stderr
+    cli("results", out, "--export", "kitti2015", "--out", root / "k")
+    grey = cv2.imread(str(root / "k/RAFT_Stereo/testing/disp_0/000000_10.png"), cv2.IMREAD_UNCHANGED)
+    assert (grey.dtype, grey[0, 0], grey[1, 1]) == (np.uint16, 0, 3.25 * 256)
+    cli("run", "ssd", "--scene", SCENES["eth3d"][0], "--out", out)
+    cli("results", out, "--export", "eth3d", "--method", "ssd", "--out", root / "e")
+    kind, seconds = (root / "e/ssd/low_res_two_view/delivery_area_1l.txt").read_text().split()
+    assert kind == "runtime"
+    assert float(seconds) > 0
+    assert (root / "e/ssd/low_res_two_view/delivery_area_1l.pfm").is_file()
+
+
+def test_what_cannot_be_exported(cli, root):
+    out = root / "out"
+    below = TRUTH.copy()
+    below[0, 0] = -3
+    write_disparity(root / "below.pfm", below)
+    write_disparity(root / "good.pfm", TRUTH)
+    for name in ("below", "good"):
+        cli("evaluate", root / f"{name}.pfm", "--scene", "kitti2015/000000_10", "--out", out)
+    # Of the two methods one is written all the same.
+    result = cli("results", out, "--export", "kitti2015", status=1)
+    assert "disparities -3..3 do not fit" in result.stderr
+    assert result.stdout.startswith("good: ")
+    assert (
+        "no such benchmark; legal: eth3d, kitti2015, middlebury-v3; did you mean 'kitti2015'?"
+        in cli("results", out, "--export", "kitti", status=2).stderr
+    )
+    assert "no map of a scene of eth3d" in cli("results", out, "--export", "eth3d", status=2).stderr
+    assert (
+        "no such method there; legal methods: below, good; did you mean 'good'?"
+        in cli("results", out, "--export", "eth3d", "--method", "god", status=2).stderr
+    )
