@@ -108,14 +108,11 @@ def choose(candidates, sums, costs, taken_back, kept, alike):
     return found, found[:, :, 0, 0]
 
 
-def cell_pixels(colours, side, begin, alike, keys, numbers, most, drawn):
-    """For each cell of a grid, row by row: the rows and columns that belong to it, its random pixel, and the pixels drawn that are coloured like that."""
-    rows, columns, _ = colours.shape
-    for cell, (top, left) in enumerate(
-        (top, left) for top in range(-begin[0], rows, side) for left in range(-begin[1], columns, side)
-    ):
-        inside = [(y, x) for y in range(top, top + side) for x in range(left, left + side) if 0 <= y < rows and 0 <= x < columns]
-        draws = [inside[random_number(cell * numbers + n, *keys) % len(inside)] for n in range(drawn + 1)]
+def region_pixels(labels, colours, alike, keys, numbers, most, drawn):
+    """For each region its random pixel, and the pixels drawn that are coloured like that."""
+    for region in range(labels.max() + 1):
+        inside = [(int(y), int(x)) for y, x in np.argwhere(labels == region)]
+        draws = [inside[random_number(region * numbers + n, *keys) % len(inside)] for n in range(drawn + 1)]
         own = colours[draws[0]].astype(float)
         like = [pixel for pixel in draws[1:] if np.abs(colours[pixel] - own).max() < alike]
-        yield inside, draws[0], like[:most]
+        yield draws[0], like[:most]

@@ -22,7 +22,7 @@ Three = tuple[float, float, float]
 _POINTS = 96
 """How many estimates of a region its plane is fitted to."""
 _DRAWN = 3 * _POINTS
-"""How many pixels of a cell are drawn for them."""
+"""How many pixels of a region are drawn for them."""
 _LEAST = 12
 """Fewer estimates than this have no plane."""
 _TRIES = 40
@@ -40,84 +40,58 @@ _NUMBERS = 1 + _DRAWN * 2 + _TRIES * 3 + 1
 
 
 @kernel
-def cell_planes(
+def region_planes(
     planes: Values,
     colours: NDArray,
-    labels: Labels,
-    side: int,
-    begin: Two,
+    order: NDArray[np.int64],
+    begins: NDArray[np.int64],
+    side: float,
     tolerance: float,
     alike: float,
     keys: Two,
     found: Values,
 ) -> None:
-    """A plane for each cell of a grid: through the disparities of those of its pixels that are coloured like a random one of them.
+    """A plane for each region of the image: through the disparities of those of its pixels that are coloured like a random one of them.
 
     Parameters
     ----------
     planes : ndarray, float32, (3, rows, columns)
-        The plane of each pixel: value, right, down. Where too few pixels are alike, the random pixel's is the cell's.
+        The plane of each pixel: value, right, down. Where too few pixels are alike, the random pixel's is the region's.
     colours : ndarray, (rows, columns, channels)
-    labels : ndarray, int32, (rows, columns)
-        Written: the number of each pixel's cell.
-    side : int
-        Of a cell, in pixels.
-    begin : (int, int)
-        How far beyond the image the first cell begins, in rows and columns.
+    order, begins : ndarray, int64
+        The pixels of region i are ``order[begins[i] : begins[i + 1]]``, counted row by row; at least one.
+    side : float
+        Of a region, in pixels; 0: 0.7 times the root of the number of its pixels.
     tolerance : float
         Estimates off by less than this count for a plane, in pixels.
     alike : float
-        Colours are alike that differ by less than this in every channel, in grey levels.
+        Colours are alike that differ by less than this in every channel, in grey levels. If it is infinite, small regions count as a whole.
     keys : (int, int)
         Of the random numbers.
-    found : ndarray, float32, (cells, 5)
-        Written: value, right and down of each cell's plane, and the row and column that have the value.
+    found : ndarray, float32, (regions, 5)
+        Written: value, right and down of each region's plane, and the row and column that have the value.
     """
-    rows, columns, channels = colours.shape
+    columns, channels = colours.shape[1:]
     points = np.empty((3, _POINTS), np.float64)
-    across = (columns + begin[1] + side - 1) // side
-    for y in range(rows):
-        for x in range(columns):
-            labels[y, x] = (y + begin[0]) // side * across + (x + begin[1]) // side
-    for cell in range(found.shape[0]):
-        top, left = cell // across * side - begin[0], cell % across * side - begin[1]
-        bottom, right = min(top + side, rows), min(left + side, columns)
-        top, left = max(top, 0), max(left, 0)
-        height, width = bottom - top, right - left
-        counter = cell * _NUMBERS
-        drawn = random_number(counter, keys[0], keys[1]) % (height * width)
-        y, x = top + drawn // width, left + drawn % width
-        count, draw = 0, 0
-        while draw < _DRAWN and count < _POINTS:
+    for region in range(found.shape[0]):
+        counter, size = region * _NUMBERS, begins[region + 1] - begins[region]
+        pixel = order[begins[region] + random_number(counter, keys[0], keys[1]) % size]
+        y, x = pixel // columns, pixel % columns
+        whole = alike == np.inf and size <= _POINTS
+        count, draw, last = 0, 0, size if whole else _DRAWN
+        while draw < last and count < _POINTS:
+            place = draw if whole else random_number(counter + 1 + draw, keys[0], keys[1]) % size
             draw += 1
-            drawn = random_number(counter + draw, keys[0], keys[1]) % (height * width)
-            v, u = top + drawn // width, left + drawn % width
+            pixel = order[begins[region] + place]
+            v, u = pixel // columns, pixel % columns
             apart = 0.0
             for c in range(channels):
                 apart = max(apart, abs(np.float64(colours[v, u, c]) - np.float64(colours[y, x, c])))
             if apart < alike:
                 points[0, count], points[1, count], points[2, count] = u - x, v - y, planes[0, v, u]
                 count += 1
-        _fit(points[:, :count], planes, y, x, float(side), tolerance, counter + _DRAWN + 1, keys, found[cell])
-
-
-@kernel
-def planes_of_segments(planes: Values, order: NDArray, begins: NDArray, tolerance: float, keys: Two, found: Values) -> None:
-    """The same for segments of the image: the pixels of segment i are ``order[begins[i] : begins[i + 1]]``, counted row by row."""
-    columns = planes.shape[2]
-    points = np.empty((3, _POINTS), np.float64)
-    for segment in range(found.shape[0]):
-        counter, size = segment * _NUMBERS, begins[segment + 1] - begins[segment]
-        pixel = order[begins[segment] + random_number(counter, keys[0], keys[1]) % size]
-        y, x = pixel // columns, pixel % columns
-        count = min(_POINTS, size)
-        for i in range(count):
-            place = i if size <= _POINTS else random_number(counter + 1 + i, keys[0], keys[1]) % size
-            pixel = order[begins[segment] + place]
-            v, u = pixel // columns, pixel % columns
-            points[0, i], points[1, i], points[2, i] = u - x, v - y, planes[0, v, u]
-        side = 0.7 * np.sqrt(size)
-        _fit(points[:, :count], planes, y, x, side, tolerance, counter + _DRAWN + 1, keys, found[segment])
+        span = side if side > 0 else 0.7 * np.sqrt(size)
+        _fit(points[:, :count], planes, y, x, span, tolerance, counter + _DRAWN + 1, keys, found[region])
 
 
 @kernel

@@ -22,7 +22,7 @@ from stereo_framework.kernels.parabola import vertices
 from stereo_framework.kernels.segment_planes import plane_values
 from stereo_framework.kernels.segments import segments
 from stereo_framework.kernels.threads import over_rows, threads
-from stereo_framework.optimization._plane_candidates import cell_planes, choose, plane_costs, planes_of_segments, write_candidates
+from stereo_framework.optimization._plane_candidates import choose, plane_costs, region_planes, write_candidates
 from stereo_framework.optimization._plane_passes import path_sums, spare_array
 from stereo_framework.optimization._semi_global_penalties import image_edges
 from stereo_framework.optimization.semi_global import semi_global
@@ -285,19 +285,20 @@ class _Side:
         for own, region in zip(labels, regions, strict=True):
             keys = tuple(int(key) for key in self.draws.integers(0, 1 << 32, 2))
             if isinstance(region, _Cells):
-                side, begin = region.side, tuple(int(at) for at in self.draws.integers(0, region.side, 2))
-                cells = -(-(rows + begin[0]) // side) * -(-(columns + begin[1]) // side)
-                found = np.empty((cells, 5), np.float32)
-                # Whole numbers would be compiled for once more.
-                limits = float(region.tolerance), float(region.alike)
-                cell_planes(planes, self.colours, own, side, begin, *limits, keys, found)
+                side, alike = region.side, float(region.alike)
+                top, left = (int(at) for at in self.draws.integers(0, side, 2))
+                across = -(-(columns + left) // side)
+                own[:] = ((np.arange(rows) + top) // side * across)[:, None] + (np.arange(columns) + left) // side
             else:
+                side, alike = 0, np.inf
                 own[:] = _half_segments(self.image, region.scale, region.minimum)
-                flat, sizes = own.reshape(-1), np.bincount(own.reshape(-1))
-                # Numbers of 16 bits are sorted several times faster.
-                order = np.argsort(flat.astype(np.uint16) if len(sizes) <= 1 << 16 else flat, kind="stable")
-                found = np.empty((len(sizes), 5), np.float32)
-                planes_of_segments(planes, order, np.append(0, np.cumsum(sizes)), float(region.tolerance), keys, found)
+            flat, sizes = own.reshape(-1), np.bincount(own.reshape(-1))
+            # Numbers of 16 bits are sorted several times faster.
+            order = np.argsort(flat.astype(np.uint16) if len(sizes) <= 1 << 16 else flat, kind="stable")
+            found = np.empty((len(sizes), 5), np.float32)
+            # Whole numbers would be compiled for once more.
+            limits = float(side), float(region.tolerance), alike
+            region_planes(planes, self.colours, order, np.append(0, np.cumsum(sizes)), *limits, keys, found)
             own += number
             number += len(found)
             tables.append(found)

@@ -21,15 +21,14 @@ from stereo_framework.optimization._plane_candidates import (
     _DRAWN,
     _NUMBERS,
     _POINTS,
-    cell_planes,
     choose,
     plane_costs,
-    planes_of_segments,
+    region_planes,
     write_candidates,
 )
 from stereo_framework.optimization._plane_passes import LANES, path_sums, spare_array
 from stereo_framework.optimization._semi_global_penalties import by_edges
-from stereo_framework.optimization.plane_paths import _mean_of_near, _start
+from stereo_framework.optimization.plane_paths import _Cells, _mean_of_near, _Side, _start
 from stereo_framework.refinement import left_right_check
 
 F = np.float32
@@ -127,52 +126,74 @@ def sloping(shape, noise=0.0, seed=0):
     return near, flat, colours
 
 
+def planes_of(labels, planes, colours, *limits):
+    """The planes of the regions of these labels, by the kernel."""
+    flat = labels.reshape(-1)
+    begins = np.append(0, np.cumsum(np.bincount(flat)))
+    found = np.empty((len(begins) - 1, 5), F)
+    region_planes(planes, colours, np.argsort(flat, kind="stable"), begins, *limits, (123, 456), found)
+    return found
+
+
+def a_grid(side, top, left):
+    y, x = np.mgrid[top : top + 37, left : left + 50] // side
+    return y * (x.max() + 1) + x
+
+
 @pytest.mark.parametrize(("side", "begin"), [(9, (0, 0)), (16, (3, 15)), (40, (7, 30))])
-def test_cells_have_the_plane_of_what_is_coloured_alike(side, begin):
+def test_regions_have_the_plane_of_what_is_coloured_alike(side, begin):
     near, planes, colours = sloping((37, 50))
-    labels, keys = np.full((37, 50), -1, np.int32), (123, 456)
-    cells = -(-(37 + begin[0]) // side) * -(-(50 + begin[1]) // side)
-    found = np.empty((cells, 5), F)
-    cell_planes(planes, colours, labels, side, begin, 0.5, 25.0, keys, found)
-    drawn = naive_planes.cell_pixels(colours, side, begin, 25, keys, _NUMBERS, _POINTS, _DRAWN)
+    labels = a_grid(side, *begin)
+    found = planes_of(labels, planes, colours, float(side), 0.5, 25.0)
+    drawn = naive_planes.region_pixels(labels, colours, 25, (123, 456), _NUMBERS, _POINTS, _DRAWN)
     fitted = 0
-    for cell, (inside, pixel, alike) in enumerate(drawn):
-        assert {labels[place] for place in inside} <= {cell}
-        value, right, down, y, x = found[cell]
+    for (value, right, down, y, x), (pixel, alike) in zip(found, drawn, strict=True):
         assert (y, x) == pixel
         assert value == pytest.approx(planes[0][pixel], abs=2e-3)
         # Enough that their triangles are not all small.
         if len(alike) >= 12 and len(set(alike)) > side:
             assert (right, down) == pytest.approx((-0.05, 0.1) if near[pixel] else (0.02, 0.04), abs=2e-3)
             fitted += 1
-    assert cell == cells - 1
     assert fitted
 
 
-def test_a_cell_with_few_pixels_alike_has_the_plane_of_one_of_them():
+def test_cells_are_a_grid_that_begins_beyond_the_image():
+    scene = load_scene("synthetic/slits")
+    volume = absolute_difference(scene.reference, scene.match, scene.search)
+    shape = volume.shape
+    side = _Side(volume, scene.reference, np.inf, 1.0, (), 0)
+    labels, planes = side._regions([_Cells(24, 1.0, 25.0), _Cells(100, 1.0, 25.0)], np.zeros((3, *shape), F))
+    for cell in range(len(planes)):
+        n, y, x = np.nonzero(labels == cell)
+        height, width, longest = np.ptp(y) + 1, np.ptp(x) + 1, (24, 100)[n[0]]
+        assert height * width == len(y)
+        assert height == longest or 0 in y or shape[0] - 1 in y
+        assert width == longest or 0 in x or shape[1] - 1 in x
+        assert max(height, width) <= longest
+
+
+def test_a_region_with_few_pixels_alike_has_the_plane_of_one_of_them():
     planes = np.arange(48, dtype=F).reshape(3, 4, 4)
     colours = (np.arange(16, dtype=np.uint8) * 16).reshape(4, 4, 1)
-    found = np.empty((1, 5), F)
     # Tolerated colours are those of the pixel itself, which is drawn about 18 times of 288; three of it lie on no plane.
-    cell_planes(planes, colours, np.empty((4, 4), np.int32), 4, (0, 0), 1.0, 1.0, (5, 6), found)
-    y, x = found[0, 3:].astype(int)
-    np.testing.assert_array_equal(found[0, :3], planes[:, y, x])
+    [found] = planes_of(np.zeros((4, 4), int), planes, colours, 4.0, 1.0, 1.0)
+    y, x = found[3:].astype(int)
+    np.testing.assert_array_equal(found[:3], planes[:, y, x])
 
 
 def test_most_of_the_estimates_decide_about_a_segment():
-    _, planes, _ = sloping((20, 30))
+    _, planes, colours = sloping((20, 30))
     y, x = np.mgrid[:20, :30]
     planes[0] = 2 + 0.1 * x - 0.3 * y
     planes[0, 5:9, :12] = 17
-    labels = (x > 14).astype(np.int32).reshape(-1)
-    order, begins = np.argsort(labels, kind="stable"), np.array([0, 300, 600])
-    found = np.empty((2, 5), F)
-    planes_of_segments(planes, order, begins, 0.7, (1, 2), found)
-    for i in range(2):
-        value, right, down, v, u = found[i]
-        assert labels.reshape(20, 30)[int(v), int(u)] == i
+    labels = (x > 14).astype(np.int32)
+    # A small one counts as a whole, of whatever colours.
+    labels[:2, 20:26] = 2
+    planes[0, :2, 20:26] += 3
+    for i, (value, right, down, v, u) in enumerate(planes_of(labels, planes, colours, 0.0, 0.7, np.inf)):
+        assert labels[int(v), int(u)] == i
         assert (right, down) == pytest.approx((0.1, -0.3), abs=2e-3)
-        assert value == pytest.approx(2 + 0.1 * u - 0.3 * v, abs=2e-3)
+        assert value == pytest.approx((5 if i == 2 else 2) + 0.1 * u - 0.3 * v, abs=2e-3)
 
 
 def solved(scene, count=2, **parameters):
