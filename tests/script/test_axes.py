@@ -54,30 +54,6 @@ def test_irrational_geometric_values():
     assert _values({"geomspace": [1, 100, 5]}) == pytest.approx([1, 10**0.5, 10, 10**1.5, 100], rel=1e-15)
 
 
-@pytest.mark.parametrize(
-    ("axis", "fault"),
-    [
-        ([], "axis: an empty axis; give at least one value"),
-        ({"range": [9, 3, 2]}, r"axis\.range: an empty axis: steps of 2 do not lead from 9 to 3"),
-        ({"range": [1, 2, 0]}, "steps of 0 do not lead from 1 to 2"),
-        ({"range": [1, 2]}, r"axis\.range: \[1, 2\] is not three numbers: \[first, last, step\]"),
-        ({"range": [1, True, 1]}, "is not three numbers"),
-        ({"range": [0, 1e9, 0.5]}, "2000000001 values; a whole number from 1 to 200000"),
-        ({"linspace": [0, 1, 2.5]}, "2.5 values; a whole number from 2 to"),
-        ({"linspace": [0, 1, 1]}, "1 values; a whole number from 2 to"),
-        ({"geomspace": [0, 8, 4]}, "from 0 to 8: both ends must be above 0, or both below"),
-        (
-            {"rnge": [1, 2, 1]},
-            "no such kind of axis 'rnge'; legal kinds: geomspace, linspace, range; did you mean 'range'",
-        ),
-        (3, r"axis: 3 is not a list of values; legal: \[value, \.\.\.\], \{range"),
-    ],
-)
-def test_faulty_values(axis, fault):
-    with pytest.raises(ScriptError, match=fault):
-        _values(axis)
-
-
 def test_a_grid_is_a_product_whose_last_axis_is_fastest():
     sweep = {"grid": {"aggregation.box.size": [3, 5], "matching_cost.truncation": [10, None]}}
     expected = [(3, 10), (3, None), (5, 10), (5, None)]

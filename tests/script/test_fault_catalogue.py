@@ -33,3 +33,27 @@ def test_what_can_stand_together_is_not_refused():
     whole = {"matching_cost": "absolute_difference", "smoothness": "potts", "optimization": "graph_cut"}
     assert len(load(whole).settings) == 1
     assert len(load(whole | {"optimization": {"use": "semi_global", "p1": 8, "p2": 8}}).settings) == 1
+
+
+def test_places_of_a_mapping_are_its_keys():
+    script = {
+        "matching_cost": {"use": "absolute_difference", "truncation": "abc"},
+        "aggregation": [{"use": "box", "sise": 9}],
+        "agregation": [],
+        "sweep": {"grid": {"matching_cost.truncation": [3, -3]}},
+        "report": {"plots": {1, 2}, 3: 4},
+    }
+    with pytest.raises(ScriptError) as caught:
+        load(script)
+    starts = [
+        "report.plots: {1, 2} cannot stand in a script",
+        "report: the key 3 is not a text",
+        "matching_cost.truncation: 'abc' is not a number > 0 or null",
+        "aggregation.box: no such parameter 'sise' of box",
+        "script: no such key 'agregation'",
+        "optimization: missing",
+        "sweep.grid.matching_cost.truncation[1]: -3 is not",
+    ]
+    assert len(caught.value.faults) == len(starts)
+    for start in starts:
+        assert any(fault.startswith(start) for fault in caught.value.faults)

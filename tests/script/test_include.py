@@ -1,7 +1,5 @@
 """Scripts that build on others: what is merged, what is replaced, which file a fault is in."""
 
-import os
-
 import pytest
 
 from stereo_framework.core.errors import ScriptError
@@ -94,34 +92,6 @@ def test_sweeps_merge_axis_by_axis(write):
     ]
 
 
-def test_a_fault_names_the_file_it_is_in(write):
-    write(sub__base="optimization: winner_take_all\nmatching_cost:\n  use: absolute_difference\n  truncation: abc\n")
-    write(mine="include: sub/base.yaml\nseed: -1\n")
-    with pytest.raises(ScriptError) as caught:
-        load("mine.yaml")
-    assert set(caught.value.faults) == {
-        f"sub{os.sep}base.yaml:4:15: matching_cost.truncation: 'abc' is not a number > 0 or null",
-        "mine.yaml:2:7: seed: -1 is not a whole number >= 0",
-    }
-
-
-def test_what_was_overridden_is_checked_too(write):
-    write(base=BASE.replace("20", "-20"), mine="include: base.yaml\nmatching_cost: squared_difference\n")
-    with pytest.raises(ScriptError, match=r"^base\.yaml:2:55: matching_cost\.truncation: -20 is not a number > 0 or null$"):
-        load("mine.yaml")
-
-
-def test_loops(write):
-    write(a="include: b.yaml\n", b="methods: {m: {include: [window, sub/c.yaml]}}\n", sub__c="include: ../a.yaml\n")
-    with pytest.raises(ScriptError) as caught:
-        load("a.yaml")
-    loop = " > ".join(["a.yaml", "b.yaml", os.path.join("sub", "c.yaml"), "a.yaml"])
-    assert caught.value.faults == (f"{os.path.join('sub', 'c.yaml')}:1:10: include: an include loop: {loop}",)
-    write(self="include: self.yaml\n")
-    with pytest.raises(ScriptError, match=r"self\.yaml > self\.yaml$"):
-        load("self.yaml")
-
-
 def test_including_a_file_twice_is_no_loop(write):
     write(base=BASE, a="include: base.yaml\n", b="include: base.yaml\nseed: 2\n", mine="include: [a.yaml, b.yaml]\n")
     assert load("mine.yaml").settings[0].seed == 2
@@ -168,12 +138,6 @@ methods:
     assert (plain.parameters["matching_cost.interval"], own.parameters["matching_cost.interval"]) == (False, True)
     assert (plain.seed, based.seed) == (0, 3)
     assert plain.protocols == ()
-
-
-def test_a_method_does_not_include_methods(write):
-    write(base="include: window\nmethods: {a: {seed: 1}}", mine="methods:\n  m: {include: base.yaml}\n")
-    with pytest.raises(ScriptError, match=r"^mine\.yaml:2:3: methods\.m: base\.yaml sets 'methods' and cannot be"):
-        load("mine.yaml")
 
 
 def test_a_method_has_a_search_of_its_own(write):

@@ -212,14 +212,6 @@ def test_a_typing_error_in_a_matcher_is_one_fault():
     assert "did you mean 'height'" in fault
 
 
-def test_a_method_needs_a_matcher_or_the_rest():
-    cost, optimization = _faults({"refinement": []})
-    assert cost.startswith(
-        "matching_cost: missing; every method needs one, if it has no matcher; legal stages: absolute_difference"
-    )
-    assert optimization.startswith("optimization: missing")
-
-
 def test_seeds_of_matchers():
     script = {"matcher": "dice", "seed": 4, "sweep": {"grid": {"matcher": ["dice", {"use": "dice", "seed": 9}]}}}
     filled, given = load(script).settings

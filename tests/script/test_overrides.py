@@ -2,7 +2,6 @@
 
 import pytest
 
-from stereo_framework.core.errors import ScriptError
 from stereo_framework.script import load
 
 SWEPT = {
@@ -114,41 +113,6 @@ def test_the_resolved_script_holds_them():
         assert [(run.parameters, run.axes) for run in again.settings] == [(run.parameters, run.axes) for run in loaded.settings]
 
 
-@pytest.mark.parametrize(
-    ("override", "fault"),
-    [
-        ("aggregation.box.size=0", r"--set aggregation\.box\.size: 0 is not a whole number >= 1"),
-        ("aggregation.box.sise=3", r"--set aggregation\.box\.sise: .*'sise'.*did you mean 'size'\?"),
-        ("aggregation.bx.size=3", r"--set aggregation\.bx\.size: addresses nothing: .*did you mean 'box'\? \(method 'ssd'\)"),
-        ("aggregation.box=3", r"--set aggregation\.box: addresses the whole stage box"),
-        ("aggregation.2.size=3", r"--set aggregation\.2\.size: addresses nothing: aggregation has 2 stages"),
-        ("smoothness.weight=3", r"--set smoothness\.weight: addresses nothing: there is no smoothness stage"),
-        ("matching_cost.use=x", r"--set matching_cost\.use: 'use' is no parameter; give the stages at matching_cost itself"),
-        ("matching_cost=absolute", r"--set matching_cost: .*'absolute'.*did you mean 'absolute_difference'\?"),
-        ("matching_cost.truncation", r"--set 'matching_cost\.truncation': not KEY=VALUE; for example"),
-        ("=3", r"--set '=3': not KEY=VALUE"),
-        ("matching_cost.truncation=[1", r"--set matching_cost\.truncation: not YAML"),
-        ("sed=3", r"--set sed: .*'sed'.*did you mean 'seed'\?"),
-        ("include=window", r"--set include: no such key 'include' to set"),
-        ("search.step=0.3", r"--set search\.step: 0\.3 is neither a whole number of pixels nor 1/N of one"),
-        ("search.stp=1", r"--set search: .*'stp'.*did you mean 'step'\?"),
-        ("methods.a.seed=1", r"--set methods\.a\.seed: no such method 'a'; legal methods: none"),
-        ("sweep.grid.seed=[1]", r"--set sweep\.grid\.seed: addresses nothing: no stage of method 'ssd' draws random numbers"),
-    ],
-)
-def test_faults(override, fault):
-    with pytest.raises(ScriptError, match=f"^{fault}") as caught:
-        load("ssd", overrides=[override])
-    assert len(caught.value.faults) == 1
-
-
-def test_what_is_swept_for_all_is_not_set_for_one():
-    with pytest.raises(
-        ScriptError, match=r"matching_cost\.truncation is swept for all methods; set it for all, or move the axis"
-    ):
-        load(METHODS, overrides=["methods.plain.matching_cost.truncation=3"])
-
-
 @pytest.mark.parametrize("key", ["p1", "optimization.p1", "optimization.semi_global.p1"])
 def test_a_parameter_has_one_rule_of_addresses(key):
     assert load("sgm", overrides=[f"{key}=7"]).pipeline == load("sgm").pipeline.having(p1=7)
@@ -165,11 +129,3 @@ def test_a_parameter_of_one_of_several_stages(key):
     assert method.having(**{key: 2}) == expected
     if not key.startswith("left"):
         assert load("sgm", overrides=[f"{key}=2"]).pipeline == expected
-
-
-@pytest.mark.parametrize("key", ["size", "aggregation.size"])
-def test_a_parameter_that_several_stages_have_is_told(key):
-    with pytest.raises(
-        ScriptError, match=f"--set {key}: aggregation.box.size and aggregation.min_filter.size have it; say which"
-    ):
-        load("ssd", overrides=[f"{key}=5"])
