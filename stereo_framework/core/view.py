@@ -189,7 +189,7 @@ def mapped(name: str, value: Any, change: Callable[[str, NDArray], NDArray]) -> 
     if isinstance(value, Mapping):
         return {key: mapped(f"{name}[{key!r}]", item, change) for key, item in value.items()}
     if type(value) is tuple and value:
-        return tuple([mapped(name, item, change) for item in value])
+        return tuple([mapped(f"{name}[{i}]", item, change) for i, item in enumerate(value)])
     return value
 
 

@@ -163,18 +163,16 @@ class _Rehearsal(Walk):
         if group[0].step is EXCHANGE:
             return view.exchanged()
         steps = [task.step for task in group if len(group) == 1 or task.step.stage.slot != "smoothness"]
-        (rows, columns), before, working = self.shape, [view, *([other] if other else [])], 0
+        (rows, columns), before = self.shape, [view, *([other] if other else [])]
         height = strip_rows(steps, rows, columns, self.levels)
         at_once = min(rows, height + 2 * sum(step.halo or 0 for step in steps))
         for step in steps:
-            # What a stage that takes no integer costs is given stands beside what it was made from.
-            working += self.volume * _converts(step, view, *before[1:])
             view = _after(step, view)
         view = view.keeping(group[-1].needs)
         if len(steps) > 1 or height < rows:
-            working += _STRIP_VOLUMES * self.volume * at_once // rows + self.volume * len(_volumes([view])) * (at_once < rows)
+            working = _STRIP_VOLUMES * self.volume * at_once // rows + self.volume * len(_volumes([view])) * (at_once < rows)
         else:
-            working += self._working(group[0])
+            working = self._working(group[0])
         states = [task.state for task in self.tasks if isinstance(task.state, View)]
         self.peak = max(self.peak, self.volume * len(_volumes([*states, *before])) + working)
         return view
@@ -199,23 +197,13 @@ class _Rehearsal(Walk):
 
 def _after(step: Step, view: View) -> View:
     """The view with the volumes that are new after a step."""
-    slot = step.stage.slot
-    integer = step.stage.integer and not step.inner and (slot == "matching_cost" or _is_integer(view))
-    new = CostVolume(np.zeros((1, 1, 1), np.uint8 if integer else np.float32), _NOTHING.search, 0.0)
-    if slot == "matching_cost":
+    new = CostVolume(np.zeros((1, 1, 1), np.float32), _NOTHING.search, 0.0)
+    if step.stage.slot == "matching_cost":
         return replace(view, volumes={"volume": new, "raw": new}, shared=False)
-    copied = slot == "restore_outside" and (view.shared or view.volumes.get("raw") is view.volumes.get("volume"))
-    if slot == "aggregation" or copied:
+    copied = step.stage.slot == "restore_outside" and (view.shared or view.volumes.get("raw") is view.volumes.get("volume"))
+    if step.stage.slot == "aggregation" or copied:
         return replace(view, volumes={**view.volumes, "volume": new}, shared=False)
     return view
-
-
-def _converts(step: Step, *views: View) -> bool:
-    return not step.stage.integer and bool(step.reads | step.other_reads) and any(map(_is_integer, views))
-
-
-def _is_integer(view: View) -> bool:
-    return any(volume.costs.dtype == np.uint8 for volume in view.volumes.values())
 
 
 def _volumes(views: Sequence[View]) -> set[int]:

@@ -117,23 +117,18 @@ class Pipeline:
 
     def _place(self, name: str) -> tuple[str, str]:
         """Address and name of a parameter: given as both, or by its name alone."""
-        stages = self.stages()
         address, _, parameter = name.rpartition(".")
-        if not address:
-            having = [where for where, one in stages if parameter in one.parameters]
-        else:
-            having = [
-                where
-                for where, one in stages
-                if address in (where, one.stage.slot, one.stage.name, f"{one.stage.slot}.{one.stage.name}")
-                and parameter in one.parameters
-            ]
+        having, legal = [], []
+        for where, one in self.stages():
+            slot, stage = one.stage.slot, one.stage.name
+            legal += [f"{where}.{p}" if address else p for p in one.parameters]
+            if parameter in one.parameters and address in ("", where, slot, stage, f"{slot}.{stage}"):
+                having.append(where)
         if len(having) == 1:
             return having[0], parameter
         if having:
             raise ParameterError(f"{name}: {' and '.join(having)} have it; say which, as in **{{'{having[0]}.{parameter}': ...}}")
-        legal = {f"{where}.{p}" if address else p for where, one in stages for p in one.parameters}
-        raise ParameterError(f"{name}: no stage has it; {nearest(name, legal)}")
+        raise ParameterError(f"{name}: no stage has it; {nearest(name, set(legal))}")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Pipeline) and (self.steps, self.alternatives) == (other.steps, other.alternatives)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.view import View
-from stereo_framework.core.volume import CostVolume
+from stereo_framework.core.view import View, mapped
 from stereo_framework.engine.step import Step
 from stereo_framework.engine.tasks import Task
 
@@ -70,53 +68,39 @@ class Strips:
 
     def __init__(self, before: View):
         self.before, self.view = before, before
-        self._old = _arrays(before)
-        self._whole: dict[tuple[str, str], Any] = {}
+        self._old: dict[str, NDArray] = {}
+        self._whole: dict[str, NDArray] = {}
+        mapped("", before, self._old.setdefault)
 
     def add(self, strip: View, start: int) -> None:
         """Write what was made of a strip, from its first row on, into whole arrays; where nothing was changed, into those from before."""
-        rows = slice(start, start + strip.shape[0]), self.before.shape[0]
         if strip.shape == self.before.shape:
             self.view = strip
             return
-        joined: dict[int, CostVolume] = {}
-        for name, volume in strip.volumes.items():
-            # The raw costs may be the present ones.
-            if id(volume.costs) not in joined:
-                joined[id(volume.costs)] = replace(volume, costs=self._joined(("volume", name), volume.costs, *rows))
-        parts = {name: part for name, part in _arrays(strip).items() if name[0] != "volume"}
-        whole: dict[tuple[str, str], Any] = {name: self._joined(name, part, *rows) for name, part in parts.items()}
-        self.view = replace(
-            self.before,
-            **{kind: array for (kind, _), array in whole.items() if kind != "confidence"},
-            confidence={name: array for (kind, name), array in whole.items() if kind == "confidence"},
-            volumes={name: joined[id(volume.costs)] for name, volume in strip.volumes.items()},
-            labelings=self.before.labelings or (*self.view.labelings, *strip.labelings),
-            shared=strip.shared,
-            restored=strip.restored,
-        )
+        known: dict[int, NDArray] = {}
 
-    def _joined(self, name: tuple[str, str], part: NDArray, place: slice, length: int) -> Any:
+        def joined(name: str, part: NDArray) -> NDArray:
+            # The raw costs may be the present ones.
+            if not name.endswith(".rho") and id(part) not in known:
+                known[id(part)] = self._joined(name, part, slice(start, start + len(part)))
+            return known.get(id(part), part)
+
+        labelings = self.before.labelings or (*self.view.labelings, *strip.labelings)
+        self.view = replace(mapped("", strip, joined), labelings=labelings)
+
+    def _joined(self, name: str, part: NDArray, place: slice) -> NDArray:
         """The whole array of a name, with the part in its place."""
-        whole: Any = self._whole.get(name)
-        old: Any = self._old.get(name)
-        untouched = old is not None and _is(part, old[place])
-        if whole is None:
-            whole = old if untouched else np.empty((length, *part.shape[1:]), part.dtype)
-        elif whole is old and not untouched:
+        old, whole = self._old.get(name), self._whole.get(name)
+        if whole is None and old is not None and _is(part, old[place]):
+            whole = old
+        elif whole is None:
+            whole = np.empty((self.before.shape[0], *part.shape[1:]), part.dtype)
+        elif whole is old and not _is(part, whole[place]):
             whole = whole.copy()
         if not _is(part, whole[place]):
             whole[place] = part
         self._whole[name] = whole
         return whole
-
-
-def _arrays(view: View) -> dict[tuple[str, str], NDArray]:
-    """What strips may change, by kind and name."""
-    found = {(name, ""): getattr(view, name) for name in ("labels", "data_costs", "disparity", "status")}
-    found |= {("confidence", name): values for name, values in view.confidence.items()}
-    found |= {("volume", name): volume.costs for name, volume in view.volumes.items()}
-    return {name: array for name, array in found.items() if array is not None}
 
 
 def _is(a: NDArray, b: NDArray) -> bool:

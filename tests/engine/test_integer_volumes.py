@@ -11,7 +11,6 @@ from stereo_framework.aggregation import box
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import stage
 from stereo_framework.core.volume import Labeling, SearchMask
-from stereo_framework.engine.memory import peak_memory
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import parabola
@@ -140,25 +139,3 @@ def test_the_other_views_costs_are_converted_too(parts):
         Pipeline([narrow, twice, decide_in_integers, refinement])(scene)
     assert [costs.dtype for costs in seen] == [np.float32, np.uint16]
     np.testing.assert_array_equal(*seen)
-
-
-def test_memory_counts_the_copy(parts):
-    _, narrow, wide, _, decide, decide_in_integers = parts
-    shape, levels = (1000, 1000), 100
-    volume = 4 * 1000 * 1000 * 100
-
-    def peak(*steps):
-        return peak_memory([Pipeline(steps)], shape, levels)
-
-    # The volume, two more that the optimizer may hold, and the copy.
-    assert peak(wide, decide) == 3 * volume
-    assert peak(narrow, decide) == 4 * volume
-    assert peak(narrow, decide_in_integers) == 3 * volume
-
-    @stage("refinement", **not_local, other_needs={"volume"})
-    def look(disparity, other):
-        return disparity
-
-    # The other view's volume, two more that the stage may hold, and the copy.
-    assert peak(wide, decide, look) == 3 * volume
-    assert peak(narrow, decide_in_integers, look) == 4 * volume
