@@ -145,11 +145,6 @@ class Step:
             return None
         return _called(self.stage, self.stage.halo, self.parameters)
 
-    @property
-    def declares_halo(self) -> bool:
-        """Whether its stages say that they are local; with some parameters they may not be."""
-        return all(part.stage.halo is not None for part in (self.inner if self.stage is SUM else (self,)))
-
     def files(self, scene: Any = None) -> tuple[Path, ...]:
         """Files from outside that decide what it does, on a scene or on any.
 

@@ -39,18 +39,6 @@ def _measure(how, rows=1100, columns=1400, levels=192):
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 
 
-@linux
-@pytest.mark.slow
-def test_strips_save_most_of_the_volume():
-    rows, columns, levels = 550, 700, 192
-    # Kernels are compiled once and kept on disk; that takes some 200 MiB of its own.
-    _measure("strips", rows=30, columns=40, levels=8)
-    strips, whole = (_measure(how, rows, columns, levels) for how in ("strips", "whole"))
-    # A few strips of 64 rows are held instead, less than a third of it.
-    assert whole["peak_mib"] - strips["peak_mib"] > 2 / 3 * rows * columns * levels * 4 / 2**20
-    assert strips["digest"] == whole["digest"]
-
-
 @pytest.mark.slow
 @linux
 def test_a_large_pair_stays_under_600_mib():
