@@ -55,7 +55,7 @@ def test_range_is_the_scenes_or_the_callers():
     # The direction is the scene's in any case.
     assert method(scene, Search(1, 3, 0.5, -1)).search == Search(1, 3, 0.5, 1)
     with pytest.raises(
-        DataError, match=r"scene made: no search range; give one \(search: {minimum, maximum} or --disparities A:B\)"
+        DataError, match=r"scene made: no search range; give one \(search: {minimum: 0, maximum: 64}, in a script or with --set\)"
     ):
         method(make_scene(scene.reference, scene.match))
 
