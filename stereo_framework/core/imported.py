@@ -9,6 +9,7 @@ import os
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 
@@ -56,11 +57,13 @@ def sources(file: Path) -> list[Path]:
     waiting = [file]
     while waiting:
         one = waiting.pop()
-        if one in found or not (one == file or _counts(one, file.parent)):
+        if one in found or not one.is_file() or not (one == file or _counts(one, file.parent)):
             continue
         found.add(one)
         waiting += _LOADED.get(one, ())
-        waiting += [path for name, level in _imports(one, _time(one)) for path in _named(name, level, one, file.parent)]
+        waiting += [
+            path for name, level in _imports(one, one.stat().st_mtime_ns) for path in _named(name, level, one, file.parent)
+        ]
     return [file, *sorted(found - {file})]
 
 
@@ -82,13 +85,6 @@ def _counts(file: Path, own: Path) -> bool:
     if own not in _ROOTS and own.name not in _INSTALLED and file.is_relative_to(own):
         return True
     return not any(file.is_relative_to(root) for root in _ROOTS) and not set(_INSTALLED) & set(file.parts)
-
-
-def _time(file: Path) -> int:
-    try:
-        return file.stat().st_mtime_ns
-    except OSError:
-        return 0
 
 
 @functools.lru_cache(maxsize=4096)
@@ -114,36 +110,24 @@ def _named(name: str, level: int, file: Path, own: Path) -> Iterator[Path]:
     """The files of a name in an import statement of `file`, its packages' included; `own` is the folder of the module that all begins with."""
     parts = name.split(".")
     if level:
-        yield from _below(file.parents[min(level, len(file.parents)) - 1], parts)
+        folder = file.parents[min(level, len(file.parents)) - 1]
+        yield folder / "__init__.py"
+        yield from _below(PathFinder.find_spec(parts[0], [str(folder)]), parts[1:])
         return
     for folder in {own, file.parent}:
-        yield from _below(folder, parts)
+        yield from _below(PathFinder.find_spec(parts[0], [str(folder)]), parts[1:])
     try:
         spec = importlib.util.find_spec(parts[0])
     except Exception:  # whatever finders of others raise
         return
-    if spec is None:
-        return
-    places = [Path(place).resolve() for place in spec.submodule_search_locations or ()]
-    if spec.has_location and spec.origin:
-        yield Path(spec.origin).resolve()
-    for place in places:
-        if _counts(place, own):
-            yield from _below(place, parts[1:])
+    yield from _below(spec, parts[1:])
 
 
-def _below(folder: Path, parts: list[str]) -> Iterator[Path]:
-    """The files of a dotted name that starts in a folder, as far as there are any."""
-    start = folder / "__init__.py"
-    if start.is_file():
-        yield start.resolve()
-    for part in parts:
-        module, package = folder / f"{part}.py", folder / part / "__init__.py"
-        if package.is_file():
-            yield package.resolve()
-        elif module.is_file():
-            yield module.resolve()
-            return
-        folder = folder / part
-        if not folder.is_dir():
-            return
+def _below(spec: ModuleSpec | None, parts: list[str]) -> Iterator[Path]:
+    """The files of a module or package and of those within it that a dotted name leads to, as far as there are any."""
+    while spec is not None:
+        if spec.has_location and spec.origin:
+            yield Path(spec.origin).resolve()
+        places = list(spec.submodule_search_locations or ())
+        spec = PathFinder.find_spec(parts[0], places) if parts and places else None
+        parts = parts[1:]
