@@ -52,8 +52,8 @@ _SHIFTS = np.array([(0, 0, 0), (0, 0, 6), (0, 6, 0), (0, 0, -6), (0, -6, 0), (1,
 _MOVES = np.array([-0.25, 0.25], np.float32)
 """From the second round on the best plane so far is a candidate so many pixels nearer, too: planes that are fitted to a map repeat what is wrong in it."""
 _CELLS = (
-    (_Cells(24, 0.7, 25), _Cells(64, 1, 25), _Cells(160, 1.5, 25)),
-    (_Cells(40, 0.7, 15), _Cells(100, 1, 15), _Cells(240, 1.5, 15)),
+    (_Cells(24, 0.7, 25.0), _Cells(64, 1.0, 25.0), _Cells(160, 1.5, 25.0)),
+    (_Cells(40, 0.7, 15.0), _Cells(100, 1.0, 15.0), _Cells(240, 1.5, 15.0)),
 )
 _LATER = (
     (_Segments(75, 25, 0.7), _Segments(250, 100, 1.0), *_CELLS[0]),
@@ -285,7 +285,7 @@ class _Side:
         for own, region in zip(labels, regions, strict=True):
             keys = tuple(int(key) for key in self.draws.integers(0, 1 << 32, 2))
             if isinstance(region, _Cells):
-                side, alike = region.side, float(region.alike)
+                side, alike = region.side, region.alike
                 top, left = (int(at) for at in self.draws.integers(0, side, 2))
                 across = -(-(columns + left) // side)
                 own[:] = ((np.arange(rows) + top) // side * across)[:, None] + (np.arange(columns) + left) // side
@@ -296,8 +296,7 @@ class _Side:
             # Numbers of 16 bits are sorted several times faster.
             order = np.argsort(flat.astype(np.uint16) if len(sizes) <= 1 << 16 else flat, kind="stable")
             found = np.empty((len(sizes), 5), np.float32)
-            # Whole numbers would be compiled for once more.
-            limits = float(side), float(region.tolerance), alike
+            limits = float(side), region.tolerance, alike
             region_planes(planes, self.colours, order, np.append(0, np.cumsum(sizes)), *limits, keys, found)
             own += number
             number += len(found)

@@ -135,15 +135,11 @@ def planes_of(labels, planes, colours, *limits):
     return found
 
 
-def a_grid(side, top, left):
-    y, x = np.mgrid[top : top + 37, left : left + 50] // side
-    return y * (x.max() + 1) + x
-
-
-@pytest.mark.parametrize(("side", "begin"), [(9, (0, 0)), (16, (3, 15)), (40, (7, 30))])
-def test_regions_have_the_plane_of_what_is_coloured_alike(side, begin):
+@pytest.mark.parametrize("side", [9, 16, 40])
+def test_regions_have_the_plane_of_what_is_coloured_alike(side):
     near, planes, colours = sloping((37, 50))
-    labels = a_grid(side, *begin)
+    y, x = np.mgrid[:37, :50] // side
+    labels = y * (x.max() + 1) + x
     found = planes_of(labels, planes, colours, float(side), 0.5, 25.0)
     drawn = naive_planes.region_pixels(labels, colours, 25, (123, 456), _NUMBERS, _POINTS, _DRAWN)
     fitted = 0
