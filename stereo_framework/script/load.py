@@ -179,7 +179,8 @@ def _checked(
     if not tuning:
         count_runs(found, faults)
     shared = {
-        "plugins": list(dict.fromkeys(_anywhere(node, folder) for node, folder in reader.plugins)),
+        # A name that is at fault may be none of a file.
+        "plugins": [] if faults else list(dict.fromkeys(_anywhere(node, folder) for node, folder in reader.plugins)),
         "search": {key: node.value for key, node in root.search.items()},
         "evaluation": {} if root.protocols is None else {"protocol": root.protocols.data()},
     }
