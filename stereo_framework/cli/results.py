@@ -31,8 +31,6 @@ def results(
     json: opt.Json = False,
     plots: bool = False,
     export: Annotated[str | None, typer.Option(metavar="BENCHMARK")] = None,
-    method: list[str] | None = None,
-    out: Path | None = None,
     data: opt.Data = None,
 ) -> int:
     """List, filter, sum up, plot and export stored results.
@@ -58,11 +56,7 @@ def results(
     format
         table, csv, markdown or latex.
     export
-        Write the maps as a benchmark wants them submitted, checked by reading them back: middlebury-v3, kitti2015 or eth3d.
-    method
-        With --export: only this method, or setting of one; repeatable. Default: all.
-    out
-        With --export: folder that gets one for each method; default: submissions in the results folder.
+        Write the maps to DIR/submissions as a benchmark wants them, checked by reading them back: middlebury-v3, kitti2015 or eth3d.
     plots
         Write the plots and tables of the script's 'report' to the folder again.
     """
@@ -70,10 +64,6 @@ def results(
     from stereo_framework.tables import formats, means, results, summaries, tables
     from stereo_framework.tables.values import by_protocol
 
-    if export is not None:
-        return _export(folder, export, method or [], out, data)
-    if method or out is not None:
-        raise ParameterError(f"{'--method' if method else '--out'} goes with --export")
     if format not in _FORMATS:
         raise ParameterError(f"--format: no format {format!r}; {nearest(format, _FORMATS, kind='formats')}")
     if json and format != "table":
@@ -81,6 +71,8 @@ def results(
     names = opt.names(columns)
     with Store(folder) as store:
         found, lacking = results.where(store.results(every=every), where or []), store.lacking()
+    if export is not None:
+        return _export(found, export, folder, data)
     if plots:
         _write_plots(found, folder)
     elif group is not None:
@@ -127,27 +119,23 @@ def _write_plots(found: Sequence[Result], folder: Path) -> None:
         print(path)
 
 
-def _export(folder: Path, format: str, method: Sequence[str], out: Path | None, data: Path | None) -> int:
-    """Write the maps of a results folder as a benchmark wants them, checked by reading them back; returns the exit status."""
+def _export(found: Sequence[Result], format: str, folder: Path, data: Path | None) -> int:
+    """Write maps as a benchmark wants them, checked by reading them back; returns the exit status."""
     from stereo_framework.io import output_folder
     from stereo_framework.sweep.export import FORMATS, export_maps
-    from stereo_framework.tables.results import stored
     from stereo_framework.tables.words import setting_name
 
     if format not in FORMATS:
         raise ParameterError(f"--export {format}: no such benchmark; {nearest(format, FORMATS)}")
     settings: dict[str, list[Result]] = {}
-    for result in stored(folder):
+    for result in found:
         settings.setdefault(setting_name(result), []).append(result)
-    for name in method:
-        if name not in settings:
-            raise ParameterError(f"--method {name}: no such method there; {nearest(name, settings, kind='methods')}")
     failed = 0
-    for name in method or settings:
-        target = (out or folder / "submissions") / "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
+    for name, own in settings.items():
+        target = folder / "submissions" / "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
         try:
-            with output_folder(out or folder):
-                told = export_maps(settings[name], format, name, target, data=data)
+            with output_folder(folder):
+                told = export_maps(own, format, name, target, data=data)
         except DataError as error:
             print(f"error: {error}", file=sys.stderr)
             failed += 1
@@ -155,6 +143,4 @@ def _export(folder: Path, format: str, method: Sequence[str], out: Path | None, 
         for line in told:
             print(f"warning: {line}", file=sys.stderr)
         print(f"{name}: {target}, read back as it was written; measure it with: evaluate {target} --scene {format}")
-    if failed == len(method or settings):
-        return 2
-    return 1 if failed else 0
+    return 2 if failed == len(settings) else 1 if failed else 0

@@ -175,7 +175,6 @@ HOSTILE = {
     "absolute scene": (
         lambda home: stored(scene=f"middlebury-v3/{home}/victim")(home),
         EXPORT,
-        ("results", "o", "--export", "middlebury-v3", "--out", "s"),
     ),
     "scene above, KITTI": (stored(scene="kitti2015/../../../victim/x"), ("results", "o", "--export", "kitti2015")),
     "method above": (stored(method="../../victim"), EXPORT, REPORT, ("rank", "o", "--boundary", "--out", "s")),
