@@ -7,7 +7,6 @@ A method is a chain of stages (`Pipeline`), a scene comes from `load_scene`, `ev
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import TYPE_CHECKING, Any
 
 __version__ = "1.0.0"
@@ -87,23 +86,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-_SHOWN = {
-    "core.scene": ("Scene",),
-    "engine.match": ("Match",),
-    "sweep.result": ("Result", "ResultList"),
-}
-"""What notebooks show with pictures or as a table, instead of by its words."""
-
-
-def _html(thing: Any) -> str:
-    from stereo_framework.figures.notebook import html
-
-    return html(thing)
-
-
-if "IPython" in sys.modules and (_shell := sys.modules["IPython"].get_ipython()):
-    for _module, _names in _SHOWN.items():
-        for _name in _names:
-            _shell.display_formatter.formatters["text/html"].for_type_by_name(f"stereo_framework.{_module}", _name, _html)

@@ -30,8 +30,8 @@ FONT = 9.0
 WIDEST = 1800
 """Largest width of a row of pictures, in screen pixels."""
 
-_NO_VALUE = "0.7"
-"""Grey of pixels without a value."""
+_NO_VALUE = (178, 178, 178)
+"""RGB of pixels without a value."""
 
 _GAP, _HEADING, _KEYS = 12, 30, 74
 """Screen pixels between pictures, above one with a title, and below one with a colour bar, a legend or lines of text."""
@@ -68,8 +68,8 @@ class Panel:
         What it means that a map has no value; its pixels are grey.
     under : ndarray, optional
         An image that is seen where a map has no value.
-    legend : sequence of (str, str)
-        Colours and what they mean.
+    legend : sequence of (tuple of int, str)
+        RGB colours and what they mean.
     below : str
         Lines of text.
     """
@@ -79,7 +79,7 @@ class Panel:
     scale: Scale | None = None
     missing: str = ""
     under: Image | None = None
-    legend: Sequence[tuple[str, str]] = ()
+    legend: Sequence[tuple[tuple[int, ...], str]] = ()
     below: str = ""
 
 
@@ -127,7 +127,7 @@ def grid_figure(
     *,
     room: int | None = None,
     apart: bool = False,
-    legend: Sequence[tuple[str, str]] = (),
+    legend: Sequence[tuple[tuple[int, ...], str]] = (),
 ) -> Figure:
     """Draw pictures in rows; None leaves a place empty.
 
@@ -139,7 +139,7 @@ def grid_figure(
         Screen pixels for the width of a picture; default: as many as `WIDEST` leaves to each.
     apart : bool
         Each picture has its scale and its legend below itself. Default: at the bottom stand those of all.
-    legend : sequence of (str, str)
+    legend : sequence of (tuple of int, str)
         Further colours and what they mean.
     """
     across = max(map(len, rows))
@@ -179,10 +179,14 @@ def grid_figure(
 _PLAIN: dict[str, Any] = {"frameon": False, "fontsize": FONT, "handlelength": 1.4}
 
 
-def _patches(meanings: Sequence[tuple[str, str]]) -> list[Any]:
+def _patches(meanings: Sequence[tuple[tuple[int, ...], str]]) -> list[Any]:
     from matplotlib.patches import Patch
 
-    return [Patch(facecolor=colour, edgecolor="0.4", linewidth=0.5, label=text) for colour, text in meanings]
+    return [Patch(facecolor=_hex(colour), edgecolor="0.4", linewidth=0.5, label=text) for colour, text in meanings]
+
+
+def _hex(colour: tuple[int, ...]) -> str:
+    return f"#{bytes(colour).hex()}"
 
 
 class _Sheet:
@@ -214,7 +218,7 @@ class _Sheet:
         else:
             from matplotlib import colormaps
 
-            bad = _NO_VALUE if panel.under is None else (0, 0, 0, 0)
+            bad = _hex(_NO_VALUE) if panel.under is None else (0, 0, 0, 0)
             colours = colormaps[panel.scale.colours].with_extremes(bad=bad)
             ends: dict[str, Any] = {"vmin": panel.scale.low, "vmax": panel.scale.high}
             axes.imshow(np.ma.masked_invalid(panel.values), cmap=colours, interpolation="nearest", aspect="auto", **ends)

@@ -56,29 +56,26 @@ def subsets_figure(image: Image, subsets: Subsets, title: str = "") -> Figure:
         Image and subsets differ in size.
     """
     check_image(image, ("subsets", subsets.evaluated))
-    counted = subsets.evaluated
-    grey = _dimmed(image)
+    counted, grey = subsets.evaluated, _dimmed(image)
+    planes, structures = (np.where(counted, labels, 0) for labels in (subsets.planes, subsets.structures))
     bands = [
         (subsets.background & counted, _BACKGROUND, "background M_b"),
         (subsets.foreground & counted, _FOREGROUND, "foreground M_f"),
         (subsets.edges & counted, _EDGE, "discontinuity M_d"),
     ]
-    edges = _painted(grey, [(mask, colour) for mask, colour, _ in bands])
-    planes = np.where(counted, subsets.planes, 0)
     share = np.count_nonzero(planes) / planes.size
-    structures = np.where(counted, subsets.structures, 0)
-    beside = _painted(grey, [(subsets.neighbourhood & counted, _NEIGHBOURHOOD)])
+    beside = _painted("", grey, [(subsets.neighbourhood & counted, _NEIGHBOURHOOD, "neighbourhood M_n")])
     panels = [
-        Panel("depth discontinuities", edges, legend=[(_hex(colour), label) for _, colour, label in bands]),
+        _painted("depth discontinuities", grey, bands),
         Panel(
             f"planar surfaces: {_count(planes)}, {share:.0%} of the image",
             _labelled(grey, planes, 0.65),
-            legend=[(_hex(_colour(1)), "planes M_p, each in its colour")],
+            legend=[(_colour(1), "planes M_p, each in its colour")],
         ),
         Panel(
             f"fine structures: {_count(structures)}",
-            _labelled(beside, structures, 1.0),
-            legend=[(_hex(_colour(1)), "structures M_s, each in its colour"), (_hex(_NEIGHBOURHOOD), "neighbourhood M_n")],
+            _labelled(beside.values, structures, 1.0),
+            legend=[(_colour(1), "structures M_s, each in its colour"), *beside.legend],
         ),
     ]
     return grid_figure([panels], title, room=_room(image), apart=True)
@@ -119,9 +116,8 @@ def metrics_figure(
         told = f"{metric.title} ({metric.symbol}): {value}{measured}"
         high = (largest or {}).get(name) or _SHOWN.get(name)
         if high is None:
-            layers = [(np.isfinite(score.picture), _GOOD), (score.picture > 0, _BAD)]
-            legend = [(_hex(_BAD), metric.title), (_hex(_GOOD), f"rest of {metric.subset}")]
-            panels.append(Panel(told, _painted(grey, layers), legend=legend))
+            layers = [(np.isfinite(score.picture), _GOOD, f"rest of {metric.subset}"), (score.picture > 0, _BAD, metric.title)]
+            panels.append(_painted(told, grey, layers))
         else:
             scale = Scale(f"{metric.title} ({metric.unit})", 0, high, "inferno_r")
             panels.append(Panel(told, score.picture, scale, under=grey))
@@ -139,11 +135,12 @@ def _dimmed(image: Image) -> NDArray[np.uint8]:
     return np.repeat(light[..., None], 3, axis=2)
 
 
-def _painted(rgb: NDArray[np.uint8], layers: Sequence[tuple[Mask, tuple[int, ...]]]) -> NDArray[np.uint8]:
-    rgb = rgb.copy()
-    for mask, colour in layers:
+def _painted(title: str, under: NDArray[np.uint8], layers: Sequence[tuple[Mask, tuple[int, ...], str]]) -> Panel:
+    """An image with pixels in colours, later ones over earlier ones, and what they mean."""
+    rgb = under.copy()
+    for mask, colour, _ in layers:
         rgb[mask] = colour
-    return rgb
+    return Panel(title, rgb, legend=[(colour, meaning) for _, colour, meaning in layers])
 
 
 def _labelled(rgb: NDArray[np.uint8], labels: NDArray[np.int32], strength: float) -> NDArray[np.uint8]:
@@ -159,10 +156,6 @@ def _colour(label: int) -> tuple[int, ...]:
     from matplotlib.colors import hsv_to_rgb
 
     return tuple(int(v) for v in 255 * hsv_to_rgb(((0.58 + 0.618034 * label) % 1, 0.85, 0.85 - 0.2 * (label % 2))))
-
-
-def _hex(colour: tuple[int, ...]) -> str:
-    return f"#{bytes(colour).hex()}"
 
 
 def _count(labels: NDArray[np.int32]) -> int:

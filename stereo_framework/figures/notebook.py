@@ -1,10 +1,7 @@
-"""What notebooks display for scenes, matches and results: pictures and tables."""
+"""Pictures of scenes, matches and results, and plots of statistics, for notebooks."""
 
 from __future__ import annotations
 
-import base64
-import functools
-import html as escaping
 import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,27 +15,19 @@ from stereo_framework.engine.match import Match
 from stereo_framework.figures.colours import eight_bits
 from stereo_framework.figures.disparity_figures import side_by_side_figure
 from stereo_framework.figures.grid import Panel, disparities, grid_figure
-from stereo_framework.figures.picture_files import confidence_greys, shown_range
+from stereo_framework.figures.picture_files import shown_range
 from stereo_framework.figures.plots import plot_figure
-from stereo_framework.figures.saving import rendered
 from stereo_framework.io import PathLike
-from stereo_framework.io.images import encode_jpeg
 from stereo_framework.script.report import Plot
-from stereo_framework.sweep.result import Result, ResultList
-from stereo_framework.tables.formats import to_text
+from stereo_framework.sweep.result import Result
 from stereo_framework.tables.results import stored
-from stereo_framework.tables.tables import Table, listing, shown_statistics
-from stereo_framework.tables.terminal import protocol_line
-from stereo_framework.tables.values import by_protocol
+from stereo_framework.tables.tables import shown_statistics
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WIDEST, _ACROSS = 960, 4
 """Width of a row of pictures, in screen pixels, and how many stand in it."""
-
-_MOST_ROWS = 50
-"""Largest number of results in a table; further ones are left out."""
 
 
 def show(*things: Any, disparities: tuple[float, float] | None = None, **named: Any) -> Figure:
@@ -160,78 +149,3 @@ def _figure(pictures: Sequence[tuple[str, NDArray]], shown: tuple[float, float] 
     across = min(_ACROSS, len(panels))
     rows = [panels[i : i + across] for i in range(0, len(panels), across)]
     return grid_figure(rows, room=min(400, _WIDEST // across))
-
-
-@functools.singledispatch
-def html(thing: Any) -> str:
-    """The HTML that a notebook displays for an object."""
-    return f"<pre>{escaping.escape(repr(thing))}</pre>"
-
-
-@html.register
-def _(scene: Scene) -> str:
-    rows, columns = scene.reference.shape[:2]
-    facts = [f"{columns}x{rows} pixels", f"{len(scene.frames)} frames", f"search {scene.search}" if scene.search else ""]
-    pictures = [(scene.frames[i].name, eight_bits(scene.image(i))) for i in (scene.reference_index, scene.match_index)]
-    if scene.truth is None:
-        return _told(scene.name, facts, _figure(pictures, None))
-    facts.append(f"truth known at {np.isfinite(scene.truth).mean():.0%} of the pixels")
-    return _told(scene.name, facts, _figure([*pictures, ("truth", scene.truth)], shown_range(scene.truth, scene)))
-
-
-@html.register
-def _(match: Match) -> str:
-    pictures: list[tuple[str, NDArray]] = [("disparity", match.disparity)]
-    pictures += [(f"confidence: {name}", confidence_greys(values)) for name, values in match.confidence.items()]
-    return _matched("Match", match, pictures, None, match.warnings)
-
-
-@html.register
-def _(result: Result) -> str:
-    facts = [f"{key}={value}" for key, value in result.axes.items()]
-    warnings = [*result.warnings, *filter(None, [result.error])]
-    figure = None if result.disparity is None else _figure([("disparity", result.disparity)], None)
-    numbers = Table(("statistic", ""), tuple((name, f"{value:.4g}") for name, value in result.statistics.items()), 2)
-    return _told(f"{result.scene}, {result.method}", facts, figure, warnings) + to_text(numbers, "html") + _protocol(result)
-
-
-@html.register(ResultList)
-def _(results: Sequence[Result]) -> str:
-    parts = []
-    for same in by_protocol(results).values():
-        more = len(same) - _MOST_ROWS
-        table = to_text(listing(same, kept=range(len(same))[:_MOST_ROWS]), "html")
-        parts.append(table + (f"<p>and {more} more</p>" if more > 0 else "") + _protocol(same[0]))
-    return "".join(parts) or "<p>no results</p>"
-
-
-def matched_html(name: str, scene: Scene, method: str, match: Match, ends: tuple[float, float], warnings: Sequence[str]) -> str:
-    """The HTML that a notebook displays for a `Matched`; `ends` are those of the colour scale."""
-    pictures: list[tuple[str, NDArray]] = [(name, eight_bits(scene.reference)), ("disparity", match.disparity)]
-    return _matched(f"{name}, {method}", match, pictures, ends, warnings)
-
-
-def _matched(
-    title: str,
-    match: Match,
-    pictures: Sequence[tuple[str, NDArray]],
-    ends: tuple[float, float] | None,
-    warnings: Sequence[str],
-) -> str:
-    facts = [f"search {match.search}", f"{np.isfinite(match.disparity).mean():.0%} of the pixels estimated"]
-    facts.append(f"{sum(match.seconds.values()):.2g} s")
-    return _told(title, facts, _figure(pictures, ends or (match.search.minimum, match.search.maximum)), warnings)
-
-
-def _protocol(result: Result) -> str:
-    line = protocol_line(result.protocol_text, 120, ".protocol_text") if result.protocol_text else ""
-    return f"<p><small>{escaping.escape(line)}</small></p>"
-
-
-def _told(title: str, facts: Iterable[str], figure: Figure | None, warnings: Iterable[str] = ()) -> str:
-    """A line, a picture, and warnings."""
-    lines = [f"<b>{escaping.escape(title)}</b>: {escaping.escape(', '.join(filter(None, facts)))}"]
-    if figure is not None:
-        lines.append(f'<img src="data:image/jpeg;base64,{base64.b64encode(encode_jpeg(rendered(figure))).decode()}">')
-    lines += [f"warning: {escaping.escape(warning)}" for warning in warnings]
-    return "".join(f"<p>{line}</p>" for line in lines)

@@ -50,7 +50,7 @@ def prediction_figure(
         real.append(Panel(name, image))
         predicted.append(Panel("predicted", _with_holes(prediction), below=told))
     whole = all(prediction.visible.all() for prediction, _ in predictions.values())
-    holes = [] if whole else [(f"#{bytes(EMPTY).hex()}", "hole: nothing was predicted here")]
+    holes = [] if whole else [(EMPTY, "hole: nothing was predicted here")]
     # One or two frames are not enlarged to fill the whole width.
     return grid_figure([real, predicted], title, room=WIDEST // max(len(predictions), 3), legend=holes)
 

@@ -99,11 +99,6 @@ class Matched:
     def __repr__(self) -> str:
         return f"Matched({self.name!r}, {self.method!r}, {self.result!r})"
 
-    def _repr_html_(self) -> str:
-        from stereo_framework.figures.notebook import matched_html
-
-        return matched_html(self.name, self.scene, self.method, self.result, self._shown, self.warnings)
-
     @property
     def name(self) -> str:
         """The name of the pair, which is that of its reference image."""

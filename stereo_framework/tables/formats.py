@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from html import escape
 from typing import Any
 
 from stereo_framework.core.errors import harmless
@@ -18,7 +17,7 @@ def to_text(table: Table, format: str) -> str:
     ----------
     table : Table
     format : str
-        ``csv``: all digits, without title and notes; ``markdown``, ``latex`` (booktabs) or ``html``: with the best values in bold.
+        ``csv``: all digits, without title and notes; ``markdown`` or ``latex`` (booktabs): with the best values in bold.
     """
     return _WRITERS[format](table)
 
@@ -77,15 +76,8 @@ def _numeric(table: Table) -> list[bool]:
     return [any(map(is_number, c)) and not any(isinstance(v, str) and v not in ("", "failed") for v in c) for c in columns]
 
 
-def _html(table: Table) -> str:
-    rows = ["".join(f"<td>{cell}</td>" for cell in row) for row in _marked(table, escape, lambda text: f"<b>{text}</b>")]
-    head = "".join(f"<th>{escape(name)}</th>" for name in table.header)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table>"
-
-
 _WRITERS: Mapping[str, Callable[[Table], str]] = {
     "csv": lambda table: csv_text(table.header, table.rows),
     "markdown": _markdown,
     "latex": _latex,
-    "html": _html,
 }

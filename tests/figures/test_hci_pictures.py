@@ -85,7 +85,7 @@ def test_a_share_shows_what_is_counted(scene):
     assert (shown[score.picture == 1] == hci_pictures._BAD).all()
     assert (shown[score.picture == 0] == hci_pictures._GOOD).all()
     assert (shown[np.isnan(score.picture)] == hci_pictures._dimmed(image)[np.isnan(score.picture)]).all()
-    assert _legend(axes) == ["foreground fattening", "rest of M_b"]
+    assert _legend(axes) == ["rest of M_b", "foreground fattening"]
     assert axes.get_title() == f"foreground fattening (D_fat): {score.value:.3g} fraction"
 
 

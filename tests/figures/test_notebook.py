@@ -1,23 +1,17 @@
 """What notebooks show: short words, pictures, tables, figures; and methods by the names of their stages."""
 
-import base64
-import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import cv2
 import numpy as np
 import pytest
 from made_results import result
 
-from stereo_framework import Pipeline, Scene, load, own_pair, plot, run, show, step
+from stereo_framework import Pipeline, Scene, load, plot, run, show, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation import resolve
-from stereo_framework.figures.notebook import html
 from stereo_framework.figures.saving import rendered
 from stereo_framework.matching_cost import absolute_difference, census
 from stereo_framework.sweep.result import ResultList
@@ -40,32 +34,6 @@ def results():
     return run(script, scenes=SCENE)
 
 
-class _Parts(HTMLParser):
-    """Tags that are left open, pictures, and the cells of the rows of tables."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.pictures, self.rows = [], [], []
-        self.feed(text)
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        if tag == "img":
-            kind, data = re.fullmatch(r"data:image/(\w+);base64,(.*)", dict(attributes)["src"]).groups()
-            self.pictures.append((kind, cv2.imdecode(np.frombuffer(base64.b64decode(data), np.uint8), cv2.IMREAD_COLOR)))
-            return
-        self.open.append(tag)
-        if tag == "tr":
-            self.rows.append([])
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and "tr" in self.open:
-            self.rows[-1].append(data)
-
-
 def test_words_are_short(match, results):
     assert repr(SCENE) == "Scene('made & own', 2 frames, search 0..5 step 1, with truth)"
     # What a repr tells, it knows without reading a file.
@@ -80,39 +48,6 @@ def test_words_are_short(match, results):
     assert repr(ResultList(results)) == "2 results of 1 method on 1 scene"
     assert repr(result("a", {}, {}, error="stage box failed")).endswith("stage box failed)")
     assert repr(resolve("taxonomy2002")) == "Protocol('taxonomy2002': bad (percent) = error > 1 px; ...)"
-
-
-def test_a_scene_shows_its_images_and_truth():
-    found = _Parts(html(SCENE))
-    [(kind, picture)] = found.pictures
-    assert kind == "jpeg"
-    assert 3 * COLUMNS < picture.shape[1] < 1100
-    assert "made &amp; own" in html(SCENE)
-    assert "truth known at 100%" in html(SCENE)
-    blind = Scene.from_images(*np.zeros((2, 10, 900), np.float32), (0, 5))
-    assert "truth" not in html(blind)
-
-
-def test_a_match_shows_its_maps(match):
-    assert len(_Parts(html(match)).pictures) == 1
-    warned = replace(match, warnings=("too < wide",))
-    assert "warning: too &lt; wide" in html(warned)
-    matched = own_pair.match_scene(SCENE, "sgbm")
-    assert [kind for kind, _ in _Parts(matched._repr_html_()).pictures] == ["jpeg"]
-    assert repr(matched).startswith("Matched('left', 'sgbm', Match(")
-
-
-def test_results_show_tables(results):
-    for several in (results, ResultList(results)):
-        header, *rows = _Parts(html(several)).rows
-        assert header[:4] == ["scene", "method", "aggregation.box.size", "bad_pixels_nonocc"]
-        assert [row[:3] for row in rows] == [["made & own", "boxes", "3"], ["made & own", "boxes", "5"]]
-    one = _Parts(html(results[0]))
-    assert ["bad_pixels_nonocc", f"{results[0].statistics['bad_pixels_nonocc']:.4g}"] in one.rows
-    assert len(one.pictures) == 1
-    many = ResultList([result("a", {"size": i}, {"bad_pixels": float(i)}) for i in range(60)])
-    assert "and 10 more" in html(many)
-    assert html(ResultList([])) == "<p>no results</p>"
 
 
 def test_show_puts_pictures_side_by_side(match, results):
@@ -174,17 +109,3 @@ def test_methods_from_scripts():
         method.having(truncatoin=5)
     with pytest.raises(ParameterError, match="has 2 settings; a script of one is needed"):
         _ = load({"include": "ssd", "sweep": {"grid": {"aggregation.box.size": [3, 5]}}}).pipeline
-
-
-def test_a_notebook_shows_pictures_and_tables_without_being_told(tmp_path):
-    # In a process of its own: IPython changes the one it runs in.
-    program = """
-from IPython.core.interactiveshell import InteractiveShell
-shell = InteractiveShell.instance()
-import sys, stereo_framework
-assert "matplotlib" not in sys.modules
-scene = stereo_framework.load_scene("synthetic/planes")
-shown, _ = shell.display_formatter.format(scene)
-assert "<img" in shown["text/html"]
-"""
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path, env=os.environ | {"IPYTHONDIR": str(tmp_path)})
