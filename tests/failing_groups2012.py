@@ -49,14 +49,4 @@ SIDES = {
     "ranks_are_distant": ([([4, 11, 13],), ([1, 3],)], [([1, 3, 4],), ([5],)]),
     "most_in_group_two": ([(_SIXTH,), ({"a": 2, "b": 2, "c": 1},)], [({"a": 2, "b": 2, "c": 1, "d": 3},)]),
     "no_single_winner": ([({"a": 1, "b": 1, "c": 2},)], [({"a": 1, "b": 2, "c": 2},)]),
-    "tables_agree": (
-        [(_TABLE2, _PRINTED, _SIXTH, _COMPUTED)],
-        [
-            ({**_TABLE2, "groups": {**_TABLE2["groups"], 5: (7, 5.3)}}, _PRINTED, _SIXTH, _COMPUTED),
-            ({**_TABLE2, "groups": {**_TABLE2["groups"], 5: (6, 5.5)}}, _PRINTED, _SIXTH, _COMPUTED),
-            ({**_TABLE2, "total": 113}, _PRINTED, _SIXTH, _COMPUTED),
-            (_TABLE2, _PRINTED, {**_SIXTH, "DoubleBP": 2}, _COMPUTED),
-            (_TABLE2, _PRINTED, _SIXTH, {**_COMPUTED, "DP": 5}),
-        ],
-    ),
 }

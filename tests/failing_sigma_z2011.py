@@ -59,16 +59,4 @@ SIDES = {
         [({"SZE": [True, False, False], "BMP": [True, True, False]},)],
         [({"SZE": [True, False], "BMP": [False, True]},)],
     ),
-    "identities": (
-        [(_ROWS[1], {("venus", "MSE_all"): 1.0004})],
-        [(_ROWS[1], {("venus", "BMP_all"): 0.0, ("venus", "MSE_all"): 1.0006}), (_ROWS[2], {("ground-truth", "SZE_all"): 0.001})],
-    ),
-    "printed_agree": (
-        [(_ROWS[1], _ROWS[5])],
-        [
-            (_wrong(1, "cones", "PSNR_rendered", 25.477), _ROWS[5]),
-            (_ROWS[1], _wrong(5, "RDP", "SZE_rank", 13)),
-            (_ROWS[1], _wrong(5, "RDP", "BMP_avg_rank", 7.24)),
-        ],
-    ),
 }

@@ -110,42 +110,33 @@ def exported(title: str, comparisons: Sequence[Comparison]) -> Table:
     return Table(HEADER, rows, 2, title)
 
 
-Numbers = Mapping[str, Mapping[str, float]]
-"""By row and column."""
-
-Limits = tuple[float | None, float | None, str]
-"""How far our number may lie below and above the printed one, and the reason."""
-
-
 def compared(
-    printed: Numbers,
-    found: Numbers,
-    limits: str | Callable[[str, str, float], Limits],
+    published: PublishedTable,
+    found: Mapping[str, Mapping[str, float]],
+    why_not: str | Callable[[str, str], str] = "",
     *,
     columns: Collection[str] = (),
     rows: Collection[str] | None = None,
 ) -> list[Comparison]:
-    """Printed numbers and ours.
+    """Printed numbers and ours, within the tolerances that stand beside the printed ones.
 
     Parameters
     ----------
-    printed, found : mapping of str to mapping of str to float
-        By row and column; what is not found is told.
-    limits : str or callable
-        Takes row, column and the printed number; or the reason why none is judged.
+    published : PublishedTable
+    found : mapping of str to mapping of str to float
+        By row and column.
+    why_not : str or callable
+        Why none is judged; or what takes row and column and tells it.
     columns, rows : collection of str
         Only these; default: all that are printed.
     """
-    cells = [(row, column, value) for row in (printed if rows is None else rows) for column, value in printed[row].items()]
-    return [
-        Comparison(row, column, value, found.get(row, {}).get(column), *_limits(limits, row, column, value))
-        for row, column, value in cells
-        if not columns or column in columns
-    ]
+    cells = [(r, c) for r in (published.rows if rows is None else rows) for c in published.rows[r] if not columns or c in columns]
 
+    def limits(row: str, column: str) -> tuple[float | None, float | None, str]:
+        reason = why_not if isinstance(why_not, str) else why_not(row, column)
+        return (None, None, reason) if reason else published.limits(row, column)
 
-def _limits(limits: str | Callable[[str, str, float], Limits], row: str, column: str, value: float) -> Limits:
-    return (None, None, limits) if isinstance(limits, str) else limits(row, column, value)
+    return [Comparison(r, c, published.rows[r][c], found.get(r, {}).get(c), *limits(r, c)) for r, c in cells]
 
 
 def plain_table(
@@ -156,7 +147,7 @@ def plain_table(
     note: str = "",
     *,
     keys: int = 1,
-    lower: bool = False,
+    lower: Collection[str] = (),
 ) -> PageTable:
     """A table for the page of texts, numbers and cells; a dash stands for None and NaN.
 
@@ -169,12 +160,12 @@ def plain_table(
         How numbers are written, all of them or column by column.
     keys : int
         How many of the first columns tell what a row is about.
-    lower : bool
-        Mark the lowest number of each column.
+    lower : collection of str
+        Columns whose lowest number is marked.
     """
     by_column = [forms] * len(header) if isinstance(forms, str) else forms
     cells = [[_cell(value, form) for value, form in zip(row, by_column, strict=True)] for row in rows]
-    return PageTable(caption, header, mark_best(cells, ["lower"] * len(header)) if lower else cells, note, keys)
+    return PageTable(caption, header, mark_best(cells, ["lower" if name in lower else "" for name in header]), note, keys)
 
 
 def _cell(value: Any, form: str) -> Cell:

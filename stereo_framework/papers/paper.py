@@ -8,11 +8,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stereo_framework.core.errors import DataError, ParameterError, nearest
-from stereo_framework.core.scene import Scene
+from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.datasets import load_scene
+from stereo_framework.figures.saving import svg_text
 from stereo_framework.page.page import Block, Details, Picture, Statement
 from stereo_framework.page.report_files import write_report
 from stereo_framework.papers.claim import Claim
@@ -21,6 +22,21 @@ from stereo_framework.papers.published import raw_table
 from stereo_framework.script import Script, load
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Drawn(Picture):
+    """A picture that is a file in the folder ``figures`` too, of this name."""
+
+    name: str = ""
+
+
+def drawn(name: str, figure: Figure, description: str, caption: str = "") -> Drawn:
+    """A figure as SVG; default caption: its description."""
+    return Drawn(svg_text(figure), description, caption or description, f"{name}.svg")
 
 
 @dataclass(frozen=True)
@@ -39,8 +55,8 @@ class Outcome:
         For sentences that are judged in print, the same of our own results.
     absent : str
         Why some of the data were not found.
-    files : mapping of str to str or bytes
-        Figures and tables to write, by file name.
+    files : mapping of str to bytes
+        Further figures to write, by file name.
     statements : sequence of Statement
         Sentences with their verdicts; `Paper.build` adds those of the data.
     """
@@ -50,7 +66,7 @@ class Outcome:
     data: Mapping[str, Any] = field(default_factory=dict)
     ours: Mapping[str, Any] = field(default_factory=dict)
     absent: str = "not measured"
-    files: Mapping[str, str | bytes] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
     statements: Sequence[Statement] = ()
 
 
@@ -220,6 +236,10 @@ class Context:
         """Those of the scenes that can be loaded; in a quick reproduction only the first of them."""
         found = self.available(names)
         return [load_scene(name, data=self.data) for name in (found[:1] if self.quick else found)]
+
+    def truths(self, names: Sequence[str]) -> list[tuple[Scene, Disparity]]:
+        """The same scenes with their true disparities; all of the papers' have them."""
+        return [(scene, scene.truth) for scene in self.scenes(names) if scene.truth is not None]
 
     def _results(self, script: Script, scenes: Sequence[str | Scene], maps: bool) -> list[Result]:
         names = ", ".join(s.name if isinstance(s, Scene) else s for s in scenes)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase as fnmatch
 from typing import Any
 
 from stereo_framework.core.shipped import shipped_yaml
@@ -24,12 +26,26 @@ class PublishedTable:
         By row label and column; a value that is not printed is absent.
     ranks : mapping, same form
         Printed ranks, if the table has them.
+    tolerances : sequence of mapping
+        How far ours may lie from it: the first whose patterns ``row`` and ``column`` fit a number tells ``within``, or ``below`` and ``above``, in its unit or
+        as a ``share`` of it, and the ``reason``.
     """
 
     source: str
     columns: tuple[str, ...]
     rows: Mapping[str, Mapping[str, Any]]
     ranks: Mapping[str, Mapping[str, int]]
+    tolerances: Sequence[Mapping[str, Any]] = ()
+
+    def limits(self, row: str, column: str) -> tuple[float | None, float | None, str]:
+        """How far our number may lie below and above the printed one, and the reason."""
+        fits = (r for r in self.tolerances if fnmatch(row, r.get("row", "*")) and fnmatch(column, r.get("column", "*")))
+        rule = next(fits)
+        below, above = (rule.get(side, rule.get("within")) for side in ("below", "above"))
+        if rule.get("share"):
+            # In whole units.
+            below, above = (None if part is None else math.floor(part * self.rows[row][column]) for part in (below, above))
+        return below, above, rule["reason"]
 
 
 @functools.cache
@@ -53,4 +69,4 @@ def published_table(paper: str, name: str) -> PublishedTable:
     count = Counter(r["algorithm"] for r in rows)
     labels = [r["algorithm"] if count[r["algorithm"]] == 1 else f"{r['algorithm']} ({r['id']})" for r in rows]
     values, ranks = ({label: by_column(r, key) for label, r in zip(labels, rows, strict=True)} for key in ("values", "ranks"))
-    return PublishedTable(content["source"], tuple(columns), values, ranks)
+    return PublishedTable(content["source"], tuple(columns), values, ranks, content.get("tolerances", ()))

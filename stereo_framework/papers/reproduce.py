@@ -11,7 +11,7 @@ from stereo_framework.io import output_folder, write_bytes
 from stereo_framework.page.page import Block, Details, Page, PageTable, Section, Statement, Text
 from stereo_framework.papers.claim import KINDS, failures_first
 from stereo_framework.papers.comparison import Comparison, exported, plain_table
-from stereo_framework.papers.paper import Context, Item, Outcome, Paper
+from stereo_framework.papers.paper import Context, Drawn, Item, Outcome, Paper
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.formats import to_text
 from stereo_framework.tables.tables import Table
@@ -67,21 +67,15 @@ class Reproduction:
                 f" {len(one_sided)} of those judged are limited on one side alone: {len(met)} of these are met, "
                 f"{sum(c.near for c in met)} with the same limit on the other side too."
             )
-        words = {kind: f"Sentences {kind}" for kind in KINDS.values()} | {KINDS["own"]: "Our own checks, in no total"}
-        return [numbers, *(f"{words[kind]}: {counts}." for kind, counts in self.counts.items())]
-
-    @property
-    def counts(self) -> dict[str, str]:
-        """By kind, how many sentences hold."""
-        found = {}
+        lines = [numbers]
         for kind in KINDS.values():
             verdicts = [s.holds for s in self.statements if s.asked == kind]
-            if verdicts and kind == KINDS["not judged"]:
-                found[kind] = f"{len(verdicts)}"
-            elif verdicts:
-                lacking = f", {verdicts.count(None)} were not asked" if None in verdicts else ""
-                found[kind] = f"{verdicts.count(False)} of {len(verdicts)} do not hold, {verdicts.count(True)} hold{lacking}"
-        return found
+            counts = f"{verdicts.count(False)} of {len(verdicts)} do not hold, {verdicts.count(True)} hold"
+            lacking = f", {verdicts.count(None)} were not asked" if None in verdicts else ""
+            told = f"{len(verdicts)}" if kind == KINDS["not judged"] else counts + lacking
+            if verdicts:
+                lines.append(f"{'Our own checks, in no total' if kind == KINDS['own'] else f'Sentences {kind}'}: {told}.")
+        return lines
 
 
 def reproduce(
@@ -182,8 +176,9 @@ def _fetch(scene: str) -> str:
 
 
 def _write(out: Path, item: Item, outcome: Outcome) -> None:
-    for name, content in outcome.files.items():
-        write_bytes(out / "figures" / name, content.encode() if isinstance(content, str) else content)
+    pictures = {block.name: block.file for block in outcome.blocks if isinstance(block, Drawn)}
+    for name, content in {**pictures, **outcome.files}.items():
+        write_bytes(out / "figures" / name, content)
     told = failures_first(outcome.statements)
     rows = tuple((s.verdict, s.asked, s.text, s.source, s.figures, " ".join(s.notes)) for s in told)
     header = ("verdict", "kind", "sentence", "source", "figures", "notes")

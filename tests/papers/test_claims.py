@@ -48,7 +48,11 @@ def test_every_sentence_has_its_rule_or_its_reason(paper):
 
 @pytest.mark.parametrize(("table", "digest"), yaml.safe_load((Path(__file__).parent / "printed_tables.yaml").read_text()).items())
 def test_no_digit_of_a_printed_table_has_changed(table, digest):
-    facts = {key: value for key, value in raw_table(*table.split("/")).items() if key not in ("source", "note", "check", "ours")}
+    facts = {
+        key: value
+        for key, value in raw_table(*table.split("/")).items()
+        if key not in ("source", "note", "check", "ours", "tolerances")
+    }
     assert hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16] == digest
 
 

@@ -12,13 +12,12 @@ from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation.roc import Curve, Point, efficiency, roc_curve, scene_table
 from stereo_framework.evaluation.roc.matching_table import OCCLUDED
 from stereo_framework.figures.roc_plot import roc_figure
-from stereo_framework.figures.saving import svg_text
-from stereo_framework.page.page import Picture, Text
+from stereo_framework.page.page import Text
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
 from stereo_framework.papers.boundary2007.claims import shown
 from stereo_framework.papers.claim import Alternatives
-from stereo_framework.papers.comparison import Comparison, Numbers, compared, comparison_table, plain_table
-from stereo_framework.papers.paper import Context, Outcome, results_details, short
+from stereo_framework.papers.comparison import compared, comparison_table, plain_table
+from stereo_framework.papers.paper import Context, Outcome, drawn, results_details, short
 from stereo_framework.papers.published import published_table
 from stereo_framework.sweep import Result
 from stereo_framework.tables.boundary import Boundary, boundary
@@ -73,27 +72,26 @@ def curves(context: Context) -> Outcome:
     }
     plots["mean"] = (found.mean, cases["mean"])
     places = {"stripes": "Figure 5: Stripes", "mean": f"Figure 6, rightmost column: mean of {len(boundaries)} scenes"}
-    pictures = {}
+    pictures = []
     for title, (methods, edge) in plots.items():
         e = ", ".join(f"{name} {efficiency(roc_curve(points)):.3f}" for name, points in methods.items())
         caption = f"{places.get(title, f'Figure 6: {title}')}. Efficiency (equation 10): {e}."
         figure = roc_figure(methods, boundary=edge, title=title)
-        pictures[f"roc_{title}.svg"] = Picture(svg_text(figure), f"error rate against sparsity rate: {title}", caption)
+        pictures.append(drawn(f"roc_{title}", figure, f"error rate against sparsity rate: {title}", caption))
     extremes = {"W, worst case": cases["worst case"], "B, best case": cases["best case"]}
-    drawn = svg_text(roc_figure(boundaries, cases=extremes, title="Boundaries of all scenes"))
+    figure = roc_figure(boundaries, cases=extremes, title="Boundaries of all scenes")
     caption = (
         "Figure 7: the boundary of every scene, and the worst (W, equation 13) and the best case (B, equation 14) over them."
     )
-    pictures["figure7.svg"] = Picture(drawn, "feasibility boundaries of all scenes, worst and best case", caption)
-    files = {name: picture.content for name, picture in pictures.items()}
-    return Outcome([Text(text), *pictures.values()], files=files)
+    pictures.append(drawn("figure7", figure, "feasibility boundaries of all scenes, worst and best case", caption))
+    return Outcome([Text(text), *pictures])
 
 
 def table1(context: Context) -> Outcome:
     """Efficiency E of every method on every scene, and that of its mean curve; the most and the least efficient are named."""
     published, results = published_table("boundary2007", "table1"), _results(context)
     ours = _by_column(found_boundary(results))
-    comparisons = _unjudged(published.rows, ours)
+    comparisons = compared(published, ours, _why_not)
     marks = []
     for column in published.columns:
         of = [{name: row[column] for name, row in rows.items() if column in row} for rows in (published.rows, ours)]
@@ -113,21 +111,18 @@ def _by_column(found: Boundary) -> dict[str, dict[str, float]]:
 
 
 def table2(context: Context) -> Outcome:
-    """Expected improvement I(A|B) of every method over every other, and whether the printed tables agree with each other."""
-    published, expected = published_table("boundary2007", "table2"), published_table("boundary2007", "table1")
-    comparisons = _unjudged(published.rows, found_boundary(_results(context)).improvements())
+    """Expected improvement I(A|B) of every method over every other."""
+    published = published_table("boundary2007", "table2")
+    comparisons = compared(published, found_boundary(_results(context)).improvements(), _why_not)
     text = "I(row | column) is what the row's mean curve gains over the column's where it is better, 0..1 (equation 11)."
     table = comparison_table("Expected improvement, published and ours", comparisons, 3)
-    return Outcome([Text(text), table], comparisons, {"efficiencies": expected, "improvements": published})
+    return Outcome([Text(text), table], comparisons)
 
 
-def _unjudged(printed: Numbers, ours: Numbers) -> list[Comparison]:
-    def why(row: str, column: str, _: float) -> tuple[None, None, str]:
-        reason = "another method in its manner" if "SDM" in (row, column) else "another implementation"
-        reason += ", a scene of our own" if column in ("Stripes", "Slits", "Expected") else ""
-        return None, None, reason + (", its cost is not printed" if {row, column} & {"GC", "BP"} else "")
-
-    return compared(printed, ours, why)
+def _why_not(row: str, column: str) -> str:
+    reason = "another method in its manner" if "SDM" in (row, column) else "another implementation"
+    reason += ", a scene of our own" if column in ("Stripes", "Slits", "Expected") else ""
+    return reason + (", its cost is not printed" if {row, column} & {"GC", "BP"} else "")
 
 
 def figure8(context: Context) -> Outcome:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -67,19 +65,3 @@ def most_in_group_two(groups: Mapping[str, int]) -> Cases:
 def no_single_winner(groups: Mapping[str, int]) -> Cases:
     first = [name for name, group in groups.items() if group == 1]
     yield f"{len(first)} of {len(groups)}: {', '.join(first)}", len(first) > 1
-
-
-def tables_agree(
-    table2: Mapping[str, Any], printed: Mapping[str, int], table6: Mapping[str, int], computed: Mapping[str, int]
-) -> Cases:
-    sizes, counted = {group: size for group, (size, _) in table2["groups"].items()}, Counter(printed.values())
-    yield (
-        f"sizes {list(sizes.values())}, counted {[counted[g] for g in sizes]}",
-        sizes == counted and len(printed) == table2["total"],
-    )
-    for group, (size, percent) in table2["groups"].items():
-        exact, digit = 100 * size / table2["total"], 0.1 if percent % 1 else 1
-        yield f"{group}: {exact:.2f} %, printed {percent:g}", abs(exact - percent) < digit
-    for where, groups in (("Table 6", table6), ("sorted", computed)):
-        wrong = [f"{name} {group}, printed {printed[name]}" for name, group in groups.items() if printed[name] != group]
-        yield f"{where}: {len(groups) - len(wrong)} of {len(groups)} {'; '.join(wrong)}".strip(), not wrong

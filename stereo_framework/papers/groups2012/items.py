@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stereo_framework.page.page import Cell, Text
-from stereo_framework.papers.comparison import Limits, as_printed, compared, comparison_table, plain_table
+from stereo_framework.papers.comparison import Comparison, as_printed, compared, comparison_table, plain_table
 from stereo_framework.papers.own_methods import REGIONS, SUBMISSIONS, groups, nearest, ranked, scores, submission_scores
 from stereo_framework.papers.paper import Context, Outcome, results_details
 from stereo_framework.papers.published import published_table, raw_table
@@ -29,15 +29,13 @@ def table1(context: Context) -> Outcome:
 
 
 def table2(context: Context) -> Outcome:
-    """Sizes of the groups, from the methods that Tables 5 and 7 list, and whether the printed tables agree with each other."""
-    table, printed = raw_table("groups2012", "table2"), printed_groups()
-    listed = list(printed.values())
+    """Sizes of the groups, from the methods that Tables 5 and 7 list."""
+    table, listed = raw_table("groups2012", "table2"), list(printed_groups().values())
     rows = [
         [str(g), f"{size}", f"{percent}", 100 * listed.count(g) / len(listed)] for g, (size, percent) in table["groups"].items()
     ]
     header = ["group", "printed size", "printed percent", "percent of the methods that Tables 5 and 7 list"]
-    data = {"table2": table, "printed": printed, "table6": _table6("astar_group"), "computed": groups(_printed_rows())}
-    return Outcome([plain_table("Sizes of the groups", header, rows)], data=data)
+    return Outcome([plain_table("Sizes of the groups", header, rows)])
 
 
 def table3(context: Context) -> Outcome:
@@ -56,7 +54,7 @@ def table4(context: Context) -> Outcome:
     """Sigma-Z-Errors of the PatchMatch submission, and what the paper says of the first group."""
     published = published_table("groups2012", "table4")
     found, own = submission_scores(context, "patchmatch", "sigma_z_error"), _own_groups(context)
-    comparisons = compared(published.rows, {"PatchMatch": found}, patch_match, rows=["PatchMatch"])
+    comparisons = compared(published, {"PatchMatch": found}, rows=["PatchMatch"])
     absent = "The maps of PatchMatch are not in the data root."
     text = Text("Depth is 1 / disparity, a missing estimate has depth 0 (equation 17)." if found else absent)
     tables = [
@@ -69,14 +67,6 @@ def table4(context: Context) -> Outcome:
     return Outcome([text, *tables], comparisons, data, {"rows": measured, "first": first, "local": LOCAL, "groups": own})
 
 
-def patch_match(row: str, column: str, value: float) -> Limits:
-    """How far our measurement of its maps may lie from an error of PatchMatch."""
-    reason = "the paper cuts digits off after the first decimal, and rounds some"
-    if column == "teddy_disc":
-        reason += "; 66.0 is taken for a misprint: the same pixels are among those of nonocc, which agrees"
-    return 0.05, 0.1, reason
-
-
 def tables5_to_7(context: Context) -> Outcome:
     """The groups of the two public submissions, measured, among the printed rows; Middlebury's ranks beside the groups."""
     measured = {name: submission_scores(context, folder, "sigma_z_error") for folder, name in SUBMISSIONS.items()}
@@ -84,11 +74,7 @@ def tables5_to_7(context: Context) -> Outcome:
     there = {name: {c: row[c] for c in next(iter(rows.values()))} for name, row in measured.items() if row}
     among = groups({**rows, **there})
     reason = "a group is a whole number; of the 112 methods 14 other rows are printed, and with more a method could only move to a later group"
-    comparisons = compared(
-        {name: {"group": printed[name]} for name in measured},
-        {name: {"group": among[name]} for name in there},
-        lambda *_: (0, 0, reason),
-    )
+    comparisons = [Comparison(n, "group", printed[n], among[n] if n in there else None, 0, 0, reason) for n in measured]
     own = _own_groups(context)
     by_bad = ranked(scores(context, "bad_pixels"))[1] if own else None
     first = raw_table("groups2012", "table5")["rows"].values()

@@ -16,15 +16,13 @@ from stereo_framework.evaluation.regions import hci_subsets
 from stereo_framework.figures._looks import new_chart
 from stereo_framework.figures.saving import svg_text
 from stereo_framework.io import read_disparity
-from stereo_framework.page.page import Block, Cell, Picture, Text
+from stereo_framework.page.page import Cell, Picture, Text
 from stereo_framework.papers.comparison import compared, plain_table
 from stereo_framework.papers.hci2015.charts import histogram_figure, radar_figure, stacked_bars_figure
 from stereo_framework.papers.hci2015.claims import COLUMNS, R2, THREE, Scores
-from stereo_framework.papers.paper import Context, Outcome, results_details
+from stereo_framework.papers.paper import Context, Outcome, drawn, results_details
 from stereo_framework.papers.published import published_table, raw_table
-from stereo_framework.script.result_names import STATISTIC
 from stereo_framework.sweep import Result
-from stereo_framework.tables.means import means
 from stereo_framework.tables.ranking import competition_ranks
 from stereo_framework.tables.standings import standings
 
@@ -32,14 +30,6 @@ FOLDER = "middlebury-v3/trainingQ/"
 
 _DENSE = 0.99
 """Smallest share of estimated pixels at which a map counts as dense: after filling, only rows without any estimate stay empty."""
-
-_OTHERS = {
-    "hci_missed_structures": (1, ".1f"),
-    "fraction_matched": (100, ".0f"),
-    **{f"hci_coverage_{part}": (100, ".0f") for part in ("fuzziness", "offset", "porosity")},
-    "seconds": (1, ".1f"),
-}
-"""Further columns beside the scores: the factor to the unit that is shown, and the number of digits."""
 
 _SUBSETS = {metric.symbol: metric.subset for metric in HCI_METRICS.values()}
 """The paper's symbols of the subsets, by those of the metrics."""
@@ -140,16 +130,14 @@ def charts(context: Context) -> Outcome:
     there = [name for name in HCI_METRICS if any(not math.isnan(r.statistics.get(name, math.nan)) for r in found)]
     of = standings(found, there)
     fine = {name: 3.0 for name, metric in HCI_METRICS.items() if metric.symbol.startswith("F_")}
-    figures = {
-        "stacked_bars": (stacked_bars_figure(of, {}), "Weighted scores, all weights alike"),
-        "stacked_bars_structures": (stacked_bars_figure(of, fine), "Weighted scores, fine structures counting three times"),
-        "radar": (radar_figure(of), "Profiles: the further in, the better"),
-        "histograms": (histogram_figure(of, of.methods[0]), f"All scores, and those of {of.methods[0]} among them"),
-    }
-    drawn = {name: (svg_text(figure), words) for name, (figure, words) in figures.items()}
+    pictures = (
+        drawn("stacked_bars", stacked_bars_figure(of, {}), "Weighted scores, all weights alike"),
+        drawn("stacked_bars_structures", stacked_bars_figure(of, fine), "Weighted scores, fine structures counting three times"),
+        drawn("radar", radar_figure(of), "Profiles: the further in, the better"),
+        drawn("histograms", histogram_figure(of, of.methods[0]), f"All scores, and those of {of.methods[0]} among them"),
+    )
     text = "Each score is a share of the worst method's among these: 0 is perfect. A score that is missing counts as the worst."
-    blocks: list[Block] = [*(Picture(svg, words, words) for svg, words in drawn.values()), Text(text)]
-    return Outcome(blocks, data={"scores": mean_scores(found)}, files={f"{name}.svg": svg for name, (svg, _) in drawn.items()})
+    return Outcome([*pictures, Text(text)], data={"scores": mean_scores(found)})
 
 
 def figure10(context: Context) -> Outcome:
@@ -181,7 +169,7 @@ def figure11(context: Context) -> Outcome:
         for words, own in (("published", published.rows), ("ours", ours))
     ]
     text = f"Ours over {len(found)} maps of dense methods. Published: over 12 images and 13 other methods, so no number is judged, only what they are used to say."
-    comparisons = compared(published.rows, ours, "other methods, on images of a quarter of the size")
+    comparisons = compared(published, ours, "other methods, on images of a quarter of the size")
     pairs = [*dict.fromkeys(tuple(sorted((row, c))) for row, values in published.rows.items() for c in values)]
     table = plain_table("r² of linear fits between scores", ["measure", "", *published.columns], rows, keys=2)
     data = {"r2": None if context.quick else r2 or None, "table": pairs}
@@ -228,29 +216,22 @@ def _by_subset(result: Result, scene: Scene) -> dict[str, float]:
 
 
 def scores(context: Context) -> Outcome:
-    """Means over the scenes of all nine scores of every method, the pixels they are measured on, and the time they took."""
+    """Means over the scenes of all nine scores of every method, and the share of pixels they are measured on."""
     found = results(context)
     if not found:
         return Outcome([])
     of = standings(found, list(COLUMNS.values()))
-    others = means(found, ["method", STATISTIC], list(_OTHERS)).cells
     kept = {r.method for r in dense(found)}
-    header = ["method", *COLUMNS, "missed", "% estimated", "% of M_e", "% of M_p", "% of M_s", "seconds"]
-    forms = ["", *(".1f" if name in ("RMS", "Bad1.0", "Bad4.0", "P_orient") else ".3f" for name in COLUMNS)]
-    forms += [form for _, form in _OTHERS.values()]
-    rows = []
-    for method, own in zip(of.methods, of.means.tolist(), strict=True):
-        more = [
-            (factor, others[method, name].value if (method, name) in others else None) for name, (factor, _) in _OTHERS.items()
-        ]
-        rows.append([method, *own, *(None if value is None else factor * value for factor, value in more)])
+    least = {m: min(r.statistics["fraction_matched"] for r in found if r.method == m) for m in of.methods}
+    header = ["method", *COLUMNS, "% estimated"]
+    forms = ["", *(".1f" if name in ("RMS", "Bad1.0", "Bad4.0", "P_orient") else ".3f" for name in COLUMNS), ".0f"]
+    rows = [[method, *own, 100 * least[method]] for method, own in zip(of.methods, of.means.tolist(), strict=True)]
     note = (
-        f"{of.footnote('Means over')}. Lower is better. RMS in pixels of the full size, Bad in percent, the nine metrics in pixels of a quarter of the size. Missed: "
-        "structures of which nothing is found. Estimated: of all pixels, and of the subsets at edges, on planes and of fine structures; pixels without an estimate are not "
-        "measured. Methods below the dense ones are semi-dense and not compared. The paper leaves out a border of max(20, 1 % of the width) pixels of the full size, about 29, "
-        "which is about 7 here: so do the nine metrics; RMS and Bad leave out 20. Seconds without evaluation, one thread each, several runs at a time."
+        f"{of.footnote('Means over')}. Lower is better. RMS in pixels of the full size, Bad in percent, the nine metrics in pixels of a quarter of the size. Estimated: "
+        "of all pixels, on the image where it is least; pixels without an estimate are not measured. Methods below the dense ones are semi-dense and not compared. The paper leaves out a border of max(20, 1 % of the width) pixels of the full size, about 29, "
+        "which is about 7 here: so do the nine metrics; RMS and Bad leave out 20."
     )
     # Semi-dense methods are only measured where they are certain, so they do not compete for the best score.
-    table = plain_table("Scores of all methods", header, (r for r in rows if r[0] in kept), forms, note, lower=True)
+    table = plain_table("Scores of all methods", header, (r for r in rows if r[0] in kept), forms, note, lower=COLUMNS)
     semi = plain_table("", header, (r for r in rows if r[0] not in kept), forms)
     return Outcome([replace(table, rows=[*table.rows, *semi.rows]), results_details(found)])

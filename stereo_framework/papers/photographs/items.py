@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,10 +22,10 @@ from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.figures._curves import Line, Mark, Panel, curves_figure
 from stereo_framework.figures.distributions import distributions_figure
 from stereo_framework.figures.ranked_dots import ranked_dots_figure
-from stereo_framework.figures.saving import pdf_bytes, svg_text
-from stereo_framework.page.page import Block, Cell, Picture
+from stereo_framework.figures.saving import pdf_bytes
+from stereo_framework.page.page import Block, Cell
 from stereo_framework.papers.comparison import plain_table
-from stereo_framework.papers.paper import Context, Outcome, results_details
+from stereo_framework.papers.paper import Context, Outcome, drawn, results_details
 from stereo_framework.papers.photographs.left_out import GROUPS, JUDGED, left_out
 from stereo_framework.script import load
 from stereo_framework.sweep import Result
@@ -77,7 +78,7 @@ def light(context: Context) -> Outcome:
     rows = [[_starred(m), *(own[m] for own in means.values()), plain[m]["error"].get("ArtL")] for m in plain]
     header = ["cost and what follows", *lights, "ArtL alone"]
     note = f"{_NOTE} One image was changed: a factor, an exponent, the share that corners lose, grey levels of noise. ArtL's images were lit differently."
-    table = plain_table("Errors on photographs by change", header, rows, ".1f", note, lower=True)
+    table = plain_table("Errors on photographs by change", header, rows, ".1f", note, lower=header)
     panels = {
         after: {m.removesuffix(f"_{after}"): [(name, own[m]) for name, own in means.items()] for m in plain if m.endswith(after)}
         for after in ("window", "paths")
@@ -132,7 +133,7 @@ def sub_pixel(context: Context) -> Outcome:
         "of a pixel for their fractions to be distributed as the truth's are. * was made on these scenes."
     )
     forms = ["", *[".3f"] * len(distances), *[".0f"] * len(fine)]
-    table = plain_table("Between the levels", header, rows, forms, note, lower=True)
+    table = plain_table("Between the levels", header, rows, forms, note, lower=header)
     figure = distributions_figure(shown, 1 / _BINS, title="Fractions of disparities") if shown else None
     return _outcome(
         [table], results, {"sub_pixel": (figure, "histograms of fractions")} if figure else {}, {"distances": distances or None}
@@ -157,8 +158,9 @@ def methods(context: Context) -> Outcome:
     if not panels:
         return outcome
     figure = _curves(panels, "seconds a pair", "log", "Errors over time")
-    more = _outcome([], [], {"methods_time": (figure, "errors over time")}, {})
-    return replace(outcome, blocks=[*outcome.blocks, more.blocks[0]], files={**outcome.files, **more.files})
+    picture = drawn("methods_time", figure, "errors over time", "Errors over time")
+    files = {**outcome.files, "methods_time.pdf": pdf_bytes(figure)}
+    return replace(outcome, blocks=[*outcome.blocks, picture], files=files)
 
 
 def _compared(
@@ -174,11 +176,11 @@ def _compared(
     rows = []
     for m in ways:
         own = [found[group].get(m) for group in groups]
-        cells = [Cell("-") if o is None else Cell.number(o["error"].mean(), ".1f", hint=_mostly(o)) for o in own]
-        rows.append([_starred(m), *cells, first[m]["seconds"].mean(), *([memory.get(m)] if memory else [])])
+        means = [None if o is None else o["error"].mean() for o in own]
+        rows.append([_starred(m), *means, first[m]["seconds"].mean(), *([memory.get(m)] if memory else [])])
     header = ["method", *groups, f"seconds, {groups[0]}", *(["memory (MiB)"] if memory else [])]
-    forms = ["", *[""] * len(groups), ".2g", *([".0f"] if memory else [])]
-    table = plain_table(f"Errors: {title}", header, rows, forms, _NOTE, lower=True)
+    forms = ["", *[".1f"] * len(groups), ".2g", *([".0f"] if memory else [])]
+    table = plain_table(f"Errors: {title}", header, rows, forms, _NOTE, lower=header)
     if any(map(_mostly, first.values())):
         chosen = [[*row, Cell(_mostly(first[m]) or "-")] for row, m in zip(table.rows, ways, strict=True)]
         note = f"{_NOTE} Parameters: the best of a small grid on the other scenes of the group, never on the scene itself; the grid stands in configs/photographs/{name}.yaml."
@@ -190,34 +192,25 @@ def _compared(
 
 def _mostly(chosen: DataFrame) -> str:
     """The setting that was chosen for most scenes."""
-    return str(chosen["setting"].value_counts(sort=True).index[0])
+    return Counter(chosen["setting"]).most_common(1)[0][0]
 
 
 def _curves(panels: Mapping[str, Mapping[str, Sequence[tuple[Any, float]]]], x_label: str, x_scale: str, title: str) -> Figure:
     """A panel by its title with a curve for each name."""
-    drawn = [
-        Panel(
-            0,
-            i,
-            name,
-            x_label,
-            "bad pixels (%)",
-            tuple(Line((m,), tuple(Mark(x, y) for x, y in own)) for m, own in lines.items()),
-        )
-        for i, (name, lines) in enumerate(panels.items())
-    ]
+    shown = []
+    for i, (name, lines) in enumerate(panels.items()):
+        curves = tuple(Line((m,), tuple(Mark(x, y) for x, y in own)) for m, own in lines.items())
+        shown.append(Panel(0, i, name, x_label, "bad pixels (%)", curves))
     names = {(m,): m for lines in panels.values() for m in lines}
-    return curves_figure(drawn, names, x_scale=x_scale, title=title)
+    return curves_figure(shown, names, x_scale=x_scale, title=title)
 
 
 def _outcome(
     tables: Sequence[Block], results: Sequence[Result], figures: Mapping[str, tuple[Figure, str]], data: Mapping[str, Any]
 ) -> Outcome:
     """Tables, and figures by name with what they show, which are files too."""
-    drawn = {name: svg_text(figure) for name, (figure, _) in figures.items()}
-    pictures = [Picture(drawn[name], words, words.capitalize()) for name, (_, words) in figures.items()]
-    files: dict[str, str | bytes] = {f"{name}.svg": svg for name, svg in drawn.items()}
-    files |= {f"{name}.pdf": pdf_bytes(figure) for name, (figure, _) in figures.items()}
+    pictures = [drawn(name, figure, words, words.capitalize()) for name, (figure, words) in figures.items()]
+    files = {f"{name}.pdf": pdf_bytes(figure) for name, (figure, _) in figures.items()}
     return Outcome([*tables, *pictures, results_details(results)], data=data, files=files, absent="no scene is there")
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from stereo_framework.papers.claim import Cases
 from stereo_framework.papers.own_methods import REGIONS, Rows
-from stereo_framework.tables.ranking import competition_ranks
 
 
 def perfect_but_wrong(rows: Rows) -> Cases:
@@ -59,18 +57,3 @@ def ranks_differ(ranks: Mapping[str, Sequence[float]], best: Mapping[str, Sequen
 def smaller_astar(best: Mapping[str, Sequence[bool]]) -> Cases:
     sizes = [sum(best[measure]) for measure in ("SZE", "BMP")]
     yield "{} methods by SZE, {} by BMP".format(*sizes), sizes[0] < sizes[1]
-
-
-def identities(published: Rows, found: Mapping[tuple[str, str], float]) -> Cases:
-    for (row, column), value in found.items():
-        yield f"{row} {column} {value:.4f}, printed {published[row][column]:g}", abs(value - published[row][column]) < 0.0005
-
-
-def printed_agree(table1: Rows, table5: Rows) -> Cases:
-    for name, row in table1.items():
-        value = 10 * math.log10(255**2 / row["MSE_rendered"])
-        yield f"{name} {value:.3f}, printed {row['PSNR_rendered']:g}", abs(value - row["PSNR_rendered"]) < 0.0006
-    for measure in ("SZE", "BMP"):
-        averages = [row[f"{measure}_avg_rank"] for row in table5.values()]
-        same = competition_ranks(averages).tolist() == [row[f"{measure}_rank"] for row in table5.values()]
-        yield f"{measure}: averages sum to {sum(averages):.2f}", same

@@ -19,7 +19,7 @@ from stereo_framework.matching_cost.absolute_difference import absolute_differen
 from stereo_framework.page.page import Block, Picture, Text
 from stereo_framework.page.stored_pictures import Scenes, Stored, scene_row, stored_map, stored_picture
 from stereo_framework.papers.comparison import plain_table
-from stereo_framework.papers.paper import Context, Outcome
+from stereo_framework.papers.paper import Context, Drawn, Outcome
 from stereo_framework.papers.taxonomy2002.tables import SCENES
 
 _SLICES, _ROW = (10, 16, 21), 151
@@ -75,14 +75,12 @@ def figure6(context: Context) -> Outcome:
 
 def _warps(context: Context, kind: str, text: str) -> Outcome:
     blocks: list[Block] = [Text(text)]
-    files: dict[str, str | bytes] = {}
     gaps: list[tuple[str, str, float, float]] = []
-    for scene in context.scenes(SCENES):
-        assert scene.truth is not None
-        views = predictions(scene, scene.truth, derive(resolve("taxonomy2002"), {"prediction": kind}))
+    for scene, truth in context.truths(SCENES):
+        views = predictions(scene, truth, derive(resolve("taxonomy2002"), {"prediction": kind}))
         name = f"{'figure5' if kind == 'forward' else 'figure6'}_{scene.name.replace('/', '-')}.png"
-        files[name] = encode_png(rendered(prediction_figure(views, None, f"{scene.name}: {kind} prediction by the truth")))
-        blocks.append(Picture(files[name], f"{scene.name}: real frames above, {kind} predictions below", scene.name))
+        picture = encode_png(rendered(prediction_figure(views, None, f"{scene.name}: {kind} prediction by the truth")))
+        blocks.append(Drawn(picture, f"{scene.name}: real frames above, {kind} predictions below", scene.name, name))
         for place, (prediction, real) in views.items():
             hidden = 100 * float(np.mean(~prediction.visible))
             gaps.append((scene.name, place, prediction_error(prediction, real), hidden))
@@ -92,7 +90,7 @@ def _warps(context: Context, kind: str, text: str) -> Outcome:
         "18 pixels, which draws nothing."
     )
     table = plain_table("Prediction errors of the truth, and the share of gaps", header, gaps, note=note)
-    return Outcome([*blocks, table], files=files)
+    return Outcome([*blocks, table])
 
 
 def figure7(context: Context) -> Outcome:
@@ -107,12 +105,11 @@ def figure7(context: Context) -> Outcome:
 def figure12(context: Context) -> Outcome:
     """Foreground fattening on the map scene: sums of absolute differences over 21x21 pixels, without and with the minimum filter."""
     shares, rows = {}, []
-    for scene in context.scenes(["map"]):
-        assert scene.truth is not None
+    for scene, truth in context.truths(["map"]):
         near_edges, shown = region_masks(scene, resolve("taxonomy2002"))["discont"], {}
         for r in context.run("figure12", maps=True):
             if r.disparity is not None:
-                shares[r.method] = too_near(r.disparity - scene.truth, near_edges)
+                shares[r.method] = too_near(r.disparity - truth, near_edges)
                 caption = f"Near discontinuities {shares[r.method]:.2f} % are more than a pixel too near, {r.statistics['bad_pixels_discont']:.2f} % are bad in either way."
                 shown[r.method] = stored_map(r.disparity, caption=caption)
         rows.append(scene_row(scene, shown, resolve("taxonomy2002")))

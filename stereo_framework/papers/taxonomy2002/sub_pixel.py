@@ -18,11 +18,10 @@ from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.datasets import Plane, Texture, planes_scene, slanted
 from stereo_framework.evaluation import resolve
 from stereo_framework.figures.distributions import distributions_figure
-from stereo_framework.figures.saving import svg_text
-from stereo_framework.page.page import Block, PageTable, Picture, Text
+from stereo_framework.page.page import Block, PageTable, Text
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
 from stereo_framework.papers.comparison import plain_table
-from stereo_framework.papers.paper import Context, Outcome, results_details
+from stereo_framework.papers.paper import Context, Outcome, drawn, results_details
 from stereo_framework.papers.taxonomy2002.claims_of_optimizers import ERROR
 from stereo_framework.sweep import Result
 
@@ -55,7 +54,6 @@ def experiment7(context: Context) -> Outcome:
     results = [r for r in runs if r.error is None]
     blocks: list[Block] = [Text(" ".join((__doc__ or "").split("\n\n", 1)[1].split())), _figure15(results)]
     blocks += context.plots("experiment7", results)
-    files: dict[str, str | bytes] = {}
     heights: dict[str, dict[str, float]] = {}
     for scene in scenes:
         assert scene.truth is not None
@@ -65,11 +63,11 @@ def experiment7(context: Context) -> Outcome:
         blocks.append(Scenes([scene_row(scene, stored, resolve("taxonomy2002"))], f"Figure 15: {scene.name}", "error"))
         near = {name: e[np.abs(e) <= _GROSS] for name, e in errors.items()}
         panels = {"disparity (px)": {n: _inner(d) for n, d in maps.items()}, "signed error up to a pixel (px)": near}
-        drawn = svg_text(distributions_figure(panels, 1 / 16, title=f"Figure 15: histograms, {scene.name}"))
-        files[f"figure15_{scene.name.replace(' ', '_')}.svg"] = drawn
-        blocks.append(Picture(drawn, "histograms of disparities and of signed errors", scene.name))
+        figure = distributions_figure(panels, 1 / 16, title=f"Figure 15: histograms, {scene.name}")
+        name = f"figure15_{scene.name.replace(' ', '_')}"
+        blocks.append(drawn(name, figure, "histograms of disparities and of signed errors", scene.name))
         heights[scene.name] = {name: staircase_height(e, _inner(truth)) for name, e in errors.items()}
-    return Outcome([*blocks, results_details(runs)], data={"results": results, "heights": heights}, files=files)
+    return Outcome([*blocks, results_details(runs)], data={"results": results, "heights": heights})
 
 
 def _plane() -> Scene:
