@@ -1,6 +1,5 @@
 """Data on each side of every rule of boundary2007, by the name of the sentence: with which it must hold, and with which it must not."""
 
-
 from made_results import result
 
 from stereo_framework.papers.boundary2007.items import found_boundary

@@ -121,11 +121,12 @@ class PageTable:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture: SVG text or the bytes of a PNG file, what it shows for those who do not see it, and its caption."""
+    """A picture: SVG text or the bytes of a PNG file, what it shows for those who do not see it, its caption, and the name of a file that it is as well."""
 
     content: str | bytes
     description: str
     caption: str = ""
+    name: str = ""
 
     @property
     def file(self) -> bytes:

@@ -27,16 +27,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True)
-class Drawn(Picture):
-    """A picture that is a file in the folder ``figures`` too, of this name."""
-
-    name: str = ""
-
-
-def drawn(name: str, figure: Figure, description: str, caption: str = "") -> Drawn:
-    """A figure as SVG; default caption: its description."""
-    return Drawn(svg_text(figure), description, caption or description, f"{name}.svg")
+def drawn(name: str, figure: Figure, description: str, caption: str = "") -> Picture:
+    """A figure as SVG, which is a file of this name too; default caption: its description."""
+    return Picture(svg_text(figure), description, caption or description, f"{name}.svg")
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stereo_framework.io import output_folder, write_bytes
-from stereo_framework.page.page import Block, Details, Page, PageTable, Section, Statement, Text
+from stereo_framework.page.page import Block, Details, Page, PageTable, Picture, Section, Statement, Text
 from stereo_framework.papers.claim import KINDS, failures_first
 from stereo_framework.papers.comparison import Comparison, exported, plain_table
-from stereo_framework.papers.paper import Context, Drawn, Item, Outcome, Paper
+from stereo_framework.papers.paper import Context, Item, Outcome, Paper
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.formats import to_text
 from stereo_framework.tables.tables import Table
@@ -176,7 +176,7 @@ def _fetch(scene: str) -> str:
 
 
 def _write(out: Path, item: Item, outcome: Outcome) -> None:
-    pictures = {block.name: block.file for block in outcome.blocks if isinstance(block, Drawn)}
+    pictures = {block.name: block.file for block in outcome.blocks if isinstance(block, Picture) and block.name}
     for name, content in {**pictures, **outcome.files}.items():
         write_bytes(out / "figures" / name, content)
     told = failures_first(outcome.statements)

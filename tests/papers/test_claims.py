@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stereo_framework.page.page import Text
+from stereo_framework.page.page import Picture, Text
 from stereo_framework.papers import NAMES, find_paper
 from stereo_framework.papers.claim import KINDS, Claim, failures_first, verdict
 from stereo_framework.papers.comparison import Comparison
@@ -245,3 +245,14 @@ def test_the_kinds_on_the_command_line(monkeypatch, tmp_path, capsys):
     assert "our own check, in no total, DOES NOT HOLD: Our sums agree (NOT 1)" in out
     assert "judged on our runs, holds: “It stays below one.” (section 3; 0.0; Rule: below one.; Before: it was above.)" in out
     assert "Our own checks, in no total: 1 of 1 do not hold" in out
+
+
+def test_a_picture_stands_on_the_page_and_in_a_file_of_its_name(tmp_path):
+    shown = Picture("<svg>curves</svg>", "curves", "What is drawn", "curves.svg")
+    item = Item("item", "Figure 1", lambda context: Outcome([shown], files={"whole.png": b"bytes"}))
+    page = reproduce(Paper("made", "A paper", "run", "Why.", "Cannot.", (item,), {}), tmp_path).page
+    assert "What is drawn" in page.read_text()
+    assert {path.name: path.read_bytes() for path in (tmp_path / "figures").iterdir()} == {
+        "curves.svg": b"<svg>curves</svg>",
+        "whole.png": b"bytes",
+    }

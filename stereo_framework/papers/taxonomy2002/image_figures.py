@@ -19,7 +19,7 @@ from stereo_framework.matching_cost.absolute_difference import absolute_differen
 from stereo_framework.page.page import Block, Picture, Text
 from stereo_framework.page.stored_pictures import Scenes, Stored, scene_row, stored_map, stored_picture
 from stereo_framework.papers.comparison import plain_table
-from stereo_framework.papers.paper import Context, Drawn, Outcome
+from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.taxonomy2002.tables import SCENES
 
 _SLICES, _ROW = (10, 16, 21), 151
@@ -80,7 +80,7 @@ def _warps(context: Context, kind: str, text: str) -> Outcome:
         views = predictions(scene, truth, derive(resolve("taxonomy2002"), {"prediction": kind}))
         name = f"{'figure5' if kind == 'forward' else 'figure6'}_{scene.name.replace('/', '-')}.png"
         picture = encode_png(rendered(prediction_figure(views, None, f"{scene.name}: {kind} prediction by the truth")))
-        blocks.append(Drawn(picture, f"{scene.name}: real frames above, {kind} predictions below", scene.name, name))
+        blocks.append(Picture(picture, f"{scene.name}: real frames above, {kind} predictions below", scene.name, name))
         for place, (prediction, real) in views.items():
             hidden = 100 * float(np.mean(~prediction.visible))
             gaps.append((scene.name, place, prediction_error(prediction, real), hidden))
