@@ -11,7 +11,7 @@ from kernel_inputs import image_pairs, searches
 from pipeline_parts import in_strips, local, not_local
 
 from stereo_framework import Pipeline, Search, step
-from stereo_framework.aggregation import box, min_filter
+from stereo_framework.aggregation import box
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import stage
@@ -214,20 +214,6 @@ def test_energy_counts_the_costs_of_filled_labels(registry):
     expected = np.take_along_axis(match.volume.costs, labels[..., None].astype(int), axis=2).sum(dtype=float)
     assert (match.labels[:, 8:10] == -1).all()
     assert match.energy == pytest.approx(expected)
-
-
-@given(data=st.data(), images=image_pairs([np.uint8]), search=searches([1, 2, 0.5]), height=st.integers(1, 4))
-def test_strips_equal_the_whole(data, images, search, height):
-    domain = data.draw(domains(images[0].shape[:2], search))
-    pair = Pair(*images, search, domain)
-    method = Pipeline([absolute_difference, step(box, size=3), step(min_filter, size=2), winner_take_all, parabola])
-    whole, strip = method(pair), in_strips(height, method, pair)
-    for name in ("disparity", "status", "labels"):
-        np.testing.assert_array_equal(getattr(strip, name), getattr(whole, name))
-    # Rows by themselves are those rows of the whole where nothing reaches across.
-    plain = method.having(aggregation=())
-    top = plain(pair.rows(0, 1))
-    np.testing.assert_array_equal(top.disparity, plain(pair).disparity[:1])
 
 
 def test_images_may_be_parts_of_others():

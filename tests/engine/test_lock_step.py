@@ -1,7 +1,6 @@
 """Both views in lock step: on a real scene, matched once however many stages and settings look across, and equal to both views by hand."""
 
 import dataclasses
-import itertools
 
 import numpy as np
 import pytest
@@ -107,19 +106,6 @@ def test_a_sweep_over_thresholds_matches_each_view_once(pair, counted):
         "refinement.left_right_check",
         "refinement.fill_occlusions",
     ]
-
-
-def test_a_sweep_before_the_check_matches_each_view_once(pair, counted):
-    calls, counted_box = counted
-    settings = list(itertools.product([1, 3, 5, 7], [0.5, 1.0]))
-    method = Pipeline([absolute_difference, counted_box, winner_take_all])
-    some = [method.having(refinement=[step(median, size=s), step(left_right_check, tolerance=t)]) for s, t in settings]
-    found = dict(Walk(some, pair))
-    assert sorted(calls) == [-1, 1]
-    for i, (size, tolerance) in enumerate(settings):
-        expected, _ = views_by_hand(pair, [(median, {"size": size}), (left_right_check, {"tolerance": tolerance})])
-        np.testing.assert_array_equal(found[i].disparity, expected.disparity)
-        np.testing.assert_array_equal(found[i].status, expected.status)
 
 
 def test_a_volume_of_the_other_view_is_kept_for_those_who_need_it(pair, counted):

@@ -10,7 +10,6 @@ from stereo_framework import Pipeline, Search, StereoFrameworkError, step
 from stereo_framework.aggregation import box, min_filter
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.stage import stage
-from stereo_framework.core.volume import restore_outside
 from stereo_framework.engine import pipeline
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
@@ -114,14 +113,6 @@ def test_pipelines_print_compare_and_list_their_stages():
     assert len({method, method.having(), method.having(refinement=())}) == 2
 
 
-def test_stages_called_one_after_the_other_give_what_a_pipeline_gives():
-    scene = textured()
-    volume = restore_outside(box(absolute_difference(scene.reference, scene.match, scene.search), size=3))
-    disparity = parabola(scene.search.disparity_of(winner_take_all(volume).labels), volume)
-    method = Pipeline([absolute_difference, step(box, size=3), winner_take_all, parabola])
-    np.testing.assert_array_equal(disparity, method(scene).disparity)
-
-
 def test_seconds_are_kept_by_address():
     method = Pipeline([absolute_difference, box, winner_take_all, parabola])
     for result in (in_strips(2, method, textured()), in_strips(2, method, textured(), keep_volume=True)):
@@ -157,21 +148,3 @@ def test_volumes_that_do_not_fit_are_refused(registry, monkeypatch):
     for free in (3 * 4 * 900, None):
         monkeypatch.setattr(pipeline, "free_memory", lambda free=free: free)
         method(textured())
-
-
-def test_memory_errors_name_the_stage(registry):
-    @stage("aggregation", **local)
-    def hungry(volume):
-        raise MemoryError("Unable to allocate 1 TiB")
-
-    with pytest.raises(StereoFrameworkError, match=r"^aggregation.hungry: out of memory \(Unable to allocate 1 TiB\)$"):
-        Pipeline([absolute_difference, hungry, winner_take_all])(textured())
-
-
-def test_errors_of_stages_reach_the_caller(registry):
-    @stage("refinement", **local)
-    def breaks(disparity):
-        raise ZeroDivisionError("in a stage")
-
-    with pytest.raises(ZeroDivisionError, match="in a stage"):
-        Pipeline([absolute_difference, winner_take_all, breaks])(textured())

@@ -7,21 +7,17 @@ import weakref
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from kernel_inputs import image_pairs, searches
-from pipeline_parts import assert_same_match, local, make_scene, textured
+from pipeline_parts import assert_same_match, local, textured
 
 from stereo_framework import Pipeline, Search, step
-from stereo_framework.aggregation import bayesian_diffusion, binomial, box, diffusion, membrane_diffusion, min_filter
+from stereo_framework.aggregation import box, diffusion
 from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.core.stage import stage
 from stereo_framework.engine import strips
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.engine.walk import Walk
 from stereo_framework.matching_cost import absolute_difference, squared_difference
-from stereo_framework.optimization import dynamic_programming, graph_cut, scanline_optimization, winner_take_all
-from stereo_framework.preprocessing import binomial_blur
+from stereo_framework.optimization import graph_cut, winner_take_all
 from stereo_framework.refinement import fill_occlusions, parabola
 from stereo_framework.smoothness import potts
 
@@ -36,45 +32,6 @@ def assert_same(match, expected):
     assert_same_match(match, expected)
     assert (match.objective, match.lower_bound) == (expected.objective, expected.lower_bound)
     assert list(match.seconds) == list(expected.seconds)
-
-
-aggregations = st.lists(
-    st.one_of(
-        st.builds(lambda n: step(box, size=n), st.integers(1, 3)),
-        st.just(step(min_filter, size=2)),
-        st.builds(lambda n: step(binomial, iterations=n), st.integers(1, 3)),
-        st.builds(lambda n, r: step(diffusion, iterations=n, rate=r), st.integers(1, 4), st.sampled_from([0.1, 0.2])),
-        st.builds(lambda n: step(membrane_diffusion, iterations=n), st.integers(1, 4)),
-        st.builds(lambda n: step(bayesian_diffusion, iterations=n), st.integers(1, 3)),
-    ),
-    max_size=2,
-)
-pipelines = st.builds(
-    lambda blur, cost, truncation, chain, weight, optimizer, refinement: Pipeline(
-        [blur, step(cost, truncation=truncation), chain, step(potts, weight=weight), optimizer, refinement]
-    ),
-    st.lists(st.just(step(binomial_blur)), max_size=1),
-    st.sampled_from([absolute_difference, squared_difference]),
-    st.sampled_from([None, 20]),
-    aggregations,
-    st.sampled_from([1.0, 5.0]),
-    st.sampled_from([step(winner_take_all), step(dynamic_programming), step(scanline_optimization), step(graph_cut, seed=1)]),
-    st.lists(st.sampled_from([step(parabola), step(fill_occlusions, rule="left")]), max_size=2),
-)
-
-
-@given(
-    some=st.lists(pipelines, min_size=2, max_size=10),
-    images=image_pairs([np.uint8]),
-    search=searches(),
-    height=st.integers(1, 5),
-)
-def test_sharing_changes_nothing(some, images, search, height):
-    scene = make_scene(*(np.concatenate([np.roll(image, i, axis=0) for i in range(2)]) for image in images), search)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strips, "STRIP_ROWS", height)
-        for match, pipeline in zip(outcomes(some, scene), some, strict=True):
-            assert_same(match, pipeline(scene))
 
 
 @pytest.fixture
