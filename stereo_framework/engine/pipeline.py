@@ -17,8 +17,8 @@ from stereo_framework.core.scene import Scene, Search
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS, Stage
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.memory import free_memory, peak_memory
-from stereo_framework.engine.step import ALTERNATIVES, RESTORE, SUM, Step, cost_sum, step
-from stereo_framework.engine.walk import Walk
+from stereo_framework.engine.step import ALTERNATIVES, RESTORE, Step, cost_sum, step
+from stereo_framework.engine.walk import walked
 
 _ORDER = {slot: number for number, slot in enumerate(SLOTS)}
 
@@ -197,17 +197,14 @@ class Pipeline:
         found: list[tuple[str, Step]] = []
         if self.alternatives:
             found.append(("alternatives", Step(ALTERNATIVES, inner=self.alternatives)))
-        stages = self.own_stages()
-        for i, (address, one) in enumerate(stages):
-            slot = one.stage.slot
-            if slot == "matching_cost" and one.added:
-                if found and found[-1][1].stage is SUM:
-                    continue
-                found.append((slot, cost_sum(self.in_slot(slot))))
-            else:
-                found.append((address, one))
-            if slot == "aggregation" and stages[i + 1][1].stage.slot != "aggregation":
+        costs = [one for one in self.steps if one.added]
+        for address, one in self.own_stages():
+            if found and found[-1][1].stage.slot == "aggregation" != one.stage.slot:
                 found.append(("restore_outside", RESTORE))
+            if not one.added:
+                found.append((address, one))
+            elif one is costs[0]:
+                found.append((one.stage.slot, cost_sum(costs)))
         return found
 
     def __call__(
@@ -268,10 +265,7 @@ class Pipeline:
         check_kind("Pipeline", "search", search, (Search, NoneType), "a Search, such as Search(0, 63)")
         pair = Pair.of(scene, search) if isinstance(scene, Scene) else replace(scene, search=search or scene.search)
         self._check_memory(pair, keep_volume=keep_volume)
-        [(_, found)] = Walk([self], pair, keep_volume=keep_volume, watch=watch, solve=solve)
-        if isinstance(found, Exception):
-            raise found
-        match: Match = found
+        match: Match = walked(self, pair, keep_volume=keep_volume, watch=watch, solve=solve)
         return match
 
     def _check_memory(self, pair: Pair, *, keep_volume: bool) -> None:

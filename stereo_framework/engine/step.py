@@ -76,10 +76,10 @@ class Step:
         return self is other or (isinstance(other, Step) and self._key == other._key)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.stage.public, dict(self.parameters))
+        return functools.partial(step, self.stage.public, **self.parameters), ()
 
     def __repr__(self) -> str:
-        if self.stage is SUM:
+        if self.inner and self.stage.slot == "matching_cost":
             return " + ".join(map(repr, self.inner))
         own = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items() if not (self.added and name in FACTORS))
         told = f"{self.stage.name}({own})"
@@ -95,7 +95,7 @@ class Step:
     @property
     def name(self) -> str:
         """``SLOT.STAGE``; of what is no stage of a slot what it does."""
-        return self.stage.slot if self.stage.function is _nothing else f"{self.stage.slot}.{self.stage.name}"
+        return self.stage.slot if self.stage.name == self.stage.slot else f"{self.stage.slot}.{self.stage.name}"
 
     @property
     def added(self) -> bool:
@@ -113,9 +113,8 @@ class Step:
 
     @functools.cached_property
     def data(self) -> frozenset[str]:
-        """What its stages name."""
-        parts = self.inner if self.stage is SUM else (self,)
-        return frozenset().union(*(part.stage.data for part in parts))
+        """What its stage names."""
+        return frozenset(self.stage.data)
 
     @functools.cached_property
     def reads(self) -> frozenset[str]:
@@ -138,9 +137,6 @@ class Step:
     @functools.cached_property
     def halo(self) -> int | None:
         """Rows above and below a row that it needs; None: all."""
-        if self.stage is SUM:
-            halos = [part.halo for part in self.inner]
-            return None if None in halos else max(halos)
         if self.stage.halo is None or "other" in self.data or self.stage.slot in ("preprocessing", "matcher", "smoothness"):
             return None
         return _called(self.stage, self.stage.halo, self.parameters)
@@ -158,8 +154,6 @@ class Step:
 
     def __call__(self, data: Mapping[str, Any]) -> Any:
         """Run it on those data that it names."""
-        if self.stage is SUM:
-            return _sum(self.inner, data)
         # Only what is continued has a partial result.
         given = {name: sealed(name, data.get(name) if name == "partial" else data[name]) for name in self.stage.data}
         own = {name: value for name, value in self.parameters.items() if not (self.added and name in FACTORS)}
@@ -208,12 +202,16 @@ def step(which: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
 
 
 def cost_sum(parts: Iterable[Step | Callable[..., Any]]) -> Step:
-    """The sum of some matching costs, each with its weight and scale, float32."""
-    return Step(SUM, inner=tuple(map(step, parts)))
+    """The sum of some matching costs, each with its weight and scale, float32: a stage that names what any of them names."""
+    costs = tuple(map(step, parts))
+    data = tuple(dict.fromkeys(name for one in costs for name in one.stage.data))
+    halos = [one.halo for one in costs]
 
+    def total(**given: Any) -> CostVolume:
+        return _sum(costs, given)
 
-def _again(function: Callable[..., Any], parameters: dict[str, Any]) -> Step:
-    return step(function, **parameters)
+    halo = None if None in halos else lambda: max(filter(None, halos), default=0)
+    return Step(_own("matching_cost", total, halo=halo, data=data), inner=costs)
 
 
 def _called(stage: Stage, function: Callable[..., Any], parameters: Mapping[str, Any]) -> Any:
@@ -253,18 +251,13 @@ def _sum(parts: tuple[Step, ...], data: Mapping[str, Any]) -> CostVolume:
     return total
 
 
-def _own(slot: str, name: str, **declared: Any) -> Stage:
-    """What is no stage of a slot, but runs like one."""
-    return Stage(name, slot, _nothing, _nothing, "", data=(), **{"halo": None, **declared})
+def _own(name: str, function: Callable[..., Any] | None = None, **declared: Any) -> Stage:
+    """What is no stage of a slot, but runs like one; without a function the walk knows what to do."""
+    return Stage(name, name, function or _own, function or _own, "", **{"halo": None, "data": (), **declared})
 
 
-def _nothing() -> None:
-    """In the place of a function; the walk knows what to do."""
-
-
-SUM = _own("matching_cost", "matching_cost")
-RESTORE = Step(_own("restore_outside", "restore_outside", halo=lambda: 0, integer=True))
+RESTORE = Step(_own("restore_outside", halo=lambda: 0, integer=True))
 """The cells out of view get their cost again after the last aggregation."""
-ALTERNATIVES = _own("alternatives", "alternatives")
-EXCHANGE = Step(_own("exchange", "exchange"))
+ALTERNATIVES = _own("alternatives")
+EXCHANGE = Step(_own("exchange"))
 """The state of the other side, where a step works on the pair."""

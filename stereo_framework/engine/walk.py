@@ -248,7 +248,7 @@ class Walk:
             images = (pair.reference, other.match), (pair.match, other.reference)
             if pair.exchanged().search == other.search and all(np.array_equal(*two) for two in images):
                 return match
-        own, others = _both(method, pair)
+        own, others = walked(method, pair, both=True)
         self.solved.append((pair, others))
         return own
 
@@ -327,13 +327,12 @@ def _data(step: Step, view: View) -> dict[str, Any]:
     return data
 
 
-def _both(method: Any, pair: Pair) -> tuple[Match, Match]:
-    """The matches of both sides of a pair."""
-    [(_, found)] = Walk([method], pair, both=True)
+def walked(method: Any, pair: Pair, **options: Any) -> Any:
+    """What a `Walk` gives for a single pipeline; what it raised is raised."""
+    [(_, found)] = Walk([method], pair, **options)
     if isinstance(found, Exception):
         raise found
-    both: tuple[Match, Match] = found
-    return both
+    return found
 
 
 def _unless_stopped(solve: Callable[[Pair], Any], pair: Pair) -> Any:
