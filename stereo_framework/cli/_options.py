@@ -109,8 +109,8 @@ def truth_alone(
 
 def protocol_spec(text: str | None) -> str | dict[str, Any] | None:
     """Parse ``--protocol``: the name of a preset, or a mapping as scripts write it."""
-    from stereo_framework.script.places import Faults
-    from stereo_framework.script.yaml_loader import parse
+    from stereo_framework.io.places import Faults
+    from stereo_framework.io.yaml_text import parse
 
     if text is None or not text.lstrip().startswith("{"):
         return text

@@ -1,6 +1,6 @@
-"""Reading YAML files of users: by the rules of YAML 1.2, and within limits that no honest file exceeds.
+"""Reading YAML of users: with places, by the rules of YAML 1.2, and within limits that no honest file exceeds.
 
-Numbers, ``true``, ``false`` and ``null`` are what they seem; everything else is text: ``no``, ``1:30``, ``2002-05-01``, ``0x10``, ``1_000``. ``010`` is ten.
+Numbers, ``true``, ``false`` and ``null`` are what they seem; everything else is text: ``no``, ``1:30``, ``2002-05-01``, ``0x10``, ``1_000``. ``010`` is ten. A key that stands twice is a fault.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Any
 import yaml
 
 from stereo_framework.core import limits
-from stereo_framework.core.errors import DataError, short
+from stereo_framework.core.errors import DataError, ScriptError, short
 from stereo_framework.io._files import PathLike, read_bytes
+from stereo_framework.io.places import Faults, Node, Place, Scalar, item_paths, join
 
 PREFIX = "tag:yaml.org,2002:"
 
@@ -109,6 +110,48 @@ def scalar(node: yaml.ScalarNode) -> bool | int | float | str | None:
 _WORDS = {"bool": "true or false", "int": "a whole number (of 64 bits)", "float": "a number (of 64 bits)"}
 
 
+def parse(text: str | bytes, file: str, faults: Faults, path: str = "") -> Node | None:
+    """Read one YAML document.
+
+    Parameters
+    ----------
+    text : str, or bytes in UTF-8
+    file : str
+        Named in places; ``--set`` has no lines.
+    faults : Faults
+        Gets syntax errors, duplicate keys, tags.
+    path : str
+        Dotted path of the document itself.
+
+    Returns
+    -------
+    Node or None
+        None after a syntax error. An empty document is null.
+    """
+    reader = _Reader(file, faults)
+    try:
+        content = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+        root = compose(content)
+        return reader.node(root, path) if root is not None else Node(None, reader.place(None, path))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = error.problem or error.context or "syntax error"
+        if problem.startswith("but ") and error.context:
+            problem = f"{error.context} {problem}"
+        if "'\\t'" in problem:
+            problem += "; indent with spaces"
+        faults.add(reader.place(mark, path), f"not YAML: {problem}")
+    except yaml.reader.ReaderError as error:
+        before = content[: error.position]
+        line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+        faults.add(Place(file, line, column), f"not YAML: the character {chr(int(error.character))!r} is not allowed")
+    except UnicodeDecodeError as error:
+        faults.add(reader.place(None, path), f"not a text in UTF-8: {error.reason} in byte {error.start}")
+    except DataError as error:
+        faults.add(reader.place(None, path), f"cannot be read: {error}")
+    return None
+
+
 def read_yaml(path: PathLike) -> Any:
     """The content of a YAML file of a user: scalars, lists and dicts.
 
@@ -117,44 +160,83 @@ def read_yaml(path: PathLike) -> Any:
     DataError
         The file is missing, too large or not YAML, or holds something that YAML 1.2 does not have. The message is one line with its place.
     """
-    data = read_bytes(path, limits.TEXT)
+    faults = Faults()
+    node = parse(read_bytes(path, limits.TEXT), str(path), faults)
     try:
-        root = compose(data)
-        return None if root is None else _plain(root, path, [])
-    except yaml.MarkedYAMLError as error:
-        raise DataError(f"{_place(path, error.problem_mark)}: {error.problem}") from None
-    except yaml.YAMLError as error:
-        raise DataError(f"{path}: is not a YAML file: {' '.join(str(error).split())}") from None
-    except (DataError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: {error}" if not str(error).startswith(str(path)) else str(error)) from None
+        faults.raise_if_any()
+    except ScriptError as error:
+        raise DataError(error.faults[0]) from None
+    return node and node.data()
 
 
-def _place(path: PathLike, mark: yaml.Mark | None) -> str:
-    return f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
+class _Reader:
+    def __init__(self, file: str, faults: Faults):
+        self.file = file
+        self.faults = faults
+        self.open: list[yaml.Node] = []
 
+    def place(self, mark: yaml.Mark | None, path: str) -> Place:
+        if self.file == "--set":
+            return Place(self.file, path=path)
+        return Place(self.file, mark.line + 1 if mark else 1, mark.column + 1 if mark else 1, path)
 
-def _plain(node: yaml.Node, path: PathLike, around: list[yaml.Node]) -> Any:
-    where = _place(path, node.start_mark)
-    if any(node is one for one in around):
-        raise DataError(f"{where}: an alias inside its own anchor")
-    usual: tuple[str, ...] = ("str", "null", *_WORDS)
-    if isinstance(node, yaml.CollectionNode):
-        usual = ("map",) if isinstance(node, yaml.MappingNode) else ("seq",)
-    if node.tag.removeprefix(PREFIX) not in usual:
-        raise DataError(f"{where}: the tag {node.tag.replace(PREFIX, '!!')} is not used here")
-    if isinstance(node, yaml.SequenceNode):
-        return [_plain(item, path, [*around, node]) for item in node.value]
-    if isinstance(node, yaml.MappingNode):
-        found: dict[Any, Any] = {}
+    def node(self, node: yaml.Node, path: str) -> Node:
+        place = self.place(node.start_mark, path)
+        if any(node is one for one in self.open):
+            self.faults.add(place, "an alias inside its own anchor")
+            return Node(None, place)
+        self.open.append(node)
+        try:
+            if isinstance(node, yaml.MappingNode):
+                return self._mapping(node, place)
+            if isinstance(node, yaml.SequenceNode):
+                self._no_tag(node, "seq", place)
+                paths = item_paths(path, [_use(item) for item in node.value])
+                return Node([self.node(item, at) for item, at in zip(node.value, paths, strict=True)], place)
+            assert isinstance(node, yaml.ScalarNode), "the third and last kind of node"
+            return Node(self._scalar(node, place), place, raw=node.value if node.style is None else None)
+        finally:
+            self.open.pop()
+
+    def _mapping(self, node: yaml.MappingNode, place: Place) -> Node:
+        self._no_tag(node, "map", place)
+        entries: dict[str, Node] = {}
+        keys: dict[str, Place] = {}
         for key, value in node.value:
+            at = self.place(key.start_mark, place.path)
             if not isinstance(key, yaml.ScalarNode):
-                raise DataError(f"{_place(path, key.start_mark)}: a key must be a text")
-            if key.value in found:
-                raise DataError(f"{_place(path, key.start_mark)}: the key {key.value!r} occurs twice")
-            found[key.value] = _plain(value, path, [*around, node])
-        return found
-    assert isinstance(node, yaml.ScalarNode), "the third and last kind of node"
-    try:
-        return scalar(node)
-    except ValueError as error:
-        raise DataError(f"{where}: {error}") from None
+                self.faults.add(at, "a key must be a text")
+            elif key.value == "<<" and key.style is None:
+                instead = "repeat the keys; a script may 'include' a file that has them"
+                self.faults.add(at, f"merge keys (<<) are not used here; {instead}")
+            elif key.value in entries:
+                first = keys[key.value]
+                where = f"; first in line {first.line}" if first.line else ""
+                self.faults.add(at, f"the key {key.value!r} stands twice{where}")
+            else:
+                entries[key.value] = self.node(value, join(place.path, key.value))
+                keys[key.value] = at
+        return Node(entries, place, keys)
+
+    def _scalar(self, node: yaml.ScalarNode, place: Place) -> Scalar:
+        try:
+            value = scalar(node)
+        except ValueError as error:
+            self.faults.add(place, str(error))
+            return None
+        if node.tag.removeprefix(PREFIX) not in ("null", "bool", "int", "float"):
+            self._no_tag(node, "str", place)
+        return value
+
+    def _no_tag(self, node: yaml.Node, usual: str, place: Place) -> None:
+        if node.tag != PREFIX + usual:
+            self.faults.add(place, f"the tag {node.tag.replace(PREFIX, '!!')} is not used here")
+
+
+def _use(node: yaml.Node) -> str | None:
+    """The stage that a list item names."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value == "use" and isinstance(value, yaml.ScalarNode):
+                return value.value
+    return None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from stereo_framework.core.stage import SLOTS
+from stereo_framework.core.stage import SLOTS, stages
+from stereo_framework.engine.step import FACTORS
 
 NAME = r"[\w-]+"
 """Names of alternatives: they hold no dot, as addresses are divided there."""
@@ -54,3 +55,21 @@ def names(home: str) -> list[str]:
     ['a', 'b']
     """
     return home.split(".")[1::2]
+
+
+def parameters(slot: str) -> dict[str, list[tuple[str, str]]]:
+    """The addresses of all parameters in a slot, each with the stages that may have it and its name there.
+
+    Examples
+    --------
+    >>> parameters("aggregation")["aggregation.box.size"]
+    [('box', 'size')]
+    """
+    about, found = SLOTS[slot], dict[str, list[tuple[str, str]]]()
+    for stage in stages(slot):
+        for name in (*stage.parameters, *(FACTORS if about.added else ())):
+            if name in stage.parameters and not about.many:
+                found.setdefault(f"{slot}.{name}", []).append((stage.name, name))
+            if about.many or about.added:
+                found[f"{slot}.{stage.name}.{name}"] = [(stage.name, name)]
+    return found

@@ -12,7 +12,7 @@ from typing import Any
 from stereo_framework.core import limits
 from stereo_framework.core.errors import nearest
 from stereo_framework.core.parameters import spelled
-from stereo_framework.script.places import Faults, Node, Place
+from stereo_framework.io.places import Faults, Node, Place
 from stereo_framework.script.reading import is_number
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
+from stereo_framework.io.places import Node, Place
 from stereo_framework.script.addresses import is_slot, names, split
 from stereo_framework.script.axes import Axis
-from stereo_framework.script.places import Node, Place
 from stereo_framework.script.specs import Specs, same_run
 
 

@@ -11,10 +11,10 @@ from typing import Any
 from stereo_framework.core import limits, stage
 from stereo_framework.core.errors import DataError, ScriptError, StereoFrameworkError, short
 from stereo_framework.io import is_pipe, read_bytes, read_pipe
+from stereo_framework.io.places import Faults, Node, Place, from_python
+from stereo_framework.io.yaml_text import parse as parse_yaml
 from stereo_framework.script.library import RESOLVED, find_script
-from stereo_framework.script.places import Faults, Node, Place, from_python
 from stereo_framework.script.reading import text, texts
-from stereo_framework.script.yaml_loader import parse as parse_yaml
 
 
 @dataclass
@@ -46,11 +46,7 @@ class Reader:
         self._read[real] = None
         try:
             # A pipe is read where somebody asks for it; an include has no business with one.
-            data = read_pipe(path) if not self._open and is_pipe(path) else read_bytes(path, _most(path), empty=True)
-            content = data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            self.faults.add(Place(shown, 1, 1), f"not a text in UTF-8: {error.reason} in byte {error.start}")
-            return None
+            content = read_pipe(path) if not self._open and is_pipe(path) else read_bytes(path, _most(path), empty=True)
         except DataError as error:
             self.faults.add(Place(shown, 1, 1), str(error).removeprefix(f"{path}: "))
             return None

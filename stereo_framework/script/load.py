@@ -11,13 +11,13 @@ from typing import Any
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.evaluation import protocols
+from stereo_framework.io.places import Faults, Node, Place
 from stereo_framework.script.document import Document
 from stereo_framework.script.include import Reader
 from stereo_framework.script.library import RESOLVED, find_script
 from stereo_framework.script.methods import Method, count_runs, methods
 from stereo_framework.script.overrides import apply
 from stereo_framework.script.parser import parse
-from stereo_framework.script.places import Faults, Node, Place
 from stereo_framework.script.reading import text
 from stereo_framework.script.resolved import resolved
 from stereo_framework.script.settings import Setting

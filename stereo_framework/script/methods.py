@@ -18,10 +18,10 @@ from stereo_framework.core.stage import stages as registered
 from stereo_framework.engine.pipeline import Pipeline, misfits
 from stereo_framework.engine.step import Step
 from stereo_framework.evaluation.protocols import Protocol
+from stereo_framework.io.places import Faults, Node, Place, join
 from stereo_framework.script.addresses import is_slot, names, slot_of, split
 from stereo_framework.script.axes import Axis
 from stereo_framework.script.document import Document, merge
-from stereo_framework.script.places import Faults, Node, Place, join
 from stereo_framework.script.settings import Setting, show
 from stereo_framework.script.specs import Specs, locate, parameter
 

@@ -8,15 +8,12 @@ from dataclasses import dataclass, replace
 
 from stereo_framework.core.errors import nearest
 from stereo_framework.core.stage import SLOTS
+from stereo_framework.io.places import Faults, Node, Place
+from stereo_framework.io.yaml_text import parse as parse_yaml
 from stereo_framework.script.addresses import split
 from stereo_framework.script.document import Document, merge
-from stereo_framework.script.keys import KEYS, METHOD_KEYS
+from stereo_framework.script.keys import KEYS
 from stereo_framework.script.parser import parse
-from stereo_framework.script.places import Faults, Node, Place
-from stereo_framework.script.yaml_loader import parse as parse_yaml
-
-_SETTABLE = tuple(key for key in KEYS if key not in ("include", "plugins"))
-_SETTABLE_OF_METHOD = tuple(key for key in METHOD_KEYS if key != "include")
 
 
 @dataclass(frozen=True)
@@ -61,21 +58,18 @@ def _apply(root: Document, key: str, node: Node, faults: Faults) -> list[Assignm
     method = next((name for name in sorted(root.methods, key=len, reverse=True) if key.startswith(f"methods.{name}.")), None)
     meant = [root, *root.methods.values()] if method is None else [root.methods[method]]
     local, place = key if method is None else key.removeprefix(f"methods.{method}."), Place("--set", path=key)
-    if "." not in local and local not in _SETTABLE:
+    if "." not in local and local not in KEYS:
         # A parameter that is given by its name alone.
         full = list(dict.fromkeys(itertools.chain.from_iterable(_having(one, local) for one in meant)))
-        if len(full) > 1:
-            faults.add(place, f"{' and '.join(full)} have it; say which")
+        if len(full) != 1:
+            neither = f"neither a key nor a parameter of any stage; {nearest(local, KEYS, kind='keys')}"
+            faults.add(place, f"{' and '.join(full)} have it; say which" if full else neither)
             return []
-        local = full[0] if full else local
-    head, _, rest = local.partition(".")
+        local = full[0]
     home, word, parameter = split(local)
-    legal = _SETTABLE if method is None else _SETTABLE_OF_METHOD
-    if method is None and head == "methods":
-        name = rest.partition(".")[0]
+    if word == "methods" and not home and method is None:
+        name = parameter.partition(".")[0]
         faults.add(place, f"no such method {name!r}; {nearest(name, root.methods, kind='methods')}")
-    elif head not in legal:
-        faults.add(place, f"no such key {head!r} to set; {nearest(head, legal, kind='keys')}")
     elif method is not None and (axis := next((name for name in (local, home + word) if name in root.axes), None)):
         # An axis at the script's top, of what is set or of the slot that it belongs to.
         said = f"{axis} is swept for all methods"
@@ -85,8 +79,6 @@ def _apply(root: Document, key: str, node: Node, faults: Faults) -> list[Assignm
         # An axis may leave out the stage's name where one stage stands.
         _drop(meant, [local, f"{home}{word}.{name}"] if stage else [local])
         return [Assignment(method, local, node)]
-    elif head == "alternatives" and (at := place if local.endswith(".include") else _include(node)):
-        faults.add(at, "'include' cannot be set; write it in the script")
     else:
         _merge(root, method, local, node, faults)
     return []
@@ -109,6 +101,9 @@ def _merge(root: Document, method: str | None, key: str, node: Node, faults: Fau
     for i in reversed(range(len(parts))):
         above = Place("--set", path=(prefix + ".".join(parts[:i])).rstrip("."))
         node = Node({parts[i]: node}, above, {parts[i]: above})
+    if at := _unsettable(node):
+        faults.add(at, "'include' and 'plugins' cannot be set; write them in the script")
+        return
     said = parse(node, faults, method=method is not None)
     slots = [home + slot for home, part in said.tree() for slot in part.slots]
     _drop([root, *root.methods.values()] if method is None else [root.methods[method]], [key, *slots, *said.axes])
@@ -121,11 +116,10 @@ def _merge(root: Document, method: str | None, key: str, node: Node, faults: Fau
     vars(root).update(vars(merge(root, replace(said, place=root.place))))
 
 
-def _include(node: Node) -> Place | None:
-    """Where a value that is set asks for another script, at any depth."""
-    if "include" in node.entries:
-        return node.keys["include"]
-    return next(filter(None, map(_include, node.entries.values())), None)
+def _unsettable(node: Node) -> Place | None:
+    """Where a value that is set asks for another file, at any depth."""
+    own = [node.key(key) for key in ("include", "plugins") if key in node.entries]
+    return next(filter(None, [*own, *map(_unsettable, node.entries.values())]), None)
 
 
 def _drop(meant: Sequence[Document], names: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from stereo_framework.core.errors import nearest
 from stereo_framework.core.parameters import Checked, checkers_of, describe, parameters_of, spelled
-from stereo_framework.script.places import Faults, Node, Place
+from stereo_framework.io.places import Faults, Node, Place
 
 
 def must_be(

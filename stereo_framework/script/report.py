@@ -11,7 +11,7 @@ from stereo_framework.core.errors import close_names, nearest, short
 from stereo_framework.core.parameters import Checked, spelled
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, metric_of, spelled_out
 from stereo_framework.io import name_fault
-from stereo_framework.script.places import Faults, Node, from_python
+from stereo_framework.io.places import Faults, Node, from_python
 from stereo_framework.script.reading import expect_mapping, is_number, must_be, read, without_fault
 from stereo_framework.script.result_names import ABOUT_RUNS, STATISTIC, key_fault, key_schema, statistic_fault
 

@@ -8,11 +8,10 @@ from typing import Any
 
 from stereo_framework.core.errors import close_names, nearest
 from stereo_framework.core.stage import SLOTS, stages
-from stereo_framework.engine.step import FACTORS
 from stereo_framework.evaluation._protocol import MASKS, REGIONS
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import METRICS, THRESHOLDED, metric_of
-from stereo_framework.script.addresses import NAME, split
+from stereo_framework.script.addresses import NAME, parameters, split
 from stereo_framework.script.keys import SEARCH
 
 STATISTIC = "statistic"
@@ -68,13 +67,7 @@ def _keys_under(head: str) -> set[str]:
         return {head, f"{head}.use"}
     if head not in SLOTS:
         return {head}
-    several = SLOTS[head].many or SLOTS[head].added
-    factors = FACTORS if SLOTS[head].added else ()
-    found = {head, f"{head}.use"}
-    for stage in stages(head):
-        found |= {f"{head}.{name}" for name in stage.parameters if not SLOTS[head].many}
-        found |= {f"{head}.{stage.name}.{name}" for name in (*stage.parameters, *factors) if several}
-    return found
+    return {head, f"{head}.use", *parameters(head)}
 
 
 def statistic_fault(name: str) -> str | None:

@@ -11,8 +11,8 @@ from stereo_framework.core.docstrings import parameter_texts, summary
 from stereo_framework.core.parameters import checkers_of, parameters_of
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS, Stage, find, stages
 from stereo_framework.engine import pipeline as _pipeline  # noqa: F401  registers the built-in stages
-from stereo_framework.engine.step import FACTORS, Factors
-from stereo_framework.script.addresses import NAME
+from stereo_framework.engine.step import Factors
+from stereo_framework.script.addresses import NAME, parameters
 from stereo_framework.script.keys import ALTERNATIVE_KEYS, METHOD_KEYS, SearchKeys, SeedKey
 from stereo_framework.script.report import FILE_NAME, PARTS, Report
 
@@ -194,14 +194,12 @@ def _axes(values: dict[str, Schema]) -> Schema:
     patterns: dict[str, Schema] = {}
     for slot, about in SLOTS.items():
         own: dict[str, Schema] = {slot: {"type": "array", "minItems": 1, "items": {"$ref": f"#/$defs/{slot}"}}}
-        for stage in stages(slot):
-            for name in (*stage.parameters, *(FACTORS if about.added else ())):
-                value = {"$ref": f"#/$defs/{slot}.{stage.name}{'.added' * about.added}/properties/{name}"}
-                named = [f"{slot}.{name}"] if name in stage.parameters and not about.many else []
-                for key in [*named, f"{slot}.{stage.name}.{name}"] if about.many or about.added else named:
-                    own.setdefault(key, _axis({"anyOf": []}))["anyOf"][0]["items"]["anyOf"].append(value)
-                if about.many or about.added:
-                    patterns |= {rf"{start}{slot}\.[0-9]+\.{name}$": {"$ref": "#/$defs/axis"} for start in ("^", _WITHIN)}
+        for address, places in parameters(slot).items():
+            refs = [f"#/$defs/{slot}.{stage}{'.added' * about.added}/properties/{name}" for stage, name in places]
+            own[address] = _axis({"anyOf": [{"$ref": ref} for ref in refs]})
+            if about.many or about.added:
+                index = rf"{slot}\.[0-9]+\.{places[0][1]}$"
+                patterns |= {start + index: {"$ref": "#/$defs/axis"} for start in ("^", _WITHIN)}
         axes |= own
         patterns |= {f"{_WITHIN}{re.escape(key)}$": {"$ref": f"#/$defs/axes/properties/{key}"} for key in own}
     return {**_object(axes), "patternProperties": patterns}

@@ -10,8 +10,8 @@ from stereo_framework.core.errors import nearest
 from stereo_framework.core.parameters import located, parameter_faults
 from stereo_framework.core.stage import SLOTS, Stage
 from stereo_framework.engine.step import FACTORS, Factors, Step, step
+from stereo_framework.io.places import Node, Place
 from stereo_framework.matcher._opencv import NAMES
-from stereo_framework.script.places import Node, Place
 from stereo_framework.script.reading import is_number
 
 

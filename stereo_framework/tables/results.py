@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from stereo_framework.core.errors import ParameterError, close_names
 from stereo_framework.io import PathLike
-from stereo_framework.script.places import Faults
-from stereo_framework.script.yaml_loader import parse
+from stereo_framework.io.places import Faults
+from stereo_framework.io.yaml_text import parse
 from stereo_framework.sweep import Result, Store
 from stereo_framework.sweep.result import ResultList, frame
 from stereo_framework.tables.values import by_protocol, check_name, column, is_number, show, sort_rows, value

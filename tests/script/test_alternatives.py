@@ -274,8 +274,11 @@ def test_one_fault(write, text, fault):
     [
         ("alternatives.b.matcher.radius=1", "--set alternatives.b.matcher.radius: addresses nothing: no alternative 'b'; legal"),
         ("alternatives.a.matchr.radius=1", "--set alternatives.a: no such key 'matchr' of an alternative"),
-        ("alternatives.a.include=ssd", "--set alternatives.a.include: 'include' cannot be set"),
-        ("alternatives.a={include: ssd}", "--set alternatives.a: 'include' cannot be set; write it in the script"),
+        ("alternatives.a.include=ssd", "--set alternatives.a.include: 'include' and 'plugins' cannot be set"),
+        (
+            "alternatives.a={include: ssd}",
+            "--set alternatives.a.include: 'include' and 'plugins' cannot be set; write them in the script",
+        ),
         ("alternatives.a.matcher.radius=0", "--set alternatives.a.matcher.radius: 0 is not a whole number >= 1"),
         ("alternatives.a=3", "--set alternatives.a: 3 is not a mapping"),
     ],

@@ -5,9 +5,9 @@ import pytest
 import yaml
 
 from stereo_framework.core.errors import ScriptError
+from stereo_framework.io.places import Faults, from_python
 from stereo_framework.script import load
 from stereo_framework.script.axes import values
-from stereo_framework.script.places import Faults, from_python
 
 WINDOW = {
     "matching_cost": "absolute_difference",

@@ -5,8 +5,8 @@ import datetime
 import pytest
 
 from stereo_framework.core.errors import ScriptError
-from stereo_framework.script.places import Faults
-from stereo_framework.script.yaml_loader import parse
+from stereo_framework.io.places import Faults
+from stereo_framework.io.yaml_text import parse
 
 
 def _read(text):
