@@ -7,7 +7,6 @@ curve, and the curve that all methods reach together on a scene is the feasibili
 from stereo_framework.evaluation.roc.boundary import best_case, feasibility_boundary, mean_points, worst_case
 from stereo_framework.evaluation.roc.curve import (
     Curve,
-    dominant_intervals,
     efficiency,
     highest,
     improvement,
@@ -25,7 +24,6 @@ __all__ = [
     "MatchingTable",
     "Point",
     "best_case",
-    "dominant_intervals",
     "efficiency",
     "feasibility_boundary",
     "highest",

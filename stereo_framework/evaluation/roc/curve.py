@@ -6,7 +6,7 @@ computed from its breakpoints, without sampling.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -183,39 +183,3 @@ def improvement(curve: Curve, other: Curve) -> float:
     a, b = curve._refined(x), other._refined(x)
     gain = ((b.start - a.start) + (b.end - a.end)) / 2
     return 2 * float(np.sum(np.diff(x) * np.maximum(gain, 0)))
-
-
-def dominant_intervals(curves: Mapping[str, Curve]) -> dict[str, list[tuple[float, float]]]:
-    """For every method, the sparsity rates at which it is the best one.
-
-    Parameters
-    ----------
-    curves : mapping of str to Curve
-        ROC curves of one scene by method.
-
-    Returns
-    -------
-    dict of str to list of (float, float)
-        Intervals, ascending and disjoint. Methods that tie share an interval. Where no method beats the zero-algorithm, none is dominant.
-
-    Examples
-    --------
-    >>> dominant_intervals({"a": roc_curve([Point(0, 0.5)]), "b": roc_curve([Point(0.25, 0.25)])})
-    {'a': [(0.0, 0.25)], 'b': [(0.25, 0.75)]}
-    """
-    if not curves:
-        return {}
-    x = np.unique(np.concatenate([c.x for c in curves.values()]))
-    middle = (x[:-1] + x[1:]) / 2
-    heights = np.stack([(f.start + f.end) / 2 for f in (c._refined(x) for c in curves.values())])
-    best = heights.min(axis=0)
-    found: dict[str, list[tuple[float, float]]] = {}
-    for name, height in zip(curves, heights, strict=True):
-        intervals = found.setdefault(name, [])
-        for k in np.flatnonzero((height <= best + _ROUNDING) & (height < 1 - middle - _ROUNDING)):
-            first, last = float(x[k]), float(x[k + 1])
-            if intervals and intervals[-1][1] == first:
-                intervals[-1] = (intervals[-1][0], last)
-            else:
-                intervals.append((first, last))
-    return found

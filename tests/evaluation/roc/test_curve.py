@@ -12,7 +12,6 @@ from published import rows, table
 from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation.roc import (
     Point,
-    dominant_intervals,
     efficiency,
     highest,
     improvement,
@@ -123,28 +122,6 @@ def test_printed_numbers_obey_the_identity(pair):
     i_ba = rows("kostliva2007_table2")[b][names.index(a)]
     # The last digit of a sum of four rounded numbers may be off by one, and rounding of decimal fractions comes on top.
     assert e_a - e_b == pytest.approx(i_ab - i_ba, abs=0.001 + 1e-9)
-
-
-def test_dominant_intervals():
-    a, b = roc_curve([Point(0, 0.5)]), roc_curve([Point(0.25, 0.25)])
-    nothing = roc_curve([])
-    assert dominant_intervals({"a": a, "b": b, "nothing": nothing}) == {"a": [(0, 0.25)], "b": [(0.25, 0.75)], "nothing": []}
-    assert dominant_intervals({"a": a, "same": a}) == {"a": [(0, 0.5)], "same": [(0, 0.5)]}
-    # A method that is best at both ends.
-    ends = roc_curve([Point(0, 0.375), Point(0.5, 0.125)])
-    assert dominant_intervals({"b": b, "ends": ends}) == {"b": [(0.25, 0.5)], "ends": [(0, 0.25), (0.5, 0.875)]}
-    assert dominant_intervals({}) == {}
-
-
-@given(st.lists(sets, min_size=1, max_size=3))
-def test_dominant_methods_are_the_best_ones(many):
-    curves = {str(i): roc_curve(_points(pairs)) for i, pairs in enumerate(many)}
-    best = lowest(list(curves.values()))
-    for name, intervals in dominant_intervals(curves).items():
-        for low, high in intervals:
-            middle = (low + high) / 2
-            assert curves[name](middle) == pytest.approx(float(best(middle)), abs=1e-9)
-            assert best(middle) <= 1 - middle
 
 
 def test_mistakes_are_one_line():
