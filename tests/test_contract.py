@@ -12,8 +12,9 @@ from networks import write_network
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
 from stereo_framework import CostVolume, Labeling, Match, Pipeline, Scene, Search, Smoothness, step
 from stereo_framework.confidence.learned import MEASURES
-from stereo_framework.core.errors import ParameterError, StereoFrameworkError
+from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
 from stereo_framework.core.pair import Pair
+from stereo_framework.core.per_image import keeping
 from stereo_framework.core.scene import Frame
 from stereo_framework.core.stage import SLOTS, find, stages
 from stereo_framework.core.stage import stage as register
@@ -425,7 +426,7 @@ TAKES_VOLUMES = [p for p in STAGES if {"volume", "raw"} & set(p.values[0].data)]
 def test_refuses_volumes_that_do_not_hold_the_levels_of_their_search(stage, worlds):
     world = worlds["grey uint8"]
     few = dataclasses.replace(world["volume"], costs=world["volume"].costs[..., :4].copy())
-    with pytest.raises(ParameterError, match=rf"^{stage.name}: \w+ has costs of 4 levels, its search 0..5 step 1 has 6$"):
+    with pytest.raises(DataError, match=rf"^{stage.name}: \w+.costs has 4 levels; 6 fit the range 0..5 step 1$"):
         call(stage, world | {"volume": few, "raw": few})
 
 
@@ -467,12 +468,15 @@ def test_continued_stages_give_the_same_as_at_once(stage, kind, worlds, few, man
     assert (partial.costs != after(many).costs).any()
 
 
+SMALL = {"size": 2, "iterations": 2, "radius": 1, "length": 2, "width": 3, "height": 3}
+
+
 @both_kinds
 @pytest.mark.parametrize("stage", [p for p in STAGES if p.values[0].halo])
 def test_local_stages_give_the_same_on_row_slices(stage, kind, worlds):
     world = worlds[kind]
     # Small windows leave rows out of reach; the defaults may span the whole image.
-    for parameters in ({}, {name: 2 for name in ("size", "iterations") if name in stage.parameters}):
+    for parameters in ({}, {name: value for name, value in SMALL.items() if name in stage.parameters}):
         bound = step(stage.function, **parameters)
         if bound.halo is None:
             continue
@@ -482,3 +486,64 @@ def test_local_stages_give_the_same_on_row_slices(stage, kind, worlds):
             top, bottom = max(0, start - bound.halo), min(ROWS, stop + bound.halo)
             part = bound(rows_of(data, top, bottom))
             assert_same(rows_of(part, start - top, stop - top), rows_of(expected, start, stop))
+
+
+def mirrored(value):
+    """The same data or result seen in a mirror, where the match frame lies on the other side."""
+    if isinstance(value, np.ndarray):
+        return value[:, ::-1].copy() if value.ndim > 1 else value
+    if isinstance(value, dict):
+        return {key: mirrored(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple(mirrored(item) for item in value)
+    if isinstance(value, Search):
+        return Search(value.minimum, value.maximum, value.step, -value.direction)
+    if isinstance(value, Smoothness):
+        right = np.concatenate([value.right[:, -2::-1], value.right[:, -1:]], axis=1)
+        return Smoothness(np.ascontiguousarray(right), mirrored(value.down), value.rho)
+    if isinstance(value, View | CostVolume | Labeling):
+        return type(value)(**{f.name: mirrored(getattr(value, f.name)) for f in dataclasses.fields(value)})
+    return value
+
+
+# All but the one that draws candidates at random, pixel by pixel.
+MIRRORED = [p for p in STAGES if p.values[0].slot not in ("preprocessing", "matcher", "smoothness", "scheme")]
+MIRRORED = [p for p in MIRRORED if p.values[0].name != "plane_paths"]
+
+
+@both_kinds
+@pytest.mark.parametrize("stage", MIRRORED)
+def test_a_mirrored_pair_gives_the_mirrored_result(stage, kind, worlds):
+    parameters = FROM_OUTSIDE.get(stage.name, {}) | {name: 3 for name in ("size", "window") if name in stage.parameters}
+    bound = step(stage.function, **parameters)
+    data = {name: worlds[kind][name] for name in stage.data}
+    expected, found = dict(arrays(mirrored(bound(data)))), dict(arrays(bound(mirrored(data))))
+    assert found.keys() == expected.keys()
+    for name, array in found.items():
+        np.testing.assert_allclose(array, expected[name], rtol=1e-5, atol=1e-3, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("cross_based", 2),
+        ("support_weights", 2),
+        ("guided_filter", 1),
+        ("minimum_spanning_tree", 1),
+        ("segment_planes", 1),
+        ("census", 2),
+        ("rank", 2),
+        ("ad_census", 2),
+    ],
+)
+def test_what_is_computed_of_an_image_serves_both_views_and_other_settings(name, kept, worlds):
+    world, found = worlds["colour float32"], {}
+    bound = step(name)
+    back = dataclasses.replace(world["search"], direction=-world["search"].direction)
+    exchanged = world | {"search": back, "volume": dataclasses.replace(world["volume"], search=back)}
+    if "match" in bound.stage.data:
+        exchanged |= {"reference": world["match"], "match": world["reference"]}
+    with keeping(found):
+        for given in (world, exchanged):
+            bound({key: given[key] for key in bound.stage.data})
+            assert len(found) == kept

@@ -3,11 +3,11 @@
 import os
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 pytestmark = pytest.mark.docs
+nbformat = pytest.importorskip("nbformat", reason="the extra notebooks is not installed")
+nbclient = pytest.importorskip("nbclient", reason="the extra notebooks is not installed")
 
 TUTORIALS = Path(__file__).parents[1] / "docs" / "tutorials"
 PICTURES = {"taxonomy": 8, "own_pair": 3, "own_cost": 6, "network": 3}
@@ -42,7 +42,7 @@ def test_the_taxonomy_on_a_real_pair(data, tmp_path):
 def _run(name, folder, **environment):
     """The notebook with what its cells show; every one of them ends well and quietly."""
     notebook = nbformat.read(TUTORIALS / f"{name}.ipynb", 4)
-    client = NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(folder)}})
+    client = nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(folder)}})
     client.execute(env=os.environ | {"PYTHONPATH": str(TUTORIALS.parents[1])} | environment)
     shown = 0
     for cell in notebook.cells:

@@ -9,16 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import STEPS, domains, guided_volumes, in_threads
-from pipeline_parts import in_strips, make_scene
 
-from stereo_framework import CostVolume, Pipeline, Search, evaluate, load_scene, step
+from stereo_framework import CostVolume, Search
 from stereo_framework.aggregation import cross_based
-from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.core.per_image import keeping
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.kernels.arms import arms
-from stereo_framework.matching_cost import absolute_difference, ad_census
-from stereo_framework.optimization import winner_take_all
 
 PARAMETERS = st.fixed_dictionaries(
     {
@@ -49,19 +44,6 @@ def test_agrees_with_twin(step, data, parameters, threads):
     assert (result.search, result.outside, result.costs.dtype) == (volume.search, volume.outside, np.float32)
 
 
-@given(data=st.data(), parameters=PARAMETERS)
-def test_mirrored_images_with_the_other_direction_give_the_mirrored_volume(data, parameters):
-    volume, images = data.draw(guided_volumes(1, 4))
-    search = volume.search
-    mirrored = CostVolume(
-        np.ascontiguousarray(volume.costs[:, ::-1]), Search(search.minimum, search.maximum, 1, -search.direction), 1020.0
-    )
-    expected = cross_based(volume, *images, **parameters).costs[:, ::-1]
-    result = cross_based(mirrored, *(image[:, ::-1] for image in images), **parameters).costs
-    # Sums of means along rows are taken from the other end.
-    np.testing.assert_allclose(result, expected, rtol=2e-7 * parameters["iterations"])
-
-
 @pytest.mark.compiled
 def test_more_rows_and_cells_than_are_summed_up_at_a_time():
     rng = np.random.default_rng(2)
@@ -75,24 +57,6 @@ def test_more_rows_and_cells_than_are_summed_up_at_a_time():
     result = cross_based(volume, *images, **parameters).costs
     np.testing.assert_allclose(result[..., :12], expected, rtol=3e-7)
     assert (result[..., 12:] == 255).all()
-
-
-@pytest.mark.parametrize("iterations", [1, 2])
-@pytest.mark.parametrize("direction", [1, -1])
-@pytest.mark.compiled
-def test_strips_and_threads_change_nothing(iterations, direction):
-    left, right = np.random.default_rng(3).integers(0, 50, (2, 45, 12, 3), dtype=np.uint8)
-    search = Search(0, 2, 1 / 2, direction)
-    # AD-census costs have all digits of a float32.
-    bound = step(cross_based, length=7, iterations=iterations)
-    scene = make_scene(left, right, search) if direction > 0 else make_scene(right, left, Search(0, 2, 1 / 2)).pair(1, 0)
-    method = Pipeline([ad_census, bound, winner_take_all])
-    expected = in_strips(1000, method, scene, keep_volume=True)
-    assert bound.halo == 6 * iterations
-    with in_threads(2):
-        for height in (7, 25):
-            found = in_strips(height, method, scene, keep_volume=True)
-            np.testing.assert_array_equal(found.volume.costs, expected.volume.costs)
 
 
 def test_sums_are_exact_whatever_comes_before():
@@ -147,55 +111,3 @@ def test_cells_out_of_view_and_closed_ones_neither_count_nor_change():
     for views in ("both", "reference"):
         result = cross_based(CostVolume(costs, search, 1000.0), image, image, SearchMask(valid), views=views)
         np.testing.assert_array_equal(result.costs, costs)
-
-
-def test_both_views_share_the_arms_of_an_image():
-    left, right = np.random.default_rng(6).integers(0, 256, (2, 5, 8, 3), dtype=np.uint8)
-    for image in (left, right):
-        image.flags.writeable = False
-    volume = CostVolume(np.zeros((5, 8, 3), np.float32), Search(0, 2), 1.0)
-    kept: dict = {}
-    with keeping(kept):
-        cross_based(volume, left, right)
-        first = list(kept)
-        cross_based(replace(volume, search=Search(0, 2, 1, -1)), right, left, iterations=1)
-        assert list(kept) == first
-        cross_based(volume, left, right, threshold=30.0, views="reference")
-    assert (len(first), len(kept)) == (2, 3)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"length": 0}, r"cross_based.length: 0 is not a whole number >= 1 and <= 255"),
-        ({"length": 256}, r"cross_based.length: 256"),
-        ({"threshold": 0}, r"cross_based.threshold: 0 is not a number > 0"),
-        ({"far": 0}, r"cross_based.far: 0"),
-        ({"far_threshold": -1}, r"cross_based.far_threshold: -1"),
-        ({"views": "match"}, r"cross_based.views: 'match' is not one of"),
-        ({"iterations": 0}, r"cross_based.iterations: 0"),
-    ],
-)
-def test_illegal_parameters(parameters, message):
-    image = np.zeros((2, 3), np.uint8)
-    with pytest.raises(ParameterError, match=message):
-        cross_based(CostVolume(np.zeros((2, 3, 2), np.float32), Search(0, 1), 1.0), image, image, **parameters)
-
-
-def test_images_that_do_not_fit_are_refused():
-    volume = CostVolume(np.zeros((2, 3, 2), np.float32), Search(0, 1), 1.0)
-    good = np.zeros((2, 3), np.uint8)
-    with pytest.raises(DataError, match=r"match has shape \(3, 3\); \(2, 3\) fits the volume"):
-        cross_based(volume, good, np.zeros((3, 3), np.uint8))
-    with pytest.raises(DataError, match="reference image .* float32 and match image .* uint8 differ"):
-        cross_based(volume, good.astype(float), good)
-
-
-@pytest.mark.slow
-def test_better_than_a_window_on_real_scenes(data):
-    scene = load_scene("tsukuba", data=data)
-    [plain, crossed] = (
-        evaluate(Pipeline([absolute_difference, stages, winner_take_all])(scene).disparity, scene)["bad_pixels_nonocc"]
-        for stages in ([], [step(cross_based)])
-    )
-    assert crossed < plain / 4

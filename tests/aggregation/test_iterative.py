@@ -2,14 +2,12 @@
 
 import naive_diffusion
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import in_threads, volumes
 
 from stereo_framework import CostVolume, Search
 from stereo_framework.aggregation import bayesian_diffusion, binomial, diffusion, membrane_diffusion
-from stereo_framework.core.errors import ParameterError
 
 iterations = st.integers(1, 4)
 threads = st.integers(1, 3)
@@ -69,20 +67,3 @@ def test_bayesian_prior_with_equal_levels_changes_no_ranking():
     # With epsilon 1 every level supports every other alike: only the pixel's own costs are left.
     result = bayesian_diffusion(CostVolume(costs, Search(0, 3), 255.0), iterations=3, epsilon=1.0)
     np.testing.assert_array_equal(result.costs.argmin(axis=2), costs.argmin(axis=2))
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda v: binomial(v, iterations=0), "binomial.iterations: 0"),
-        (lambda v: diffusion(v, rate=0.3), "rate 0.3 with beta 0 does not converge; legal: 0 < rate <= 0.25"),
-        (lambda v: membrane_diffusion(v, rate=0.2, beta=2.0), "rate 0.2 with beta 2 does not converge"),
-        (lambda v: membrane_diffusion(v, beta=-1.0), "membrane_diffusion.beta: -1.0 is not a number >= 0"),
-        (lambda v: bayesian_diffusion(v, iterations=0), "bayesian_diffusion.iterations: 0"),
-        (lambda v: bayesian_diffusion(v, epsilon=2.0), "bayesian_diffusion.epsilon: 2.0 is not a number >= 0 and <= 1"),
-    ],
-)
-def test_illegal_parameters(call, message):
-    volume = CostVolume(np.zeros((2, 2, 2), np.float32), Search(0, 1), 255.0)
-    with pytest.raises(ParameterError, match=message.replace("(", r"\(")):
-        call(volume)

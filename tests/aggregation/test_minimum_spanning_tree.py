@@ -7,12 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches, shapes
 
-from stereo_framework import CostVolume, Pipeline, Search, evaluate, load_scene, step
-from stereo_framework.aggregation import box, minimum_spanning_tree
-from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.core.per_image import keeping
-from stereo_framework.matching_cost import absolute_difference
-from stereo_framework.optimization import winner_take_all
+from stereo_framework import CostVolume, Search
+from stereo_framework.aggregation import minimum_spanning_tree
 
 
 @given(
@@ -63,32 +59,3 @@ def test_regions_far_apart_in_colour_share_nothing():
     for part in (np.s_[:, :5], np.s_[:, 5:]):
         # exp(-10) of the other region's 30 or 18 pixels.
         np.testing.assert_allclose(result[part], np.broadcast_to(costs[part].mean(axis=(0, 1)), result[part].shape), atol=1e-4)
-
-
-def test_the_tree_of_an_image_is_kept():
-    image = np.random.default_rng(6).integers(0, 256, (5, 8, 3), dtype=np.uint8)
-    image.flags.writeable = False
-    volume = CostVolume(np.zeros((5, 8, 3), np.float32), Search(0, 2), 1.0)
-    kept: dict = {}
-    with keeping(kept):
-        minimum_spanning_tree(volume, image)
-        minimum_spanning_tree(volume, image, scale=3.0)
-    assert len(kept) == 1
-
-
-def test_illegal_parameters_and_images_are_refused():
-    volume, image = CostVolume(np.zeros((2, 3, 2), np.float32), Search(0, 1), 1.0), np.zeros((2, 3), np.uint8)
-    with pytest.raises(ParameterError, match=r"minimum_spanning_tree.scale: 0 is not a number > 0"):
-        minimum_spanning_tree(volume, image, scale=0)
-    with pytest.raises(DataError, match=r"reference has shape \(3, 3\)"):
-        minimum_spanning_tree(volume, np.zeros((3, 3), np.uint8))
-
-
-def test_better_than_a_window_on_real_scenes(data):
-    scene = load_scene("tsukuba", data=data)
-    cost = step(absolute_difference, truncation=40)
-    [window, tree] = (
-        evaluate(Pipeline([cost, stage, winner_take_all])(scene).disparity, scene)["bad_pixels_nonocc"]
-        for stage in (step(box, size=9), minimum_spanning_tree)
-    )
-    assert tree < window

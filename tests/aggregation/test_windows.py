@@ -10,7 +10,6 @@ from kernel_inputs import in_threads, volumes
 
 from stereo_framework import CostVolume, Search
 from stereo_framework.aggregation import box, min_filter
-from stereo_framework.core.errors import ParameterError
 
 sizes = st.integers(1, 11)
 """Mostly larger than the images."""
@@ -88,15 +87,3 @@ def test_min_filter_of_many_rows(costs, size, threads):
     with in_threads(threads):
         result = min_filter(CostVolume(costs, Search(0, 1), 255.0), size=size)
     np.testing.assert_array_equal(result.costs, naive.min_filter(costs, size))
-
-
-@pytest.mark.parametrize("size", [0, -3])
-def test_windows_without_a_pixel_are_refused(size):
-    for stage in (box, min_filter):
-        with pytest.raises(ParameterError, match=rf"{stage.__name__}.size: {size}"):
-            stage(one_row(1, 2), size=size)
-
-
-def test_no_iteration_is_refused():
-    with pytest.raises(ParameterError, match=r"box.iterations: 0"):
-        box(one_row(1, 2), iterations=0)

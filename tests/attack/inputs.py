@@ -53,8 +53,6 @@ PAIR = "left.png right.png --disparities 0:6"
 DEEP = 3000
 
 
-_CHECKED = "fault of this program"
-
 CASES = [
     # --- files of users -----------------------------------------------------------------------------------------------
     Case(

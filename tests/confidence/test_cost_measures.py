@@ -12,7 +12,6 @@ from kernel_inputs import domains, in_threads, volumes
 
 from stereo_framework import CostVolume, Search
 from stereo_framework import confidence as family
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.volume import SearchMask
 
 TINY = 1e-6
@@ -199,12 +198,3 @@ def test_what_is_closed_or_out_of_view_is_no_rival_and_makes_nothing_sure():
     sure = family.maximum_likelihood(disparity, volume, None)[0]
     assert sure.argmin() == 0
     assert sure[0] == 1 / 4
-
-
-@pytest.mark.parametrize(
-    ("name", "parameter"), [("maximum_likelihood", "sigma"), ("attainable_likelihood", "sigma"), ("ambiguity", "excess")]
-)
-def test_refuses_a_spread_of_nothing(name, parameter):
-    volume = CostVolume(np.zeros((1, 1, 2), np.float32), Search(0, 1), 1.0)
-    with pytest.raises(ParameterError, match=rf"^{name}.{parameter}: 0 is not a number > 0"):
-        getattr(family, name)(np.zeros((1, 1), np.float32), volume, None, **{parameter: 0})

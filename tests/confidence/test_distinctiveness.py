@@ -1,12 +1,10 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, in_threads
 
 from stereo_framework import Search
 from stereo_framework.confidence import distinctiveness
-from stereo_framework.core.errors import ParameterError
 
 
 def twin(image, widest, window):
@@ -34,8 +32,3 @@ def test_agrees_with_twin(pair, window, width, threads):
     expected = twin(image, int(np.ceil(width)), window)
     expected[0, 0] = expected.min()
     np.testing.assert_array_equal(found, expected, strict=True)
-
-
-def test_refuses_no_window():
-    with pytest.raises(ParameterError, match=r"^distinctiveness.window: 0 is not"):
-        distinctiveness(np.zeros((2, 2), np.float32), np.zeros((2, 2), np.uint8), Search(0, 1), window=0)

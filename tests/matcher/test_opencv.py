@@ -8,7 +8,6 @@ import pytest
 from pipeline_parts import make_scene
 
 from stereo_framework import Pipeline, Search, step
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import of
 from stereo_framework.core.volume import SearchMask, Status
@@ -155,24 +154,6 @@ def test_without_a_tolerance_nothing_is_checked(matcher):
         for tolerance in (1, 5, None)
     }
     assert known[1] < known[5] < known[None]
-
-
-@both
-@pytest.mark.parametrize("name", ["window", "filter_size"])
-def test_even_windows_are_refused(matcher, name):
-    if name not in step(matcher).parameters:
-        return
-    left, right = shifted(3)
-    with pytest.raises(ParameterError, match=f"^{matcher.__name__}.{name}: 8 is not odd$"):
-        matcher(left, right, Search(0, 8), **{name: 8})
-
-
-def test_unknown_choices_are_refused():
-    left, right = shifted(3)
-    with pytest.raises(ParameterError, match=r"^opencv_sgbm.mode: 'h' is not one of sgbm, hh, 3way, hh4"):
-        opencv_sgbm(left, right, Search(0, 8), mode="h")
-    with pytest.raises(ParameterError, match=r"^opencv_bm.filter: 'sobol' is not one of .*did you mean 'sobel'"):
-        opencv_bm(left, right, Search(0, 8), filter="sobol")
 
 
 @both

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from kernel_inputs import image_pairs, in_threads
 
 from stereo_framework import Pipeline, Search, load_scene, step
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.matcher import _patches, patch_match
@@ -214,12 +213,3 @@ def test_either_view_may_be_the_reference():
     again = np.abs(method(turned.exchanged()).disparity[:, ::-1] - truth) <= 1
     assert right.mean() > 0.7
     assert again.mean() > 0.7
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("window", 0), ("iterations", 0), ("gamma", 0.0), ("balance", 1.5), ("tolerance", -1.0)]
-)
-def test_refuses_parameters_out_of_range(name, value):
-    image = np.zeros((4, 5), np.uint8)
-    with pytest.raises(ParameterError, match=rf"^patch_match.{name}: {value} is not"):
-        patch_match(image, image, Search(0, 2), None, **{name: value})

@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import STEPS, image_pairs, in_threads, searches
-from pipeline_parts import in_strips, make_scene
 from scipy.ndimage import gaussian_filter
 
 from stereo_framework import Pipeline, Search, load_scene, step
 from stereo_framework.aggregation import box
-from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.core.per_image import keeping
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.view import View
 from stereo_framework.core.volume import Status, restore_outside
 from stereo_framework.engine.step import cost_sum
@@ -87,47 +85,6 @@ def test_agrees_with_twin(cost, step, data, images, threads):
         # Rounded differences of float images are a hundred times as large there.
         atol += (steps or 1) * 4e-3
     np.testing.assert_allclose(volume.costs, expected, rtol=0, atol=atol)
-
-
-@every_cost
-@given(data=st.data(), images=image_pairs(), search=searches([1, 2]))
-def test_mirrored_images_with_the_other_direction_give_the_mirrored_volume(cost, data, images, search):
-    parameters = data.draw(PARAMETERS[cost])
-    if parameters.get("form") == "centre_symmetric":
-        # Which of two pixels is the first one matters where they are equal.
-        parameters["form"] = "plain"
-    mirrored = Search(search.minimum, search.maximum, search.step, -search.direction)
-    expected = cost(*images, search, **parameters).costs[:, ::-1]
-    np.testing.assert_array_equal(cost(*(image[:, ::-1] for image in images), mirrored, **parameters).costs, expected)
-
-
-@every_cost
-@pytest.mark.parametrize("step", [1, 1 / 2])
-@pytest.mark.compiled
-def test_strips_threads_and_images_kept_for_others_change_nothing(cost, step):
-    left, right = np.random.default_rng(3).integers(0, 256, (2, 40, 30, 3), dtype=np.uint8)
-    scene = make_scene(left, right, Search(0, 5, step))
-    method = Pipeline([cost, winner_take_all])
-    whole = cost(left, right, scene.search)
-    with in_threads(2):
-        found = in_strips(3, method, scene, keep_volume=True)
-    np.testing.assert_array_equal(found.volume.costs, whole.costs)
-    backwards = cost(right, left, Search(0, 5, step, -1))
-    np.testing.assert_array_equal(in_strips(7, method, scene.pair(1, 0), keep_volume=True).volume.costs, backwards.costs)
-
-
-@pytest.mark.parametrize("cost", [census, rank, ad_census])
-def test_what_is_computed_of_an_image_serves_both_views_and_other_settings(cost):
-    images = np.random.default_rng(7).integers(0, 256, (2, 6, 9, 3), dtype=np.uint8)
-    images.flags.writeable = False
-    kept: dict = {}
-    with keeping(kept):
-        cost(images[0], images[1], Search(0, 2))
-        first = list(kept)
-        cost(images[1], images[0], Search(0, 3, direction=-1), interpolation="linear")
-        assert list(kept) == first
-        cost(images[0], images[1], Search(0, 2), width=7)
-    assert (len(first), len(kept)) == (2, 4)
 
 
 @every_cost
@@ -245,47 +202,6 @@ def test_the_worst_costs_fit_the_type():
     for steps in (127, 32767):
         volume = ad_census(left, right, Search(0, 1), width=15, height=15, census_scale=1.0, difference_scale=1.0, steps=steps)
         assert volume.costs[7, 7, 0] == 2 * steps
-
-
-@pytest.mark.parametrize(
-    ("cost", "parameters", "error", "message"),
-    [
-        *(
-            (c, {"width": 4}, ParameterError, rf"^{c.__name__}.width: 4 is not one of 3, 5, 7, 9, 11, 13, 15$")
-            for c in (census, rank)
-        ),
-        (ad_census, {"height": 17}, ParameterError, r"^ad_census.height: 17 is not one of 3, 5, 7, 9, 11, 13, 15$"),
-        (census, {"form": "centre"}, ParameterError, r"^census.form: 'centre' is not one of .*centre_symmetric"),
-        (ad_census, {"steps": 99}, ParameterError, r"^ad_census.steps: 99 is not a whole number >= 100 and <= 32767 or null$"),
-        (ad_census, {"difference_scale": 0.0}, ParameterError, r"^ad_census.difference_scale: 0.0 is not a number > 0"),
-        (ad_census, {"census_weight": 0.0}, ParameterError, r"^ad_census.census_weight: 0.0 is not a number > 0"),
-        (
-            ad_census,
-            {"steps": 30000, "census_weight": 1.2},
-            ParameterError,
-            r"^ad_census.steps: 30000 times the weights, 2.2, is above 65535$",
-        ),
-        (ad_census, {"census_scale": -1.0}, ParameterError, r"^ad_census.census_scale: -1.0 is not a number > 0"),
-        (gradient_difference, {"truncation": 0.0}, ParameterError, r"^gradient_difference.truncation: 0.0 is not a number > 0"),
-        (
-            gradient_difference,
-            {"gradient_truncation": float("nan")},
-            ParameterError,
-            r"^gradient_difference.gradient_truncation: nan",
-        ),
-        (gradient_difference, {"share": 1.5}, ParameterError, r"^gradient_difference.share: 1.5 is not a number >= 0 and <= 1$"),
-    ],
-)
-def test_faults_are_told(cost, parameters, error, message):
-    image = np.zeros((3, 4), np.uint8)
-    with pytest.raises(error, match=message):
-        cost(image, image, Search(0, 1), **parameters)
-
-
-@every_cost
-def test_images_that_differ_are_refused(cost):
-    with pytest.raises(DataError, match=r"match has shape \(2, 4\); \(2, 3\) fits the reference image"):
-        cost(np.zeros((2, 3), np.uint8), np.zeros((2, 4), np.uint8), Search(0, 1))
 
 
 def test_scripts_refuse_windows_without_a_middle():

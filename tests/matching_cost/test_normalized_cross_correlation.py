@@ -5,13 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import STEPS, filled, image_pairs, in_threads, searches
 
-from stereo_framework import Pipeline, Search, load_scene, step
-from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.core.scene import Frame, Scene
-from stereo_framework.engine import strips
+from stereo_framework import Search, load_scene
 from stereo_framework.kernels.window_statistics import window_variance
 from stereo_framework.matching_cost import normalized_cross_correlation
-from stereo_framework.optimization import winner_take_all
 
 parameters = st.fixed_dictionaries(
     {
@@ -37,17 +33,6 @@ def test_agrees_with_twin(step, data, images, parameters, threads):
     assert (volume.costs[:, ~volume.inside] == 2).all()
     assert (volume.costs >= 0).all()
     assert (volume.costs <= 2).all()
-
-
-@pytest.mark.parametrize("size", [3, 5])
-@pytest.mark.parametrize("form", ["moravec", "standard"])
-@given(images=image_pairs(), search=searches([1, 2, 1 / 2]))
-def test_mirrored_images_with_the_other_direction_give_the_mirrored_volume(size, form, images, search):
-    mirrored = Search(search.minimum, search.maximum, search.step, -search.direction)
-    expected = normalized_cross_correlation(*images, search, size=size, form=form).costs[:, ::-1]
-    found = normalized_cross_correlation(*(i[:, ::-1].copy() for i in images), mirrored, size=size, form=form).costs
-    # In float images the spline's coefficients are rounded in another order.
-    np.testing.assert_allclose(found, expected, rtol=0, atol=0 if images[0].dtype == np.uint8 or search.step >= 1 else 2e-3)
 
 
 @given(values=filled((4, 9, 3), np.arange(256)), gain=st.sampled_from([1, 0.5, -0.25]), offset=st.sampled_from([0, 60]))
@@ -84,19 +69,6 @@ def test_variance_agrees_with_twin():
                 assert found[y, x] == float(naive_correlation.variance(image, y, x, size))
 
 
-@pytest.mark.parametrize("distance", [1, 1 / 2])
-def test_strips_and_threads_change_nothing_in_float_images(distance, monkeypatch):
-    rng = np.random.default_rng(3)
-    left, right = rng.uniform(0, 255, (2, 40, 30, 3)).astype(np.float32)
-    scene = Scene("noise", (Frame("l", lambda: left, 0), Frame("r", lambda: right, 1)), search=Search(0, 5, distance))
-    method = Pipeline([step(normalized_cross_correlation, size=7), winner_take_all])
-    whole = normalized_cross_correlation(left, right, scene.search, size=7)
-    monkeypatch.setattr(strips, "STRIP_ROWS", 3)
-    with in_threads(2):
-        found = method(scene, keep_volume=True)
-    np.testing.assert_array_equal(found.volume.costs, whole.costs)
-
-
 @pytest.mark.compiled
 def test_finds_the_disparities_of_a_slanted_scene():
     scene = load_scene("synthetic/slanted")
@@ -104,16 +76,3 @@ def test_finds_the_disparities_of_a_slanted_scene():
     wrong = np.abs(scene.search.disparities[volume.costs.argmin(axis=2)] - scene.truth) > 1
     # Everywhere textured: what stays wrong lies at the edges of the panels.
     assert wrong[~scene.mask("occluded")].mean() < 0.05
-
-
-@pytest.mark.parametrize(
-    ("match", "size", "error", "message"),
-    [
-        (np.zeros((2, 4), np.uint8), 5, DataError, r"match has shape \(2, 4\); \(2, 3\) fits the reference image"),
-        (np.zeros((2, 3), bool), 5, DataError, "match is bool"),
-        (np.zeros((2, 3), np.uint8), 1, ParameterError, r"normalized_cross_correlation.size: 1"),
-    ],
-)
-def test_faults_are_told(match, size, error, message):
-    with pytest.raises(error, match=message):
-        normalized_cross_correlation(np.zeros((2, 3), np.uint8), match, Search(0, 1), size=size)

@@ -5,10 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, parts
 
-from stereo_framework import CostVolume, Energy, Search, Smoothness, load_scene, step
-from stereo_framework.core.errors import ParameterError
+from stereo_framework import CostVolume, Energy, Search, Smoothness, load_scene
 from stereo_framework.matching_cost import absolute_difference
-from stereo_framework.optimization import _messages, belief_propagation, graph_cut, scanline_optimization, winner_take_all
+from stereo_framework.optimization import _messages, belief_propagation, graph_cut, scanline_optimization
 from stereo_framework.smoothness import potts
 
 SCHEDULES = ("accelerated", "sequential", "synchronous")
@@ -191,23 +190,6 @@ def test_fractions_are_as_good_as_their_rounding():
 # --- the whole optimizer -------------------------------------------------------------------------------------------------------
 
 
-def test_labels_costs_and_trace_belong_together():
-    costs = np.random.default_rng(1).integers(0, 50, (9, 11, 5))
-    energy = energy_of(costs, smoothness_of(9, 11, [0, 1, 1, 1, 1], 9))
-    found = belief_propagation(energy.volume, energy.smoothness, iterations=7)
-    assert found.labels.dtype == np.int16
-    np.testing.assert_array_equal(found.labels, found.volume.costs.argmin(axis=2))
-    np.testing.assert_array_equal(
-        found.costs, np.take_along_axis(energy.volume.costs, found.labels[..., None].astype(int), 2)[..., 0]
-    )
-    seconds, energies = zip(*found.trace, strict=True)
-    assert len(energies) == 7
-    assert 0 < seconds[0] <= seconds[-1]
-    assert energies[-1] == energy.of(found.labels)
-    assert energies[0] < energy.of(winner_take_all(energy.volume).labels)
-    assert found.lower_bound is found.objective is None
-
-
 @pytest.mark.compiled
 def test_damping_calms_oscillations():
     # Without damping the two colours of the checkerboard never hear of each other at the same time.
@@ -229,31 +211,6 @@ def test_damping_calms_oscillations():
 
 
 # --- wrong use -----------------------------------------------------------------------------------------------------------------
-
-
-def test_needs_smoothness():
-    with pytest.raises(ParameterError, match=r"^belief_propagation: the energy has no smoothness term"):
-        belief_propagation(*parts(energy_of(np.zeros((2, 2, 3)), None)))
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"schedule": "sweeps"}, "belief_propagation.schedule: 'sweeps'"),
-        ({"damping": 1.0}, "belief_propagation.damping: 1.0"),
-        ({"damping": -0.1}, "belief_propagation.damping: -0.1 is not"),
-        ({"damping": float("nan")}, "belief_propagation.damping: nan is not"),
-    ],
-)
-def test_refuses_illegal_parameters(parameters, message):
-    with pytest.raises(ParameterError, match=message):
-        belief_propagation(*parts(energy_of(np.zeros((2, 2, 2)), smoothness_of(2, 2, [0, 1]))), **parameters)
-
-
-@pytest.mark.parametrize(("name", "value"), [("iterations", 0), ("schedule", "both"), ("damping", 1.5), ("damping", 1.0)])
-def test_scripts_refuse_illegal_parameters(name, value):
-    with pytest.raises(ParameterError, match=f"belief_propagation.{name}: "):
-        step(belief_propagation, **{name: value})
 
 
 # --- real scenes ---------------------------------------------------------------------------------------------------------------

@@ -10,11 +10,8 @@ from kernel_inputs import filled, in_threads, searches
 
 from stereo_framework import CostVolume, Energy, Labeling, Pipeline, Search, Smoothness, load_scene, step
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.datasets import random_planes
-from stereo_framework.engine import strips
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import dynamic_programming
-from stereo_framework.refinement import fill_occlusions
 from stereo_framework.smoothness import linear, potts
 
 EXACT_STEPS = (1, 1 / 2, 2, 1 / 4, 3)
@@ -138,22 +135,6 @@ def test_refuses_penalties_that_grow():
     term = linear(np.zeros((1, 3), np.uint8), volume.search)
     with pytest.raises(ParameterError, match=r"^dynamic_programming: a jump pays once.*use smoothness: potts$"):
         dynamic_programming(volume, term)
-
-
-def test_refuses_a_parameter_out_of_range():
-    with pytest.raises(ParameterError, match=r"^dynamic_programming\.occlusion_cost: -1 "):
-        dynamic_programming(CostVolume(np.zeros((1, 3, 3), np.float32), Search(0, 2), 255.0), occlusion_cost=-1)
-
-
-def test_strips_give_the_same_result_and_objective(monkeypatch):
-    scene = random_planes(rows=40, columns=50, levels=8, seed=1)
-    method = Pipeline([absolute_difference, potts, dynamic_programming, fill_occlusions])
-    whole = method(scene, keep_volume=True)
-    monkeypatch.setattr(strips, "STRIP_ROWS", 9)
-    sliced = method(scene)
-    np.testing.assert_array_equal(sliced.labels, whole.labels)
-    np.testing.assert_array_equal(sliced.disparity, whole.disparity)
-    assert sliced.objective == whole.objective is not None
 
 
 # --- real images ------------------------------------------------------------------------------------------------------

@@ -1,6 +1,4 @@
-import json
 import os
-import subprocess
 import sys
 
 import naive_moves
@@ -10,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, parts
 
-from stereo_framework import CostVolume, Energy, Pipeline, Search, Smoothness, load_scene, match, step, threads
+from stereo_framework import CostVolume, Energy, Pipeline, Search, Smoothness, load_scene, match, step
 from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.matching_cost import absolute_difference
@@ -242,22 +240,6 @@ def test_cycles_follow_the_rules_of_the_test_bed(kind, order, problem, seed):
         assert [now for _, now in found.trace] == energies[1:]
 
 
-def test_labels_costs_and_trace_belong_together():
-    rng = np.random.default_rng(1)
-    costs = rng.integers(0, 50, (9, 11, 5))
-    energy = energy_of(costs, smoothness_of(9, 11, [0, 1, 1, 1, 1], 9))
-    found = graph_cut(energy.volume, energy.smoothness)
-    assert found.labels.dtype == np.int16
-    np.testing.assert_array_equal(
-        found.costs, np.take_along_axis(energy.volume.costs, found.labels[..., None].astype(int), 2)[..., 0]
-    )
-    seconds, energies = zip(*found.trace, strict=True)
-    assert 0 < seconds[0] <= seconds[-1]
-    assert energies[-1] == energy.of(found.labels)
-    assert list(energies) == sorted(energies, reverse=True)
-    assert found.volume is found.lower_bound is found.objective is None
-
-
 def test_cycles_are_limited():
     rng = np.random.default_rng(1)
     energy = energy_of(rng.integers(0, 50, (9, 11, 5)), smoothness_of(9, 11, [0, 1, 1, 1, 1], 9))
@@ -278,37 +260,7 @@ def test_the_seed_decides_the_order():
     np.testing.assert_array_equal(*fixed)
 
 
-PROGRAM = """
-import json, sys
-import numpy as np
-from stereo_framework import CostVolume, Energy, Search, Smoothness, threads
-from stereo_framework.optimization import graph_cut
-rng = np.random.default_rng(2)
-weights = np.full((2, 12, 12), 12, np.float32)
-rho = np.array([0, 1, 1, 1, 1, 1, 1, 1], np.float32)
-volume = CostVolume(rng.integers(0, 50, (12, 12, 8)).astype(np.float32), Search(0, 7), 255.0)
-with threads(1):
-    print(json.dumps(graph_cut(volume, Smoothness(weights[0], weights[1], rho), seed=5).labels.tolist()))
-"""
-
-
-def test_a_fresh_process_repeats_the_result():
-    ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
-    weights = np.full((2, 12, 12), 12, np.float32)
-    costs = np.random.default_rng(2).integers(0, 50, (12, 12, 8))
-    with threads(2):
-        here = graph_cut(
-            *parts(energy_of(costs, Smoothness(weights[0], weights[1], np.minimum(np.arange(8), 1).astype(np.float32)))), seed=5
-        )
-    assert json.loads(ran.stdout) == here.labels.tolist()
-
-
 # --- wrong use -----------------------------------------------------------------------------------------------------------
-
-
-def test_needs_smoothness():
-    with pytest.raises(ParameterError, match=r"^graph_cut: the energy has no smoothness term"):
-        graph_cut(*parts(energy_of(np.zeros((2, 2, 3)), None)))
 
 
 def test_expansions_take_rounded_metrics():
@@ -330,26 +282,6 @@ def test_refuses_smoothness_that_cuts_cannot_take(change, message):
     given = {"right": np.zeros((2, 3), np.float32), "down": np.zeros((2, 3), np.float32), "rho": np.array([0, 1, 1], np.float32)}
     with pytest.raises(DataError if "shape" in message or "levels" in message else ParameterError, match=message):
         graph_cut(*parts(energy_of(np.zeros((2, 3, 3)), Smoothness(**(given | change)))))
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"move": "expand"}, "graph_cut.move: 'expand'"),
-        ({"order": "rising"}, "graph_cut.order: 'rising'"),
-        ({"solver": "maxflow"}, "graph_cut.solver: 'maxflow'"),
-        ({"seed": -1}, "graph_cut.seed: -1"),
-    ],
-)
-def test_refuses_illegal_parameters(parameters, message):
-    with pytest.raises(ParameterError, match=message):
-        graph_cut(*parts(energy_of(np.zeros((2, 2, 2)), smoothness_of(2, 2, [0, 1]))), **parameters)
-
-
-@pytest.mark.parametrize(("name", "value"), [("max_cycles", 0), ("move", "both"), ("seed", -1)])
-def test_scripts_refuse_illegal_parameters(name, value):
-    with pytest.raises(ParameterError, match=f"graph_cut.{name}: "):
-        step(graph_cut, **{name: value})
 
 
 # --- real scenes ----------------------------------------------------------------------------------------------------------

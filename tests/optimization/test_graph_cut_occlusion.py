@@ -7,7 +7,7 @@ from kernel_inputs import filled, in_threads
 from scipy.optimize import linear_sum_assignment
 
 from stereo_framework import CostVolume, Energy, Pipeline, Search, load_scene, step
-from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.regions import occluded
 from stereo_framework.matching_cost import absolute_difference
@@ -159,19 +159,6 @@ def made_problem(seed, **parameters):
     )
 
 
-def test_labels_costs_and_trace_belong_together():
-    problem = made_problem(1)
-    found = optimize(problem)
-    assert (found.labels.dtype, found.costs.dtype) == (np.int16, np.float32)
-    chosen = np.take_along_axis(problem[0].costs, np.maximum(found.labels, 0)[..., None].astype(int), 2)[..., 0]
-    np.testing.assert_array_equal(found.costs, np.where(found.labels < 0, 0, chosen))
-    assert 0 < (found.labels < 0).mean() < 1
-    seconds, energies = zip(*found.trace, strict=True)
-    assert 0 < seconds[0] <= seconds[-1]
-    assert energies[-1] == Energy(problem[0]).of(found.labels)
-    assert found.volume is found.lower_bound is None
-
-
 @pytest.mark.compiled
 def test_more_cycles_lower_the_objective():
     full = optimize(made_problem(1))
@@ -224,40 +211,11 @@ def test_a_square_before_a_plane_hides_what_it_hides(direction, minimum):
 # --- wrong use -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"order": "rising"}, "graph_cut_occlusion.order: 'rising'"),
-        ({"seed": -1}, "graph_cut_occlusion.seed: -1"),
-        ({"weight": -1.0}, "graph_cut_occlusion.weight: -1.0"),
-        ({"gradient_threshold": -1.0}, "graph_cut_occlusion.gradient_threshold: -1.0 is not"),
-        ({"gradient_penalty": float("nan")}, "graph_cut_occlusion.gradient_penalty: nan is not"),
-        ({"occlusion_cost": -0.5}, "graph_cut_occlusion.occlusion_cost: -0.5 is not"),
-    ],
-)
-def test_refuses_illegal_parameters(parameters, message):
-    volume, reference, match, _ = made_problem(1)
-    with pytest.raises(ParameterError, match=message):
-        graph_cut_occlusion(volume, reference, match, **parameters)
-
-
 def test_refuses_fractions_of_a_pixel():
     images = np.zeros((2, 3, 9), np.uint8)
     volume = CostVolume(np.zeros((3, 9, 5), np.float32), Search(0, 2, 0.5), 255.0)
     with pytest.raises(ParameterError, match=r"^graph_cut_occlusion: with a step of 1/2 pixel .* use a step of 1 and refine"):
         graph_cut_occlusion(volume, *images)
-
-
-def test_refuses_images_of_another_size():
-    volume, reference, match, _ = made_problem(1)
-    with pytest.raises(DataError, match=r"^graph_cut_occlusion: match has shape \(12, 29\); \(12, 30\) fits the volume"):
-        graph_cut_occlusion(volume, reference, match[:, 1:])
-
-
-@pytest.mark.parametrize(("name", "value"), [("max_cycles", 0), ("order", "both"), ("weight", -1), ("occlusion_cost", -1)])
-def test_scripts_refuse_illegal_parameters(name, value):
-    with pytest.raises(ParameterError, match=f"graph_cut_occlusion.{name}: "):
-        step(graph_cut_occlusion, **{name: value})
 
 
 # --- real scenes -----------------------------------------------------------------------------------------------------------

@@ -3,10 +3,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernel_inputs import filled, parts, priors
+from kernel_inputs import filled, priors
 
-from stereo_framework import CostVolume, Energy, Search, Smoothness
-from stereo_framework.core.errors import ParameterError
+from stereo_framework import CostVolume, Energy, Search
 from stereo_framework.optimization import icm, winner_take_all
 
 # Without the JIT these take minutes; their twins are plain Python in any case.
@@ -46,18 +45,3 @@ def test_ends_where_no_single_change_helps(energy):
     np.testing.assert_array_equal(icm(energy.volume, energy.smoothness, max_sweeps=len(trace)).labels, found.labels)
     if len(trace) > 1:
         assert trace[-1] == trace[-2] < energy.of(winner_take_all(energy.volume).labels)
-
-
-def test_labels_and_costs_belong_together():
-    costs = np.random.default_rng(1).integers(0, 50, (9, 11, 5)).astype(np.float32)
-    right, down = np.full((2, 9, 11), 9, np.float32)
-    right[:, -1] = down[-1] = 0
-    energy = energy_of(costs, Smoothness(right, down, np.array([0, 1, 1, 1, 1], np.float32)))
-    found = icm(energy.volume, energy.smoothness)
-    np.testing.assert_array_equal(found.costs, np.take_along_axis(costs, found.labels[..., None].astype(int), 2)[..., 0])
-    assert found.volume is found.lower_bound is found.objective is None
-
-
-def test_needs_smoothness():
-    with pytest.raises(ParameterError, match=r"^icm: the energy has no smoothness term"):
-        icm(*parts(energy_of(np.zeros((2, 2, 3)), None)))

@@ -1,12 +1,10 @@
 import naive_scanlines
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches
 
 from stereo_framework import CostVolume, Energy, Pipeline, Search, load_scene, step
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.matching_cost import squared_difference
 from stereo_framework.optimization import dynamic_programming, maximum_likelihood_matching
 
@@ -51,17 +49,6 @@ def test_no_ordered_matching_is_cheaper(volume, occlusion, threads):
     assert (result.costs[result.labels >= 0] < 2 * occlusion).all()
 
 
-@given(volume=volumes_of(st.sampled_from([9, 7, 3])))
-def test_mirrored_rows_with_the_other_direction_cost_the_same(volume):
-    search = volume.search
-    mirrored = CostVolume(
-        volume.costs[:, ::-1].copy(), Search(search.minimum, search.maximum, search.step, -search.direction), 255.0
-    )
-    found, expected = (maximum_likelihood_matching(v, occlusion_cost=9) for v in (mirrored, volume))
-    np.testing.assert_array_equal(found.labels, expected.labels[:, ::-1])
-    assert found.objective == expected.objective
-
-
 def test_doubtful_pixels_within_a_surface_stay_unmatched():
     costs = np.zeros((1, 6, 2), np.float32)
     costs[..., 1] = 50
@@ -81,17 +68,3 @@ def test_higher_prices_give_denser_maps(data):
     assert 0.1 < density[0] < density[1] < density[2] < 1
     # Occluded pixels are left out more often than visible ones.
     assert matched[scene.mask("nonocc")].mean() > matched[~scene.mask("nonocc")].mean() + 0.3
-
-
-@pytest.mark.parametrize(
-    ("step", "cost", "message"),
-    [
-        (1, -1, "maximum_likelihood_matching.occlusion_cost: -1"),
-        (1 / 2, 20, "maximum_likelihood_matching: search.step is 1/2 pixel; .* whole steps alone"),
-    ],
-)
-def test_faults_are_told(step, cost, message):
-    search = Search(0, 1, step)
-    volume = CostVolume(np.zeros((2, 4, search.levels), np.float32), search, 255.0)
-    with pytest.raises(ParameterError, match=message):
-        maximum_likelihood_matching(volume, occlusion_cost=cost)

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from kernel_inputs import filled
 
 from stereo_framework import CostVolume, Search
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.optimization import more_global_matching, semi_global, winner_take_all
 
 AXES = [(1, 0), (0, 1), (-1, 0), (0, -1)]
@@ -80,8 +79,3 @@ def test_closed_cells_stay_closed():
     found = more_global_matching(volume(costs))
     assert (found.volume.costs[np.isnan(costs)] >= 1e6).all()
     assert (found.volume.costs[~np.isnan(costs)] < 1e5).all()
-
-
-def test_refuses_a_smaller_second_penalty():
-    with pytest.raises(ParameterError, match="p2 is 1, below p1, 2"):
-        more_global_matching(volume(np.zeros((2, 2, 2))), p1=2, p2=1)

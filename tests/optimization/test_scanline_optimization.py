@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, priors
 
 from stereo_framework import CostVolume, Energy, Pipeline, Search, Smoothness, load_scene, step
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.datasets import random_planes
 from stereo_framework.engine import strips
 from stereo_framework.matching_cost import absolute_difference
@@ -87,18 +86,6 @@ def test_path_costs_above_a_million():
     result = scanline_optimization(CostVolume(costs, Search(0, 1), 255.0), smoothness)
     assert result.labels.tolist() == [[1, 1, 1]]
     assert result.objective == 6e6
-
-
-def test_needs_a_smoothness_term():
-    with pytest.raises(ParameterError, match=r"^scanline_optimization: the energy has no smoothness term"):
-        scanline_optimization(CostVolume(np.zeros((1, 2, 2), np.float32), Search(0, 1), 255.0))
-
-
-def test_costs_need_not_be_contiguous():
-    costs = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
-    flipped = CostVolume(costs[..., ::-1], Search(0, 3), 255.0)
-    smoothness = potts(np.zeros((2, 3), np.uint8), flipped.search)
-    assert (scanline_optimization(flipped, smoothness).labels == 3).all()
 
 
 def test_strips_give_the_same_result_and_objective(monkeypatch):

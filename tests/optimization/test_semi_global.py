@@ -12,7 +12,6 @@ from kernel_inputs import filled, image_pairs, in_threads, searches
 from numba import config
 
 from stereo_framework import CostVolume, Energy, Pipeline, Search, load_scene, step
-from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.scene import Scene
 from stereo_framework.core.stage import stage
 from stereo_framework.core.volume import Status
@@ -148,35 +147,11 @@ def test_constant_costs_are_multiplied_by_the_paths():
     assert (sums(np.full((5, 6, 3), 11, np.uint8), paths=4) == 44).all()
 
 
-def test_costs_need_not_be_contiguous():
-    costs = np.random.default_rng(2).integers(0, 60, (4, 5, 6)).astype(np.uint16)
-    np.testing.assert_array_equal(sums(costs[..., ::-1]), sums(np.ascontiguousarray(costs[..., ::-1])))
-
-
 def test_smoothness_is_not_used():
     costs = np.random.default_rng(3).integers(0, 60, (6, 7, 4)).astype(np.float32)
     image = np.zeros((6, 7), np.uint8)
     energy = Energy(volume_of(costs), potts(image, Search(0, 3), weight=1000))
     np.testing.assert_array_equal(semi_global(energy.volume, image, image).labels, solve(costs).labels)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"p1": 8, "p2": 5}, r"^semi_global: p2 is 5, below p1, 8$"),
-        ({"paths": 5}, r"^semi_global.paths: 5 is not one of 4, 8$"),
-        ({"p1": -1}, r"^semi_global.p1: -1 is not a number >= 0$"),
-        ({"penalties": "edge"}, r"^semi_global.penalties: 'edge' is not one of .*did you mean 'edges'\?$"),
-    ],
-)
-def test_wrong_parameters(parameters, message):
-    with pytest.raises(ParameterError, match=message):
-        solve(np.zeros((2, 3, 2), np.uint8), **parameters)
-
-
-def test_images_of_another_size():
-    with pytest.raises(DataError, match=r"^semi_global: match has shape \(2, 4\); \(2, 3\) fits the volume$"):
-        solve(np.zeros((2, 3, 2), np.uint8), images=(np.zeros((2, 3), np.uint8), np.zeros((2, 4), np.uint8)))
 
 
 # --- closed cells -------------------------------------------------------------------------------------------------------

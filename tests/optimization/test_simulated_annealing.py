@@ -8,10 +8,9 @@ import sys
 import naive_moves
 import numpy as np
 import pytest
-from kernel_inputs import in_threads, parts
+from kernel_inputs import in_threads
 
 from stereo_framework import CostVolume, Energy, Pipeline, Search, Smoothness, load_scene, step
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import simulated_annealing, winner_take_all
@@ -179,18 +178,6 @@ def test_schedules_go_from_start_to_end(schedule, expected):
 # --- results ---------------------------------------------------------------------------------------------------------------
 
 
-def test_labels_costs_and_trace_belong_together():
-    energy = problem((9, 11), 5, scale=7.3)
-    found = simulated_annealing(energy.volume, energy.smoothness, sweeps=12)
-    assert found.labels.dtype == np.int16
-    chosen = np.take_along_axis(energy.volume.costs, found.labels[..., None].astype(int), axis=2)[..., 0]
-    np.testing.assert_array_equal(found.costs, chosen)
-    seconds, energies = zip(*found.trace, strict=True)
-    assert len(seconds) == 12
-    assert list(seconds) == sorted(seconds)
-    assert energies[-1] == pytest.approx(energy.of(found.labels), rel=1e-6)
-
-
 PROGRAM = """
 import json
 import numpy as np
@@ -218,36 +205,6 @@ def test_a_fresh_process_repeats_the_result():
 
 
 # --- wrong use ---------------------------------------------------------------------------------------------------------------
-
-
-def test_needs_smoothness():
-    with pytest.raises(ParameterError, match=r"^simulated_annealing: the energy has no smoothness term"):
-        simulated_annealing(problem((2, 2), 3).volume)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        (
-            {"rule": "gibbs"},
-            "simulated_annealing.rule: 'gibbs'",
-        ),
-        ({"schedule": "log"}, "simulated_annealing.schedule: 'log'"),
-        ({"visiting": "chequerboard"}, "simulated_annealing.visiting: .*; did you mean 'checkerboard'"),
-        ({"seed": -3}, "simulated_annealing.seed: -3"),
-        ({"end_temperature": 0.0}, "simulated_annealing.end_temperature: 0.0"),
-        ({"start_temperature": -1.0}, "simulated_annealing.start_temperature: -1.0"),
-    ],
-)
-def test_refuses_illegal_parameters(parameters, message):
-    with pytest.raises(ParameterError, match=message):
-        simulated_annealing(*parts(problem((2, 2), 2)), **parameters)
-
-
-@pytest.mark.parametrize(("name", "value"), [("sweeps", 0), ("start_temperature", 0.0), ("rule", "heat_bath")])
-def test_scripts_refuse_illegal_parameters(name, value):
-    with pytest.raises(ParameterError, match=f"simulated_annealing.{name}: "):
-        step(simulated_annealing, **{name: value})
 
 
 # --- real scenes -------------------------------------------------------------------------------------------------------------

@@ -7,9 +7,6 @@ from kernel_inputs import filled, in_threads, searches
 from naive_stable import Table
 
 from stereo_framework import CostVolume, Energy, Pipeline, Search, load_scene, step
-from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.datasets import random_planes
-from stereo_framework.engine import strips
 from stereo_framework.matching_cost import normalized_cross_correlation
 from stereo_framework.optimization import stable_matching
 
@@ -104,17 +101,6 @@ def test_without_margins_no_two_pixels_would_rather_have_each_other():
                 assert costs[x, k] >= min(own.get(x, 9), other.get(x - k, 9))
 
 
-def test_mirrored_rows_with_the_other_direction_give_the_mirrored_map():
-    energy, *images = random_problem(3)
-    volume = energy.volume
-    mirrored = CostVolume(volume.costs[:, ::-1].copy(), Search(0, 11, 1, -1), 2.0)
-    for ordering in (False, True):
-        # An odd window is its own mirror image.
-        expected = stable_matching(energy.volume, *images, size=3, ordering=ordering).labels[:, ::-1]
-        found = stable_matching(mirrored, *(i[:, ::-1].copy() for i in images), size=3, ordering=ordering).labels
-        np.testing.assert_array_equal(found, expected)
-
-
 def test_a_chain_of_matches_that_wait_for_each_other():
     # Each pixel prefers its predecessor's partner, so that they are settled one by one.
     columns = 30
@@ -140,15 +126,6 @@ def test_texture_decides_where_alpha_asks_for_it():
     assert (stable_matching(volume, reference, match, alpha=0, beta=0).labels[:, 27:] == 3).mean() > 0.95
 
 
-def test_strips_change_nothing(monkeypatch):
-    scene = random_planes(rows=40, columns=50, levels=8, seed=1)
-    method = Pipeline([normalized_cross_correlation, stable_matching])
-    expected = method(scene).disparity
-    monkeypatch.setattr(strips, "STRIP_ROWS", 7)
-    np.testing.assert_array_equal(method(scene).disparity, expected)
-    assert 0.2 < np.isfinite(expected).mean() < 0.95
-
-
 @pytest.mark.parametrize(
     "scene", ["tsukuba", "venus", *(pytest.param(name, marks=pytest.mark.slow) for name in ("teddy", "cones"))]
 )
@@ -169,21 +146,3 @@ def test_larger_margins_give_sparser_maps_and_fewer_errors(scene, data):
     # Beyond that what is left lies along edges of high contrast, where windows see two surfaces: errors need not fall further.
     assert error[0] > error[1] > error[2]
     assert error[2] < 0.5 * error[0]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "error", "message"),
-    [
-        ({"alpha": -1}, ParameterError, "stable_matching.alpha: -1"),
-        ({"beta": float("nan")}, ParameterError, "stable_matching.beta: nan"),
-        ({"size": 1}, ParameterError, "stable_matching.size: 1"),
-        ({"step": 1 / 2}, ParameterError, "stable_matching: search.step is 1/2 pixel; .* whole steps alone"),
-        ({"columns": 5}, DataError, r"stable_matching: match has shape \(2, 5\); \(2, 4\) fits the volume"),
-    ],
-)
-def test_faults_are_told(parameters, error, message):
-    search = Search(0, 1, parameters.pop("step", 1))
-    match = np.zeros((2, parameters.pop("columns", 4)), np.uint8)
-    volume = CostVolume(np.zeros((2, 4, search.levels), np.float32), search, 2.0)
-    with pytest.raises(error, match=message):
-        stable_matching(volume, np.zeros((2, 4), np.uint8), match, **parameters)

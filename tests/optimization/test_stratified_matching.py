@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches
 from naive_stable import within_components
 
-from stereo_framework import CostVolume, Search, load_scene
-from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework import CostVolume, load_scene
 from stereo_framework.matching_cost import normalized_cross_correlation
 from stereo_framework.optimization import stable_matching, stratified_matching
 
@@ -58,18 +57,3 @@ def test_errs_less_at_edges(name):
     assert adaptive[0] > 0.9 * fixed[0]
     assert adaptive[1] < 0.75 * fixed[1]
     assert adaptive[2] < 0.8 * fixed[2]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "error", "message"),
-    [
-        ({"threshold": 1.5}, ParameterError, "stratified_matching.threshold: 1.5 is not a number >= -1 and <= 1"),
-        ({"alpha": -1}, ParameterError, "stratified_matching.alpha: -1"),
-        ({"rows": 3}, DataError, r"stratified_matching: match has shape \(3, 4\); \(2, 4\) fits the volume"),
-    ],
-)
-def test_faults_are_told(parameters, error, message):
-    match = np.zeros((parameters.pop("rows", 2), 4), np.uint8)
-    volume = CostVolume(np.zeros((2, 4, 2), np.float32), Search(0, 1), 2.0)
-    with pytest.raises(error, match=message):
-        stratified_matching(volume, np.zeros((2, 4), np.uint8), match, **parameters)

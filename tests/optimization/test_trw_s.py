@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, parts
 
 from stereo_framework import CostVolume, Energy, Search, Smoothness
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.optimization import belief_propagation, graph_cut, icm, trw_s
 
 # Without the JIT these take minutes; their twins are plain Python in any case.
@@ -58,17 +57,6 @@ def test_bounds_agree_with_twin(problem, iterations):
     expected = [bound for _, bound in naive_trees.trw_s(costs, smoothness, iterations)]
     np.testing.assert_allclose([bound for _, _, bound in found.trace], expected, rtol=0, atol=40 * 2.0**-14)
     assert found.lower_bound == min(max(bound for _, _, bound in found.trace), min(now for _, now, _ in found.trace))
-
-
-@pytest.mark.parametrize("rho", sorted(RHOS))
-def test_labels_agree_with_twin(rho):
-    costs, smoothness = fractions(8, 9, 5, rho)
-    energy = energy_of(costs, smoothness)
-    twin = [labels for labels, _ in naive_trees.trw_s(costs, smoothness, 6)]
-    energies = [energy.of(labels) for labels in twin]
-    found = trw_s(energy.volume, energy.smoothness, iterations=6)
-    assert [now for _, now, _ in found.trace] == energies
-    np.testing.assert_array_equal(found.labels, twin[int(np.argmin(energies))])
 
 
 @pytest.mark.parametrize("kind", ["trees", "messages", "descent"])
@@ -142,20 +130,6 @@ def test_with_two_levels_the_bound_becomes_the_minimum(seed):
 # --- the whole optimizer -------------------------------------------------------------------------------------------------------
 
 
-def test_labels_costs_and_trace_belong_together():
-    costs, smoothness = fractions(9, 11, 5, "potts")
-    energy = energy_of(costs, smoothness)
-    found = trw_s(energy.volume, energy.smoothness, iterations=7)
-    assert found.labels.dtype == np.int16
-    np.testing.assert_array_equal(found.costs, np.take_along_axis(costs, found.labels[..., None].astype(int), 2)[..., 0])
-    seconds, energies, bounds = zip(*found.trace, strict=True)
-    assert len(energies) == 7
-    assert 0 < seconds[0] <= seconds[-1]
-    assert energy.of(found.labels) == min(energies)
-    assert bounds[0] < found.lower_bound == min(*bounds[-1:], *energies)
-    assert found.volume is found.objective is None
-
-
 def test_the_bound_is_no_higher_than_the_energy_found():
     # Sums in float32 may come out above the same ones in float64.
     for seed in range(20):
@@ -164,15 +138,3 @@ def test_the_bound_is_no_higher_than_the_energy_found():
         assert found.lower_bound <= energy.of(found.labels)
         # Thirty roundings of sums below 4096.
         assert found.lower_bound == pytest.approx(energy.of(found.labels), abs=30 * 2.0**-12)
-
-
-def test_needs_smoothness():
-    with pytest.raises(ParameterError, match=r"^trw_s: the energy has no smoothness term"):
-        trw_s(*parts(energy_of(np.zeros((2, 2, 3)), None)))
-
-
-def test_refuses_weights_below_zero():
-    _, smoothness = fractions(2, 2, 2, "potts")
-    smoothness.right[0, 0] = -1
-    with pytest.raises(ParameterError, match=r"^trw_s: smoothness.right holds -1"):
-        trw_s(*parts(energy_of(np.zeros((2, 2, 2)), smoothness)))

@@ -54,9 +54,3 @@ def test_lowest_level_wins_ties(levels, kind):
     result = winner_take_all(volume)
     assert (result.labels == levels - 2).all()
     assert (result.costs == 4).all()
-
-
-def test_costs_need_not_be_contiguous():
-    costs = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
-    flipped = CostVolume(costs[..., ::-1], Search(0, 3), 255.0)
-    assert (winner_take_all(flipped).labels == 3).all()

@@ -5,7 +5,6 @@ import pytest
 from scipy.ndimage import convolve, uniform_filter
 
 from stereo_framework import load_scene
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.preprocessing import bilateral_subtraction, laplacian_of_gaussian, mean_subtraction
 from stereo_framework.preprocessing.laplacian_of_gaussian import kernel_of
 
@@ -79,13 +78,3 @@ def test_brightness_makes_no_difference(stage):
     np.testing.assert_array_equal(darker, np.rint(stage(image.astype(np.float32))))
     assert darker.shape == image.shape
     assert 0 <= darker.min() <= 128 <= darker.max() <= 255
-
-
-@pytest.mark.parametrize(
-    ("stage", "parameters"),
-    [(mean_subtraction, {"size": 0}), (laplacian_of_gaussian, {"sigma": 0.0}), (bilateral_subtraction, {"sigma_colour": -1.0})],
-)
-def test_mistakes(stage, parameters):
-    [name] = parameters
-    with pytest.raises(ParameterError, match=f"{stage.__name__}.{name}"):
-        stage(_image((4, 5)), **parameters)

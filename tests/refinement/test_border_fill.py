@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, shapes
 
 from stereo_framework import Search
-from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.refinement import border_fill
 
 hole = np.nan
@@ -73,19 +72,3 @@ def test_without_an_estimate_nothing_is_filled():
     found, told = border_fill(disparity, np.zeros((3, 4), np.uint8), Search(0, 3), status)
     assert np.isnan(found).all()
     assert (told == 1).all()
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"radius": 0}, "radius: 0 is not a whole number >= 1"),
-        ({"gate": 0.0}, "gate: 0.0 is not a number > 0"),
-        ({"steepest": -0.1}, "steepest: -0.1 is not a number >= 0"),
-    ],
-)
-def test_refuses(parameters, message):
-    disparity = np.zeros((2, 2), np.float32)
-    with pytest.raises(ParameterError, match=f"^border_fill.{message}"):
-        border_fill(disparity, np.zeros((2, 2), np.uint8), Search(0, 3), np.zeros((2, 2), np.uint8), **parameters)
-    with pytest.raises(DataError, match=r"^border_fill: reference has shape"):
-        border_fill(disparity, np.zeros((3, 2), np.uint8), Search(0, 3), np.zeros((2, 2), np.uint8))

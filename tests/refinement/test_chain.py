@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 from kernel_inputs import in_threads
-from pipeline_parts import assert_same_match, in_strips
 
-from stereo_framework import CostVolume, Pipeline, Scene, Search, step
+from stereo_framework import Pipeline, Scene, Search, step
 from stereo_framework.core.scene import Frame
 from stereo_framework.core.volume import Status
 from stereo_framework.matching_cost import census
-from stereo_framework.optimization import semi_global, winner_take_all
+from stereo_framework.optimization import semi_global
 from stereo_framework.refinement import (
     discontinuity_adjustment,
     equiangular,
@@ -73,46 +72,3 @@ def test_the_mirror_image_in_the_other_direction_gives_the_mirrored_map(rule, th
     assert mirrored.search.direction == -1
     np.testing.assert_array_equal(mirrored.disparity[:, ::-1], expected.disparity)
     np.testing.assert_array_equal(mirrored.status[:, ::-1], expected.status)
-
-
-@pytest.mark.parametrize("height", [1, 4, 7])
-@pytest.mark.compiled
-def test_strips_give_the_same(height):
-    local = Pipeline(
-        [
-            step(census, width=5, height=5),
-            winner_take_all,
-            step(remove_speckles, size=6),
-            step(weighted_median, radius=2, where="everywhere"),
-            discontinuity_adjustment,
-        ]
-    )
-    whole = in_strips(1000, local, made())
-    assert 0 < np.isnan(whole.disparity).sum() < whole.disparity.size
-    assert_same_match(in_strips(height, local, made()), whole)
-
-
-@pytest.mark.parametrize(
-    "bound",
-    [
-        step(remove_speckles, size=3),
-        step(weighted_median, radius=2, where="everywhere"),
-        step(discontinuity_adjustment),
-    ],
-    ids=lambda bound: bound.stage.name,
-)
-def test_a_row_needs_no_more_than_its_halo(bound):
-    rng = np.random.default_rng(6)
-    shape, search = (12, 30), Search(0, 5)
-    data = {
-        "disparity": rng.integers(0, 6, shape).astype(np.float32),
-        "reference": np.full(shape, 80, np.uint8),
-        "status": np.zeros(shape, np.uint8),
-        "volume": CostVolume(rng.random((*shape, 6), np.float32), search, 1.0),
-    }
-    whole = bound(data)
-    for y in range(shape[0]):
-        top, bottom = max(0, y - bound.halo), y + bound.halo + 1
-        cut = {name: array[top:bottom] for name, array in data.items() if name != "volume"}
-        part = bound({**cut, "volume": CostVolume(data["volume"].costs[top:bottom], search, 1.0)})
-        np.testing.assert_array_equal(part[y - top], whole[y])

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches, volumes
 
 from stereo_framework import CostVolume, Search
-from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.refinement import discontinuity_adjustment
 
 hole = np.nan
@@ -84,12 +83,3 @@ def test_holes_and_what_is_off_the_levels_stay():
     costs[..., 2] = 9
     np.testing.assert_array_equal(adjust([[hole, 2, hole]], costs), [[hole, 2, hole]])
     np.testing.assert_array_equal(adjust([[7, 2, -4]], costs), [[7, 2, -4]])
-
-
-def test_refuses_a_negative_difference_and_other_sizes():
-    with pytest.raises(ParameterError, match="^discontinuity_adjustment.difference: -1 is not a number >= 0$"):
-        adjust([[0]], [[[1, 2]]], difference=-1)
-    with pytest.raises(
-        DataError, match=r"^discontinuity_adjustment: volume has shape \(1, 2, 2\); \(1, 1\) fits the disparities$"
-    ):
-        adjust([[0]], [[[1, 2], [1, 2]]])

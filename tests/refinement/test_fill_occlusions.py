@@ -7,7 +7,6 @@ from hypothesis.extra import numpy as hnp
 from kernel_inputs import in_threads, shapes
 
 from stereo_framework import CostVolume, Pipeline, Scene, Search, step
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Frame
 from stereo_framework.core.stage import stage
 from stereo_framework.core.volume import Status
@@ -40,11 +39,6 @@ def test_rules(rule, expected):
 def test_rows_without_an_estimate_stay_empty():
     rows = np.array([[np.nan, np.nan], [np.nan, 1]], np.float32)
     np.testing.assert_array_equal(fill_occlusions(rows), np.array([[np.nan, np.nan], [1, 1]], np.float32))
-
-
-def test_refuses_another_rule():
-    with pytest.raises(ParameterError, match=r"^fill_occlusions.rule: 'right' "):
-        fill_occlusions(np.zeros((1, 1), np.float32), rule="right")
 
 
 def test_status_tells_what_was_filled(registry):

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, shapes
 
-from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.volume import Status
 from stereo_framework.refinement import interpolate
 
@@ -102,25 +101,3 @@ def test_without_any_estimate_nothing_changes():
         found, told = run(disparity, status, rule=rule)
         assert np.isnan(found).all()
         assert (told == occluded).all()
-
-
-def test_the_mirror_image_gives_the_mirrored_map():
-    # Neither rule knows left and right, nor which way the match frame lies.
-    rng = np.random.default_rng(3)
-    disparity = rng.integers(0, 9, (12, 15)).astype(np.float32)
-    disparity[rng.random(disparity.shape) < 0.8] = hole
-    status = np.where(np.isnan(disparity), rng.integers(1, 3, disparity.shape), matched).astype(np.uint8)
-    image = rng.integers(0, 256, (12, 15, 3)).astype(np.uint8)
-    for rule in ("hirschmueller", "mei"):
-        found, _ = run(disparity, status, image, rule=rule)
-        mirrored, _ = run(disparity[:, ::-1], status[:, ::-1], image[:, ::-1], rule=rule)
-        np.testing.assert_array_equal(mirrored[:, ::-1], found)
-
-
-def test_refuses_other_rules_and_sizes():
-    with pytest.raises(ParameterError, match="^interpolate.rule: 'may' is not one of"):
-        run([[1]], [[0]], rule="may")
-    with pytest.raises(DataError, match=r"^interpolate: reference has shape \(1, 2\); \(1, 1\) fits the disparities$"):
-        run([[1]], [[0]], np.zeros((1, 2), np.uint8))
-    with pytest.raises(DataError, match=r"^interpolate: status has shape \(2, 1\)"):
-        run([[1]], [[0], [0]])

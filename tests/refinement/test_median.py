@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from kernel_inputs import in_threads, shapes
 
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.refinement import median
 
 
@@ -42,8 +41,3 @@ def test_holes_stay_and_do_not_count():
     np.testing.assert_array_equal(median(disparity), np.array([[5, hole, 9], [hole, hole, 9]], np.float32))
     # Of two values the lower.
     np.testing.assert_array_equal(median(np.array([[4, 2]], np.float32), size=2), np.array([[2, 2]], np.float32))
-
-
-def test_refuses_a_window_without_a_pixel():
-    with pytest.raises(ParameterError, match="^median.size: 0 is not a whole number >= 1$"):
-        median(np.zeros((1, 1), np.float32), size=0)

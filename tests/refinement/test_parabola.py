@@ -75,14 +75,3 @@ def test_large_ranges_stay_exact():
     costs = np.full(3001, 9, np.float32)
     costs[2999:] = 1, 3
     assert refine(costs, 2999, search=Search(0, 1000, 1 / 3)) == pytest.approx(2999 / 3 + 0.1, abs=1e-4)
-
-
-@pytest.mark.parametrize("kind", [np.uint8, np.uint16])
-def test_integer_costs_give_the_same_as_floats(kind):
-    rng = np.random.default_rng(1)
-    costs = rng.integers(0, 256, (5, 9, 7)).astype(kind)
-    disparity = costs.argmin(axis=2).astype(np.float32)
-    narrow, wide = (CostVolume(c, Search(0, 6), 255.0) for c in (costs, costs.astype(np.float32)))
-    refined = parabola(disparity, narrow)
-    np.testing.assert_array_equal(refined, parabola(disparity, wide))
-    assert (refined != disparity).any()

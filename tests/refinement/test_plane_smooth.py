@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, shapes
 
-from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.refinement import plane_smooth
 
 hole = np.nan
@@ -72,14 +71,3 @@ def test_edges_of_the_image_part_what_is_nearly_equal():
     np.testing.assert_allclose(plane_smooth(disparity, image), disparity, atol=1e-3)
     # Without the edge the step is smoothed: half of it within a pixel.
     assert np.abs(plane_smooth(disparity, np.zeros_like(image)) - disparity)[:, 5:7].min() > 0.03
-
-
-@pytest.mark.parametrize("name", ["gate", "colour_scale", "ridge"])
-def test_refuses_what_is_not_above_0(name):
-    with pytest.raises(ParameterError, match=f"^plane_smooth.{name}: 0.0 is not a number > 0"):
-        plane_smooth(np.zeros((2, 2), np.float32), np.zeros((2, 2), np.uint8), **{name: 0.0})
-
-
-def test_refuses_an_image_of_another_size():
-    with pytest.raises(DataError, match=r"^plane_smooth: reference has shape \(3, 2\); \(2, 2\) fits"):
-        plane_smooth(np.zeros((2, 2), np.float32), np.zeros((3, 2), np.uint8))

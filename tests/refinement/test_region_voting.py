@@ -1,12 +1,10 @@
 import naive_refinement
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches, shapes
 
 from stereo_framework import Search
-from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.volume import Status
 from stereo_framework.refinement import region_voting
 
@@ -88,38 +86,3 @@ def test_without_estimates_or_holes_nothing_changes():
     assert (told == occluded).all()
     dense = np.arange(12).reshape(3, 4).astype(np.float32)
     np.testing.assert_array_equal(run(dense, minimum_count=0)[0], dense)
-
-
-def test_the_mirror_image_gives_the_mirrored_map():
-    rng = np.random.default_rng(3)
-    disparity = rng.integers(0, 9, (20, 30)).astype(np.float32)
-    disparity[rng.random(disparity.shape) < 0.6] = hole
-    image = rng.integers(0, 25, (20, 30, 3)).astype(np.uint8)
-    found, _ = run(disparity, image=image, minimum_count=3, minimum_share=0.2)
-    mirrored, _ = run(disparity[:, ::-1], image=image[:, ::-1], minimum_count=3, minimum_share=0.2)
-    assert np.isfinite(found).sum() > np.isfinite(disparity).sum()
-    np.testing.assert_array_equal(mirrored[:, ::-1], found)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"minimum_count": -1}, r"region_voting.minimum_count: -1"),
-        ({"minimum_share": 1.5}, r"region_voting.minimum_share: 1.5"),
-        ({"iterations": 0}, r"region_voting.iterations: 0"),
-        ({"length": 256}, r"region_voting.length: 256"),
-        ({"threshold": 0}, r"region_voting.threshold: 0"),
-        ({"far": 0}, r"region_voting.far: 0"),
-        ({"far_threshold": 0}, r"region_voting.far_threshold: 0"),
-    ],
-)
-def test_illegal_parameters(parameters, message):
-    with pytest.raises(ParameterError, match=message):
-        run([[1]], **parameters)
-
-
-def test_refuses_other_sizes():
-    with pytest.raises(DataError, match=r"^region_voting: reference has shape \(1, 2\); \(1, 1\) fits the disparities$"):
-        run([[1]], image=np.zeros((1, 2), np.uint8))
-    with pytest.raises(DataError, match=r"^region_voting: status has shape \(2, 1\)"):
-        run([[1]], [[0], [0]])

@@ -7,8 +7,6 @@ from kernel_inputs import filled, in_threads, shapes
 from scipy.ndimage import gaussian_filter
 
 from stereo_framework import Search
-from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.core.per_image import keeping
 from stereo_framework.core.volume import Status
 from stereo_framework.kernels.random_numbers import random_number
 from stereo_framework.kernels.segments import _smoothed, segments
@@ -176,45 +174,6 @@ def test_estimates_of_one_row_or_column_give_a_level_plane():
     for disparity in (np.full((1, 40), 3.0), np.full((40, 1), 3.0)):
         disparity[::4, ::4] = hole
         assert (run(disparity)[0] == 3).all()
-
-
-def test_segments_are_kept_for_other_settings():
-    image = np.zeros((8, 9), np.uint8)
-    image.flags.writeable = False
-    disparity = np.ones((8, 9), np.float32)
-    disparity[3, 3] = hole
-    kept: dict = {}
-    with keeping(kept):
-        run(disparity, image)
-        run(disparity, image, tolerance=0.5, seed=3)
-        assert len(kept) == 1
-        run(disparity, image, scale=99.0)
-    assert len(kept) == 2
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"sigma": -1}, r"segment_planes.sigma: -1"),
-        ({"scale": 0}, r"segment_planes.scale: 0"),
-        ({"minimum_size": 0}, r"segment_planes.minimum_size: 0"),
-        ({"tolerance": 0}, r"segment_planes.tolerance: 0"),
-        ({"minimum_count": 0}, r"segment_planes.minimum_count: 0"),
-        ({"minimum_share": 2}, r"segment_planes.minimum_share: 2"),
-        ({"trials": 0}, r"segment_planes.trials: 0"),
-        ({"seed": -1}, r"segment_planes.seed: -1"),
-    ],
-)
-def test_illegal_parameters(parameters, message):
-    with pytest.raises(ParameterError, match=message):
-        run([[1]], **parameters)
-
-
-def test_refuses_other_sizes():
-    with pytest.raises(DataError, match=r"^segment_planes: reference has shape \(1, 2\); \(1, 1\) fits the disparities$"):
-        run([[1]], np.zeros((1, 2), np.uint8))
-    with pytest.raises(DataError, match=r"^segment_planes: status has shape \(2, 1\)"):
-        run([[1]], status=[[0], [0]])
 
 
 @pytest.mark.parametrize("sigma", [0, 0.5, 1.3])

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, shapes
 
-from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.volume import Status
 from stereo_framework.refinement import median, weighted_median
 
@@ -92,24 +91,3 @@ def test_by_default_what_was_matched_stays():
     status = np.array([[matched, full, matched, matched, matched, occluded]], np.uint8)
     found = weighted_median(disparity, np.zeros((1, 6), np.uint8), status)
     np.testing.assert_array_equal(found, [[2, 2, 2, 9, 2, hole]])
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"radius": 0}, "^weighted_median.radius: 0 is not a whole number >= 1$"),
-        ({"sigma_colour": 0}, "^weighted_median.sigma_colour: 0 is not a number > 0$"),
-        ({"sigma_space": -1}, "^weighted_median.sigma_space: -1 is not a number > 0$"),
-    ],
-)
-def test_refuses_illegal_parameters(parameters, message):
-    with pytest.raises(ParameterError, match=message):
-        everywhere([[1]], [[1]], **parameters)
-
-
-def test_refuses_other_places_and_sizes():
-    flat, status = np.zeros((1, 1), np.float32), np.zeros((1, 1), np.uint8)
-    with pytest.raises(ParameterError, match="^weighted_median.where: 'filled' is not one of"):
-        weighted_median(flat, status, status, where="filled")
-    with pytest.raises(DataError, match=r"^weighted_median: reference has shape \(2, 1, 3\); \(1, 1\) fits the disparities$"):
-        weighted_median(flat, np.zeros((2, 1, 3), np.uint8), status)

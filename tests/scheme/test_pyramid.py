@@ -10,7 +10,6 @@ from kernel_inputs import image_pairs, searches, shapes
 
 from stereo_framework import Pipeline, Search, load_scene, step
 from stereo_framework.aggregation import box
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.matching_cost import absolute_difference
@@ -165,17 +164,6 @@ def test_both_views_run_inside():
     exchanged = method(pair.exchanged())
     assert exchanged.search.direction == -1
     assert np.nanmedian(exchanged.disparity) == 4
-
-
-def test_wrong_parameters_are_refused():
-    pair, _ = two_surfaces()
-    for name, value, legal in (
-        ("levels", 0, "a whole number >= 1"),
-        ("window", 0, "a whole number >= 1"),
-        ("margin", -1, ">= 0"),
-    ):
-        with pytest.raises(ParameterError, match=rf"^pyramid.{name}: {value} is not .*{legal}"):
-            pyramid(lambda pair: None, pair, **{name: value})
 
 
 def test_coarse_to_fine_helps_small_windows(data):

@@ -11,7 +11,7 @@ from stereo_framework import Pipeline, Scene, Search, load, load_scene, run, ste
 from stereo_framework.aggregation import box
 from stereo_framework.confidence import matching_score
 from stereo_framework.core.call_reports import stopped_by
-from stereo_framework.core.errors import ParameterError, ResultWarning, StereoFrameworkError
+from stereo_framework.core.errors import ResultWarning, StereoFrameworkError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import of, stage
 from stereo_framework.core.volume import SearchMask, Status
@@ -157,21 +157,6 @@ def test_the_estimate_of_memory_is_that_of_the_largest_tile():
     parts = peak_memory([tiled(method, size=1000, overlap=64)], shape, levels)
     # A tile has 1000 + 128 rows and 1000 + 128 + 255 columns, since its candidates may lie up to 255 columns to the left, and some for rounding.
     assert parts / whole == pytest.approx(1128 * 1386 / (4000 * 6000), rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "legal"),
-    [
-        ("size", 0, "a whole number >= 1"),
-        ("factor", 1.5, "a whole number >= 1"),
-        ("overlap", -1, ">= 0"),
-        ("margin", -1.0, ">= 0"),
-    ],
-)
-def test_wrong_parameters_are_refused(name, value, legal):
-    pair = Pair(*np.zeros((2, 4, 6), np.uint8), Search(0, 2))
-    with pytest.raises(ParameterError, match=rf"^tiles.{name}: {value} is not .*{legal}"):
-        tiles(POINTS, pair, **{name: value})
 
 
 def test_a_tile_may_be_a_single_pixel():

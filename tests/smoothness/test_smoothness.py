@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from kernel_inputs import image_pairs, in_threads, searches
 
 from stereo_framework import Search
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.smoothness import linear, potts, truncated_linear, truncated_quadratic
 
 TERMS = [potts, linear, truncated_linear, truncated_quadratic]
@@ -61,18 +60,3 @@ def test_without_a_threshold_the_image_plays_no_part(threshold):
     found = potts(GREY, Search(0, 1), weight=7, gradient_threshold=threshold, gradient_penalty=100)
     assert found.right.tolist() == [[7, 7, 0], [7, 7, 0]]
     assert found.down.tolist() == [[7, 7, 7], [0, 0, 0]]
-
-
-@pytest.mark.parametrize("term", TERMS)
-@pytest.mark.parametrize("name", ["weight", "gradient_threshold", "gradient_penalty"])
-@pytest.mark.parametrize("value", [-1, float("nan")])
-def test_refuses_values_below_zero(term, name, value):
-    with pytest.raises(ParameterError, match=f"^{term.__name__}.{name}: {value} "):
-        term(GREY, Search(0, 1), **{name: value})
-
-
-@pytest.mark.parametrize("term", [truncated_linear, truncated_quadratic])
-@pytest.mark.parametrize("value", [0, -1, float("nan")])
-def test_refuses_to_truncate_at_nothing(term, value):
-    with pytest.raises(ParameterError, match=f"^{term.__name__}.truncation: {value} "):
-        term(GREY, Search(0, 1), truncation=value)

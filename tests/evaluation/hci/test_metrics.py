@@ -428,10 +428,3 @@ def test_the_table_documents_every_metric():
         assert metric.unit
         assert "Honauer" in metric.source
         assert "equation" in metric.source
-
-
-def test_inputs_stay_as_they_are(made):
-    truth, subsets, perfect, _ = made
-    truth, perfect = truth.copy(), perfect.copy()
-    truth.flags.writeable = perfect.flags.writeable = False
-    assert hci_metrics(perfect, truth, subsets)["hci_offset"] == 0

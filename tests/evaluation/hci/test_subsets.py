@@ -39,14 +39,6 @@ def test_scenes_without_anything(shape):
         assert np.isnan(list(without_planes.values())).all()
 
 
-def test_truth_and_mask_stay_as_they_are(made):
-    truth = made[0].copy()
-    truth[5, 5] = np.inf
-    visible = np.ones(truth.shape, bool)
-    truth.flags.writeable = visible.flags.writeable = False
-    assert extract_subsets(truth, visible).evaluated.any()
-
-
 def test_files(made, tmp_path):
     _, subsets, _, maps = made
     subsets.save(tmp_path / "s.npz")
