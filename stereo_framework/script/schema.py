@@ -9,7 +9,8 @@ from typing import Any
 
 from stereo_framework.core.docstrings import parameter_texts, summary
 from stereo_framework.core.parameters import checkers_of, parameters_of
-from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS, Stage, find, stages
+from stereo_framework.core.shipped import shipped_yaml
+from stereo_framework.core.stage import SLOTS, Stage, find, stages
 from stereo_framework.engine import pipeline as _pipeline  # noqa: F401  registers the built-in stages
 from stereo_framework.engine.step import Factors
 from stereo_framework.script.addresses import NAME, parameters
@@ -18,26 +19,6 @@ from stereo_framework.script.report import FILE_NAME, PARTS, Report
 
 Schema = dict[str, Any]
 
-_NUMBER: Schema = {"type": "number"}
-_TEXTS: Schema = {"type": ["string", "array"], "items": {"type": "string"}}
-_SLOT_TEXTS = {
-    "preprocessing": "Stages that change both images first.",
-    "matcher": "A whole matcher instead of cost, aggregation, smoothness and optimization.",
-    "matching_cost": "How two pixels are compared; costs of a list are added.",
-    "aggregation": "Stages that gather support for the costs, in order.",
-    "smoothness": "What it costs that neighbours differ in disparity.",
-    "optimization": "How disparities are chosen.",
-    "confidence": "Measures of how sure each disparity is.",
-    "refinement": "Stages that change the disparity map afterwards, in order.",
-    "scheme": "What makes the pairs that the method is run on, the first outermost.",
-}
-_ONE_OR_THE_OTHER: Schema = {
-    "if": {"required": ["matcher"], "properties": {"matcher": {"type": ["string", "object"]}}},
-    "then": {
-        "properties": {slot: {"enum": [None, []]} if SLOTS[slot].optional else False for slot in VOLUME_SLOTS},
-    },
-}
-"""A matcher stands instead of what makes and reads volumes."""
 _WITHIN = rf"^(alternatives\.{NAME}\.)+"
 
 
@@ -49,84 +30,27 @@ def schema() -> Schema:
     dict
         Refuses unknown keys, stages and parameters and values out of range.
     """
-    defs: dict[str, Schema] = {}
+    found: Schema = shipped_yaml("script/schema.yaml")
+    keys, defs = found["properties"], found["$defs"]
     for stage in stages():
-        found = defs[f"{stage.slot}.{stage.name}"] = _stage(stage)
+        own = defs[f"{stage.slot}.{stage.name}"] = _stage(stage)
         if SLOTS[stage.slot].added:
-            defs[f"{stage.slot}.{stage.name}.added"] = found | {"properties": found["properties"] | _properties(Factors)}
+            defs[f"{stage.slot}.{stage.name}.added"] = own | {"properties": own["properties"] | _properties(Factors)}
     for slot in SLOTS:
-        defs[slot] = _slot(slot)
+        defs[slot]["anyOf"] = _slot(slot)
     defs["axis"] = _axis({})
     search, seed = _properties(SearchKeys), _properties(SeedKey)
-    defs["axes"] = _axes({**{f"search.{key}": about for key, about in search.items()}, **seed})
-    texts = {
-        "grid": "A product of axes; the last one varies fastest.",
-        "zip": "Axes that move together, inside those of the grid.",
-    }
-    sweep = {name: {"$ref": "#/$defs/axes", "description": text} for name, text in texts.items()}
-    defs["sweep"] = _object(sweep, "What is varied.")
-    text = {"type": "string", "minLength": 1}
-    keys: dict[str, Schema] = {
-        "name": {**text, "description": "Name of the method in results; default: the file's name."},
-        "include": {
-            **_TEXTS,
-            "description": "Scripts that this one builds on: paths from here, or names of shipped scripts. Later wins.",
-        },
-        "plugins": {**_TEXTS, "description": "Modules or .py files that register stages."},
-        "scenes": {**_TEXTS, "description": "Scenes to run on.", "minLength": 1, "minItems": 1},
-        "search": _object(search, summary(SearchKeys)),
-        "evaluation": _object({"protocol": _PROTOCOLS}, "How results are measured; default: as the scene's data set demands."),
-        "report": _report(),
-        **seed,
-        "sweep": {"$ref": "#/$defs/sweep"},
-        **{slot: {"$ref": f"#/$defs/{slot}"} for slot in SLOTS},
-        "alternatives": {"$ref": "#/$defs/alternatives"},
-        "maps": _maps(),
-    }
-    method, alternative = (
-        {**_object({key: keys[key] for key in own}), "type": ["object", "null"], **_ONE_OR_THE_OTHER}
-        for own in (METHOD_KEYS, ALTERNATIVE_KEYS)
-    )
-    defs["alternatives"] = {
-        "type": ["object", "null"],
-        "minProperties": 1,
-        "propertyNames": {"pattern": rf"^{NAME}$"},
-        "additionalProperties": alternative,
-        "description": "Other methods by name, run on the same pair for the stages that name them.",
-    }
-    keys["methods"] = {
-        "type": "object",
-        "minProperties": 1,
-        "additionalProperties": method,
-        "description": "Several methods by name; what stands at the top is their default.",
-    }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "stereo_framework parameter script",
-        **_object(keys, "A stereo method or several, the scenes they run on and what is swept."),
-        **_ONE_OR_THE_OTHER,
-        "$defs": defs,
-    }
-
-
-def _maps() -> Schema:
-    """Maps of others: a place, or the parameters of the stage that takes them."""
-    found = _stage(find("matcher", "maps"))
-    mapping = {**found, "properties": {k: v for k, v in found["properties"].items() if k != "use"}, "required": ["place"]}
-    text = "Disparity maps of others instead of all stages: a folder of them, or a path with {scene}."
-    return {"anyOf": [{"type": "string", "minLength": 1}, mapping, {"type": "null"}], "description": text}
-
-
-_PROTOCOL: Schema = {
-    "anyOf": [
-        {"type": "string"},
-        {"type": "object", "required": ["base"], "properties": {"base": {"type": "string"}, "name": {"type": "string"}}},
-    ]
-}
-_PROTOCOLS: Schema = {
-    "description": "Name of a protocol, {base: NAME, field: value}, or a list of these.",
-    "anyOf": [*_PROTOCOL["anyOf"], {"type": "array", "items": _PROTOCOL, "minItems": 1}],
-}
+    defs["axes"] |= _axes({**{f"search.{key}": about for key, about in search.items()}, **seed})
+    keys |= {"search": _object(search, summary(SearchKeys)), "report": _report(), **seed}
+    # The place of maps, or the parameters of the stage that takes them.
+    maps = _stage(find("matcher", "maps"))
+    del maps["properties"]["use"]
+    keys["maps"]["anyOf"][1] = maps | {"required": ["place"]}
+    instead = {"type": ["object", "null"], "if": found["if"], "then": found["then"]}
+    method, alternative = (_object({key: keys[key] for key in own}) | instead for own in (METHOD_KEYS, ALTERNATIVE_KEYS))
+    keys["methods"]["additionalProperties"] = method
+    defs["alternatives"] |= {"additionalProperties": alternative, "propertyNames": {"pattern": f"^{NAME}$"}}
+    return found
 
 
 def _report() -> Schema:
@@ -168,7 +92,8 @@ def _properties(function: Callable[..., Any]) -> dict[str, Schema]:
     return found
 
 
-def _slot(slot: str) -> Schema:
+def _slot(slot: str) -> list[Schema]:
+    """What may stand in a slot."""
     names = [stage.name for stage in stages(slot)]
     one: list[Schema] = [{"enum": names}, *({"$ref": f"#/$defs/{slot}.{name}"} for name in names)]
     if SLOTS[slot].many:
@@ -178,13 +103,13 @@ def _slot(slot: str) -> Schema:
         one.append({"type": "array", "items": {"anyOf": several}, "minItems": 1})
     if SLOTS[slot].optional:
         one.append({"type": "null"})
-    return {"description": _SLOT_TEXTS[slot], "anyOf": one}
+    return one
 
 
 def _axis(value: Schema) -> Schema:
     """An axis whose values fit `value`, listed or generated between two ends."""
     plain: Schema = {"type": "array", "minItems": 1, "items": value}
-    three: Schema = {"type": "array", "items": _NUMBER, "minItems": 3, "maxItems": 3}
+    three: Schema = {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}
     kinds = [_object({kind: three}) | {"required": [kind]} for kind in ("range", "linspace", "geomspace")]
     return {"anyOf": [plain, *kinds]}
 
@@ -202,7 +127,7 @@ def _axes(values: dict[str, Schema]) -> Schema:
                 patterns |= {start + index: {"$ref": "#/$defs/axis"} for start in ("^", _WITHIN)}
         axes |= own
         patterns |= {f"{_WITHIN}{re.escape(key)}$": {"$ref": f"#/$defs/axes/properties/{key}"} for key in own}
-    return {**_object(axes), "patternProperties": patterns}
+    return {"properties": axes, "patternProperties": patterns}
 
 
 def _object(properties: dict[str, Schema], description: str = "") -> Schema:
