@@ -10,8 +10,8 @@ from stereo_framework.core.scene import Disparity, Image
 LARGEST_ERROR = 4.0
 """Pixels of error at the ends of the error colours. The scale is fixed, so that figures can be compared."""
 
-_NO_VALUE = 178
-"""Grey level of pixels without a value, the same as in the figures."""
+NO_VALUE = 178
+"""Grey level of pixels without a value."""
 
 
 def eight_bits(image: Image) -> NDArray[np.uint8]:
@@ -33,7 +33,7 @@ def disparity_colours(disparity: Disparity, shown: tuple[float, float]) -> NDArr
     with np.errstate(invalid="ignore"):
         part = np.clip((disparity - low) / (max(high - low, 1e-6)), 0, 1)
     picture = (255 * colormaps["viridis"](np.nan_to_num(part))[..., :3] + 0.5).astype(np.uint8)
-    picture[~np.isfinite(disparity)] = _NO_VALUE
+    picture[~np.isfinite(disparity)] = NO_VALUE
     return picture
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.scene import Disparity, Image
-from stereo_framework.figures.colours import LARGEST_ERROR, eight_bits
+from stereo_framework.figures.colours import LARGEST_ERROR, NO_VALUE, eight_bits
 from stereo_framework.figures.saving import new_figure
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ FONT = 9.0
 WIDEST = 1800
 """Largest width of a row of pictures, in screen pixels."""
 
-_NO_VALUE = (178, 178, 178)
+_NO_VALUE = (NO_VALUE,) * 3
 """RGB of pixels without a value."""
 
 _GAP, _HEADING, _KEYS = 12, 30, 74

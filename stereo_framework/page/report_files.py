@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ def _write(one: Plot | PivotTable, results: list[Result], stem: Path) -> list[Pa
 
 
 def write_reports(results: Sequence[Result], scripts: Sequence[Mapping[str, Any]], out: Path) -> list[Path]:
-    """The same for several scripts that wrote to one folder, each with the results of its own methods.
+    """The same for several scripts that wrote to one folder, each with the results of its own methods; scripts without either are passed over.
 
     Parameters
     ----------
@@ -78,13 +78,10 @@ def write_reports(results: Sequence[Result], scripts: Sequence[Mapping[str, Any]
         ``Script.resolved``.
     out : Path
     """
-    return [path for own, report in reports(results, scripts) for path in write_report(own, report, out)]
-
-
-def reports(results: Sequence[Result], scripts: Sequence[Mapping[str, Any]]) -> Iterator[tuple[list[Result], Mapping[str, Any]]]:
-    """The reports of scripts, each with the results of its own methods; scripts without either are passed over."""
+    written: list[Path] = []
     for script in scripts:
         methods = script.get("methods") or [script.get("name")]
         own = [r for r in results if r.method in methods]
         if own and script.get("report"):
-            yield own, script["report"]
+            written += write_report(own, script["report"], out)
+    return written
