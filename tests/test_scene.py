@@ -274,14 +274,6 @@ def test_scaled_ranges_end_on_whole_pixels():
     assert scene(0, 3, 1, search=Search(-1, 4, 0.5)).pair(0, 2).search == Search(-1, 2, 0.5)
 
 
-@pytest.mark.parametrize(
-    ("pair", "message"), [((0, 9), "match_index 9"), ((-1, 0), "reference_index -1"), ((1, 1), "same position")]
-)
-def test_impossible_pairs_are_refused(pair, message):
-    with pytest.raises(DataError, match=message):
-        scene(0, 1, search=Search(0, 4)).pair(*pair)
-
-
 # --- what holds data -------------------------------------------------------------------------------------------------
 
 

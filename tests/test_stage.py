@@ -336,12 +336,6 @@ def test_missing_plugins_are_refused(tmp_path, monkeypatch):
         load_plugin("folder_of_a_test")
 
 
-def test_numbers_of_numpy_are_numbers():
-    assert step(box, size=np.int64(5)) == step(box, size=5)
-    with pytest.raises(ParameterError, match=r"box.size: 5.0 is not a whole number >= 1"):
-        step(box, size=np.float32(5))
-
-
 def test_stages_of_no_slot():
     with pytest.raises(ParameterError, match=r"agregation: no such slot; .* did you mean 'aggregation'\?"):
         stages("agregation")

@@ -6,7 +6,7 @@ from scipy.ndimage import map_coordinates, maximum_filter, minimum_filter
 
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Search
-from stereo_framework.datasets import Plane, Texture, ellipse, load_scene, planes_scene, random_planes, rectangle, slanted
+from stereo_framework.datasets import Plane, Texture, load_scene, planes_scene, random_planes, rectangle, slanted
 
 ROWS, COLUMNS = 44, 64
 POSITIONS = (-0.5, 0, 0.25, 1, 1.5)  # reference frame 1, match frame 3
@@ -152,20 +152,6 @@ def test_whole_disparity_moves_pixels_exactly():
     np.testing.assert_array_equal(scene.mask("occluded"), np.broadcast_to(np.arange(COLUMNS) < 5, (ROWS, COLUMNS)))
 
 
-def test_left_and_right_truth_agree_where_both_see():
-    scene = scene_of()
-    y, x = np.mgrid[:ROWS, :COLUMNS]
-    u = x - scene.truth.astype(float)
-    low = np.floor(u).astype(int).clip(1, COLUMNS - 3)
-    before, left, right, behind = (scene.match_truth[y, low + k] for k in (-1, 0, 1, 2))
-    back = left + (u - low) * (right - left)
-    # where the match frame sees two surfaces side by side, interpolation says nothing
-    one_plane = (abs(before - 2 * left + right) < 1e-4) & (abs(left - 2 * right + behind) < 1e-4)
-    valid = ~scene.mask("occluded") & one_plane & (u >= 1)
-    assert valid.mean() > 0.6
-    np.testing.assert_allclose(back[valid], scene.truth[valid], atol=1e-4)
-
-
 def test_every_pair_has_its_truth():
     scene = scene_of()
     assert set(scene.truths) == {(i, j) for i in range(5) for j in range(5) if i != j}
@@ -236,12 +222,6 @@ def test_search_range():
     assert scene_of(search=Search(0, 20)).search == Search(0, 20)
 
 
-def test_outlines():
-    corners = np.array(ellipse(10, 20, 8, 4))
-    np.testing.assert_allclose(((corners - (10, 20)) / (4, 2)) ** 2 @ (1, 1), 1)
-    assert slanted(5, (10, 20), 0.1, 0.2) == pytest.approx((0, 0.1, 0.2))
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -289,28 +269,6 @@ def test_what_the_ready_made_scenes_are_for():
     assert fractions.min() > 0.07
     assert occlusions.mask("occluded").mean() > 0.12
     assert occlusions.mask("textureless").mean() > 0.1
-
-
-@pytest.mark.parametrize("name", ["stripes", "slits"])
-@pytest.mark.parametrize("exchanged", [False, True])
-def test_both_truths_of_scenes_of_half_occlusions_agree(name, exchanged):
-    scene = load_scene(f"synthetic/{name}")
-    occluded = scene.mask("occluded")
-    if exchanged:
-        scene, occluded = scene.pair(scene.match_index, scene.reference_index), None
-    truth, other = scene.truth.astype(float), scene.match_truth
-    u = np.arange(320) - scene.direction * truth
-    seen = (u >= 0) & (u <= 319)
-    beside = [np.take_along_axis(other, np.clip(f(u), 0, 319).astype(int), axis=1) for f in (np.floor, np.ceil)]
-    # Slants of 0.016 pixel per pixel; surfaces differ by 4 pixels at least.
-    same = np.any([np.abs(d - truth) < 0.1 for d in beside], axis=0)
-    nearer = np.any([d > truth + 3 for d in beside], axis=0)
-    assert (same | nearer)[seen].all()
-    if occluded is not None:
-        assert same[~occluded].all()
-        assert nearer[occluded & seen].all()
-        assert occluded[~seen].all()
-        assert 0.1 < occluded.mean() < 0.3
 
 
 def test_stripes_are_thin_and_before_a_slanted_plane():

@@ -28,7 +28,6 @@ MAP = np.array([[4, 5, 5.5, np.nan], [13, 10, np.inf, 10]], np.float32)
 MIXED = np.array([[4, 5, 5.5, np.nan], [13, 10, np.inf, 9]], np.float32)
 EVERYWHERE = np.ones((2, 4), bool)
 TOP = np.array([[True] * 4, [False] * 4])
-NOWHERE = np.zeros((2, 4), bool)
 
 
 def test_bad_pixels_by_hand():
@@ -37,31 +36,6 @@ def test_bad_pixels_by_hand():
     assert bad_pixels(MAP, TRUTH, TOP, 0.5) == 75
     assert bad_pixels(MAP, TRUTH, TOP, 1.5) == 25
     assert bad_pixels(MAP, TRUTH, TOP, 0) == 75
-
-
-def test_rms_by_hand():
-    # Errors 0, 1, 1.5, 3, 0, 0 of six estimates.
-    assert rms_error(MAP, TRUTH, EVERYWHERE) == pytest.approx(math.sqrt((1 + 2.25 + 9) / 6), rel=1e-12)
-    assert rms_error(MAP, TRUTH, TOP) == pytest.approx(math.sqrt(3.25 / 3), rel=1e-12)
-
-
-def test_fraction_by_hand():
-    assert fraction_matched(MAP, EVERYWHERE) == 0.75
-    assert fraction_matched(MAP, TOP) == 0.75
-    assert fraction_matched(MAP, ~TOP & (TRUTH > 0)) == 0.75
-
-
-def test_an_empty_region_gives_nan():
-    assert math.isnan(bad_pixels(MAP, TRUTH, NOWHERE))
-    assert math.isnan(rms_error(MAP, TRUTH, NOWHERE))
-    assert math.isnan(fraction_matched(MAP, NOWHERE))
-
-
-def test_a_region_without_estimates():
-    nothing = np.full_like(TRUTH, np.nan)
-    assert bad_pixels(nothing, TRUTH, EVERYWHERE) == 100
-    assert math.isnan(rms_error(nothing, TRUTH, EVERYWHERE))
-    assert fraction_matched(nothing, EVERYWHERE) == 0
 
 
 def test_squares_are_summed_in_float64():
@@ -126,19 +100,6 @@ def test_pixels_without_a_positive_truth_have_no_percentage():
     truth = np.array([[0, -2, 5]], np.float32)
     assert mean_absolute_percentage_error(truth + np.float32(1), truth, np.ones((1, 3), bool)) == pytest.approx(20)
     assert math.isnan(mean_absolute_percentage_error(truth, truth, truth <= 0))
-
-
-@pytest.mark.parametrize("region", [NOWHERE, ~np.isfinite(MIXED)])
-def test_a_region_without_estimates_gives_nan(region):
-    measures = [mean_absolute_error, mean_squared_error, mean_absolute_percentage_error]
-    assert all(math.isnan(m(MIXED, TRUTH, region)) for m in measures)
-    assert math.isnan(error_quantile(MIXED, TRUTH, region, 0.5))
-
-
-def test_shares_of_empty_regions_and_of_missing_estimates():
-    assert all(math.isnan(v) for v in (density(MIXED, NOWHERE), invalid_pixels(MIXED, NOWHERE)))
-    missing = ~np.isfinite(MIXED)
-    assert (density(MIXED, missing), invalid_pixels(MIXED, missing)) == (0, 100)
 
 
 def test_errors_are_summed_in_float64():

@@ -2,6 +2,7 @@
 
 import io
 import json
+import random
 import struct
 import warnings
 from collections.abc import Callable, Sequence
@@ -71,6 +72,35 @@ def outcome(reader: Reader, path: Path) -> str | None:
     except Exception as error:
         return f"{type(error).__name__}: {str(error)[:200]}"
     return None
+
+
+def damaged(data: bytes, seeds: Sequence[tuple[str, bytes]], reader: Reader, chance: random.Random) -> bytes:
+    """A file after one to eight changes."""
+    content = bytearray(data)
+    for _ in range(chance.choice((1, 1, 2, 3, 5, 8))):
+        at = chance.randrange(len(content) + 1)
+        match chance.randrange(8):
+            case 0 if content:
+                content[at % len(content)] ^= 1 << chance.randrange(8)
+            case 1 if content:
+                content[at % len(content)] = chance.choice((0, 1, 10, 127, 128, 255, chance.randrange(256)))
+            case 2:
+                content[at:at] = chance.randbytes(chance.randrange(1, 9))
+            case 3:
+                del content[at : at + chance.choice((1, 2, 4, 16, 256))]
+            case 4 if reader.words:
+                content[at:at] = chance.choice(reader.words)
+            case 5 if reader.words:
+                word = chance.choice(reader.words)
+                content[at : at + len(word)] = word
+            case 6:
+                start = chance.randrange(len(content) + 1)
+                content[at:at] = content[start : start + chance.choice((1, 8, 64, 512))] * chance.choice((1, 1, 2, 20))
+            case 7:
+                other = chance.choice(seeds)[1]
+                start = chance.randrange(len(other) + 1)
+                content[at:at] = other[start : start + chance.choice((4, 32, 512))]
+    return bytes(content[: 2**18])
 
 
 # --- seeds ------------------------------------------------------------------------------------------------------------

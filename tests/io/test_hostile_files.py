@@ -10,8 +10,6 @@ import cv2
 import naive_files
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Calibration
@@ -92,44 +90,6 @@ def outcomes(path, data):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("hostile")
-
-
-@pytest.mark.parametrize("name", SEEDS)
-def test_the_seeds_are_fine(folder, name):
-    assert not any(isinstance(outcome, str) for outcome in outcomes(folder / name, SEEDS[name]))
-
-
-bounded = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-@pytest.mark.parametrize("name", SEEDS)
-@bounded
-@given(data=st.data())
-def test_damage(folder, name, data):
-    content = bytearray(SEEDS[name])
-    for _ in range(data.draw(st.integers(1, 4), "damages")):
-        at = data.draw(st.integers(0, max(0, len(content) - 1)), "at")
-        kind = data.draw(st.sampled_from(("cut", "flip", "insert", "remove", "fill")), "kind")
-        if kind == "cut":
-            del content[at:]
-        elif kind == "flip" and content:
-            content[at] ^= 1 << data.draw(st.integers(0, 7), "bit")
-        elif kind == "insert":
-            content[at:at] = data.draw(st.binary(min_size=1, max_size=9), "bytes")
-        elif kind == "remove":
-            del content[at : at + data.draw(st.integers(1, 9), "count")]
-        else:
-            content[at : at + 4] = data.draw(st.sampled_from((b"\xff" * 4, b"\0" * 4, b"-999", b"9999")), "filling")
-    outcomes(folder / name, bytes(content))
-
-
-@pytest.mark.parametrize("name", SEEDS)
-@bounded
-@given(content=st.one_of(st.binary(max_size=80), st.text(max_size=60).map(str.encode)), start=st.integers(0, 12))
-@example(b"", 0)
-@example(b"<html>not found</html>", 0)
-def test_something_else(folder, name, content, start):
-    outcomes(folder / name, SEEDS[name][:start] + content)
 
 
 def with_ihdr(columns, rows, depth=8):
