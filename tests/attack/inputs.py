@@ -217,8 +217,7 @@ CASES = [
             "a huge reference": f"{SCENE}reference: {'9' * 40}\n",
         }.items()
     ),
-    Case("scene.yaml: a merge key", "scenes ./scene.yaml", r"merge keys \(<<\) are not used here", {"scene.yaml": f"a: &a {{}}\n{SCENE}<<: *a\n"},
-        lines=2),
+    Case("scene.yaml: a merge key", "scenes ./scene.yaml", r"merge keys \(<<\) are not used here", {"scene.yaml": f"a: &a {{}}\n{SCENE}<<: *a\n"}),
     Case("scene.yaml: a file name with NUL", "scenes ./scene.yaml", "null byte",
         {"scene.yaml": 'frames: ["a\\0b", right.png]\n'}),
     Case("scene.yaml: a long file name", "scenes ./scene.yaml", "too long",
