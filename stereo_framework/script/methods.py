@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import itertools
 import math
 import re
@@ -228,7 +229,7 @@ class Method:
             self._tell(said, slots, home)
             if not self.faults:
                 self._fault(said.place, str(error))
-            return _NOTHING, ()
+            return _nothing(), ()
         stages = pipeline.own_stages(home)
         own = [address for (address, _), (_, filled) in zip(stages, chosen, strict=True) if filled]
         made = pipeline, (*itertools.chain.from_iterable(addresses for _, addresses in others.values()), *own)
@@ -300,8 +301,10 @@ class Method:
                 self._fault(place, f"{wrong} (method {self.name!r})")
 
 
-_NOTHING = Pipeline(["absolute_difference", "winner_take_all"])
-"""In the place of a pipeline that has a fault."""
+@functools.cache
+def _nothing() -> Pipeline:
+    """What stands in the place of a pipeline that has a fault; made on use, for who only reads results needs no stage."""
+    return Pipeline(["absolute_difference", "winner_take_all"])
 
 
 def _meetings(groups: Sequence[list[Axis]], counts: Sequence[int]) -> Iterator[list[int]]:
