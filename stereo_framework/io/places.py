@@ -102,7 +102,7 @@ class Node:
 
 
 class Faults:
-    """Collects faults, one for each place; those of one file are reported in its order.
+    """Collects faults, one for each place; they are reported by file and in its order.
 
     Where there are very many the first of them are raised at once.
 
@@ -110,11 +110,19 @@ class Faults:
     ----------
     without_plugins : bool
         Plug-ins were named and not loaded: stages that nobody knows may be theirs.
+
+    Attributes
+    ----------
+    unknown : list of str
+        Such stages.
+    files : list of str
+        The order of the files.
     """
 
     def __init__(self, *, without_plugins: bool = False) -> None:
         self.without_plugins = without_plugins
         self.unknown: list[str] = []
+        self.files = [""]
         self._values = 0.0
         self._found: dict[str, Place] = {}
         self._places: set[Place] = set()
@@ -155,7 +163,7 @@ class Faults:
         """
         if not self._found:
             return
-        files = list(dict.fromkeys(place.file for place in self._found.values()))
+        files = list(dict.fromkeys([*self.files, *(place.file for place in self._found.values())]))
         order = {fault: (files.index(at.file), at.line, at.column) for fault, at in self._found.items()}
         raise ScriptError(sorted(order, key=order.__getitem__))
 

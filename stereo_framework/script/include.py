@@ -44,6 +44,7 @@ class Reader:
         if real in self._read:
             return self._read[real]
         self._read[real] = None
+        self.faults.files.append(shown)
         try:
             # A pipe is read where somebody asks for it; an include has no business with one.
             content = read_pipe(path) if not self._open and is_pipe(path) else read_bytes(path, _most(path), empty=True)

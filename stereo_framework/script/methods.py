@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import functools
 import itertools
 import math
 import re
@@ -229,7 +228,8 @@ class Method:
             self._tell(said, slots, home)
             if not self.faults:
                 self._fault(said.place, str(error))
-            return _nothing(), ()
+            # Something in its place, as there may be further faults.
+            return Pipeline(["absolute_difference", "winner_take_all"]), ()
         stages = pipeline.own_stages(home)
         own = [address for (address, _), (_, filled) in zip(stages, chosen, strict=True) if filled]
         made = pipeline, (*itertools.chain.from_iterable(addresses for _, addresses in others.values()), *own)
@@ -299,12 +299,6 @@ class Method:
             if wrong and address not in self._told:
                 self._told.add(address)
                 self._fault(place, f"{wrong} (method {self.name!r})")
-
-
-@functools.cache
-def _nothing() -> Pipeline:
-    """What stands in the place of a pipeline that has a fault; made on use, for who only reads results needs no stage."""
-    return Pipeline(["absolute_difference", "winner_take_all"])
 
 
 def _meetings(groups: Sequence[list[Axis]], counts: Sequence[int]) -> Iterator[list[int]]:
