@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.confidence import _cost_scans as scans
 from stereo_framework.core.scene import Disparity, read_only
 from stereo_framework.core.volume import INTEGERS, CostVolume, SearchMask
-from stereo_framework.kernels import cost_scans
 from stereo_framework.kernels.threads import over_rows, threads
 
 Map = NDArray[np.float32]
@@ -64,7 +64,7 @@ class Costs:
                 span, most = span.copy(), max(most, np.float32(there))
                 span[full] = 0
         found = np.empty(len(self.disparity), np.float32)
-        self._scan(cost_scans.highest, self.none, type(self.none)(0), found, span=span)
+        self._scan(scans.highest, self.none, type(self.none)(0), found, span=span)
         return max(found.max(), most)
 
     @property
@@ -75,40 +75,40 @@ class Costs:
     @cached_property
     def lowest(self) -> Map:
         """c1: the cost of the chosen level, in the volume's own unit."""
-        return _finite(self._map(cost_scans.chosen, self.none, self.labels))
+        return _finite(self._map(scans.chosen, self.none, self.labels))
 
     @cached_property
     def second(self) -> Map:
         """c2: the lowest cost of any other level."""
-        return _finite(self._map(cost_scans.second_lowest, self.none, self.labels))
+        return _finite(self._map(scans.second_lowest, self.none, self.labels))
 
     @cached_property
     def second_minimum(self) -> Map:
         """c2m: the lowest other local minimum."""
-        return _finite(self._map(cost_scans.second_minimum, self.none, self.labels))
+        return _finite(self._map(scans.second_minimum, self.none, self.labels))
 
     @cached_property
     def best_of_met(self) -> Map:
         """The lowest cost that the matched pixel has with any pixel of the row."""
         search = self.volume.search
         grid = search.denominator, search.stride, search.direction
-        return _finite(self._map(cost_scans.best_of_met, self.none, self.labels, *grid))
+        return _finite(self._map(scans.best_of_met, self.none, self.labels, *grid))
 
     @cached_property
     def total(self) -> NDArray[np.float64]:
         """The sum of the costs of all levels, in the volume's own unit."""
         found = np.empty(self.disparity.shape, np.float64)
         if isinstance(self.none, np.uint16) and self.volume.costs.max() < self.none:
-            self._scan(cost_scans.whole_means, found)
+            self._scan(scans.whole_means, found)
         else:
-            self._scan(cost_scans.means, self.none, found)
+            self._scan(scans.means, self.none, found)
         return self.volume.search.levels * found
 
     def beside(self, step: int) -> Map:
         """The cost of the level `step` above the chosen one; infinite where that level does not count."""
         first, stop = self._span.T
         labels = self.labels + np.int32(step)
-        found = self._map(cost_scans.chosen, self.none, np.clip(labels, 0, self.volume.search.levels - 1))
+        found = self._map(scans.chosen, self.none, np.clip(labels, 0, self.volume.search.levels - 1))
         return np.where((labels >= first) & (labels < stop), found, np.float32(np.inf))
 
     def sums(self, share: Callable[[NDArray], NDArray], *, excess: bool = True) -> Map:
@@ -138,7 +138,7 @@ class Costs:
             # For whole numbers a lookup table is faster.
             table = share(np.arange(int(none) + 1, dtype=np.float32) / unit)
             base = base.astype(np.int32)
-            mean = self._map(lambda costs, span, base, out: cost_scans.tabled(costs, span, base, table, out), base)
+            mean = self._map(lambda costs, span, base, out: scans.tabled(costs, span, base, table, out), base)
         else:
             mean = self._map(add, base)
         return self.volume.search.levels * mean
@@ -208,7 +208,7 @@ def _weighted(costs: NDArray) -> NDArray:
 
 
 def _tabled_twice(tables: tuple[Map, Map], costs: NDArray, span: NDArray, likely: Map, weighted: Map) -> None:
-    cost_scans.tabled_twice(costs, span, *tables, likely, weighted)
+    scans.tabled_twice(costs, span, *tables, likely, weighted)
 
 
 def _finite(costs: Map) -> Map:
