@@ -51,8 +51,12 @@ class _Parser:
         own = self.own(node, legal, place or node.place)
         self.one_or_the_other(own)
         below = Document(own.place)
+        for one in own.included:
+            below = merge(below, one)
+        # Alternatives stand in the order in which they are written, whichever of them include something.
+        below = merge(below, _order(own))
         for home, part in own.tree():
-            for one in part.included:
+            for one in part.included if home else ():
                 for name in reversed(names(home)):
                     one = Document(part.place, alternatives={name: one})
                 below = merge(below, one)
@@ -274,6 +278,11 @@ def _stages(found: Document, seed: int | None) -> Document:
     slots = {slot: specs and tuple(spec.seeded(seed) for spec in specs) for slot, specs in found.slots.items()}
     others = {name: _stages(other, seed) for name, other in found.alternatives.items()}
     return Document(found.place, slots=slots, alternatives=others, without=found.without)
+
+
+def _order(found: Document) -> Document:
+    """The alternatives of a document, with nothing in them."""
+    return Document(found.place, alternatives={name: _order(other) for name, other in found.alternatives.items()})
 
 
 def _repeated(rows: Iterable[tuple[Any, ...]]) -> list[int]:
