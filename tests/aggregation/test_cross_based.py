@@ -59,6 +59,7 @@ def test_more_rows_and_cells_than_are_summed_up_at_a_time():
     assert (result[..., 12:] == 255).all()
 
 
+@pytest.mark.compiled
 def test_sums_are_exact_whatever_comes_before():
     # Running sums in float64 that began at other rows would end in other digits: costs of very different sizes.
     rng = np.random.default_rng(4)

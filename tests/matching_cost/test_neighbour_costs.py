@@ -121,6 +121,7 @@ def test_census_by_hand():
 
 
 @pytest.mark.parametrize("size", [3, 5, 9, 13])
+@pytest.mark.compiled
 def test_census_equals_pandoras_in_every_cell_that_it_has(size):
     golden = np.load(Path(__file__).parents[1] / "golden" / "census.npz")
     costs = census(golden["left"], golden["right"], Search(0, 15), width=size, height=size).costs

@@ -221,6 +221,7 @@ def test_two_levels_are_solved_exactly(kind, problem):
 @pytest.mark.parametrize("order", ["fixed", "random"])
 @pytest.mark.parametrize("kind", ["swap", "expansion"])
 @given(problem=problems(SMALL, levels=(6, 5)), seed=st.integers(0, 9))
+@pytest.mark.compiled
 def test_cycles_follow_the_rules_of_the_test_bed(kind, order, problem, seed):
     # From the winners, every move once a cycle, none left out, until a cycle lowers the energy no more.
     costs, smoothness, _ = problem

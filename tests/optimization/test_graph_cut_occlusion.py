@@ -130,6 +130,7 @@ def test_without_smoothness_it_is_no_better_than_the_best_assignment(problem):
 
 @pytest.mark.parametrize("order", ["fixed", "random"])
 @given(problem=problems(SMALL, levels=(6, 5)), seed=st.integers(0, 9))
+@pytest.mark.compiled
 def test_cycles_expand_every_level_once(order, problem, seed):
     moves, energy, draw = moves_of(problem), Energy(problem[0]), np.random.PCG64(seed)
     levels = problem[0].search.levels

@@ -153,6 +153,7 @@ def test_regions_have_the_plane_of_what_is_coloured_alike(side):
     assert fitted
 
 
+@pytest.mark.compiled
 def test_cells_are_a_grid_that_begins_beyond_the_image():
     scene = load_scene("synthetic/slits")
     volume = absolute_difference(scene.reference, scene.match, scene.search)

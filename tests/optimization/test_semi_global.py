@@ -76,6 +76,7 @@ def test_agrees_with_twin(problem, kind, threads):
 
 
 @pytest.mark.parametrize("paths", [4, 8])
+@pytest.mark.compiled
 def test_path_sums_are_those_of_libsgm(paths):
     p1, p2 = GOLDEN[f"penalties{paths}"].tolist()
     for kind in (np.uint8, np.uint16, np.float32):

@@ -70,6 +70,7 @@ def test_agrees_with_the_slow_version(data, images, sigma, direction):
     np.testing.assert_allclose(reference, expected, rtol=0, atol=0.3 + (0.5 if images[0].dtype == np.uint8 else 0))
 
 
+@pytest.mark.compiled
 def test_large_fields_are_computed_of_blocks():
     rng = np.random.default_rng(3)
     shape = (19, 27)

@@ -44,6 +44,7 @@ def test_agrees_with_twin(data, shape, parameters, kind, colour, threads):
 
 
 @pytest.mark.parametrize("columns", [127, 128, 129, 257])
+@pytest.mark.compiled
 def test_agrees_with_twin_where_a_row_is_done_in_parts(columns):
     rng = np.random.default_rng(columns)
     disparity = (np.arange(columns) / 3 + rng.uniform(-0.3, 0.3, (2, columns))).astype(np.float32)
@@ -52,6 +53,7 @@ def test_agrees_with_twin_where_a_row_is_done_in_parts(columns):
     np.testing.assert_allclose(plane_smooth(disparity, image), expected, rtol=0, atol=1e-4)
 
 
+@pytest.mark.compiled
 def test_planes_steps_and_lone_pixels_stay():
     rows, columns = np.indices((20, 30))
     plane = 0.4 * columns - 0.3 * rows
