@@ -6,25 +6,32 @@ import re
 
 import numpy as np
 import pytest
+from contract_world import (
+    COLUMNS,
+    ROWS,
+    arrays,
+    assert_map,
+    assert_same,
+    assert_status,
+    documented,
+    every_array,
+    mirrored,
+    rows_of,
+    world_of,
+)
 from kernel_inputs import in_threads
 from networks import write_network
 
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
-from stereo_framework import CostVolume, Labeling, Match, Pipeline, Scene, Search, Smoothness, step
-from stereo_framework.confidence.learned import MEASURES
+from stereo_framework import Match, step
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
-from stereo_framework.core.pair import Pair
 from stereo_framework.core.per_image import keeping
-from stereo_framework.core.scene import Frame
 from stereo_framework.core.stage import SLOTS, find, stages
 from stereo_framework.core.stage import stage as register
-from stereo_framework.core.view import View, Views
-from stereo_framework.core.volume import INTEGERS, SearchMask, Status
+from stereo_framework.core.view import Views
+from stereo_framework.core.volume import INTEGERS, SearchMask
 from stereo_framework.io import write_disparity
-from stereo_framework.matching_cost import absolute_difference
-from stereo_framework.optimization import winner_take_all
 
-ROWS, COLUMNS = 11, 17
 STAGES = [pytest.param(stage, id=f"{stage.slot}.{stage.name}") for stage in stages()]
 every_stage = pytest.mark.parametrize("stage", STAGES)
 both_kinds = pytest.mark.parametrize("kind", ["grey uint8", "colour float32"])
@@ -33,93 +40,7 @@ both_kinds = pytest.mark.parametrize("kind", ["grey uint8", "colour float32"])
 @pytest.fixture(scope="module")
 def worlds():
     """Per kind of image, an instance of everything that a stage may name, all of one small textured pair with two surfaces."""
-    return {kind: _world(kind) for kind in ("grey uint8", "colour float32")}
-
-
-def _world(kind):
-    rng = np.random.default_rng(5)
-    texture = rng.integers(0, 256, (ROWS, COLUMNS + 8, 3))
-    match = texture[:, 4 : 4 + COLUMNS]
-    reference = texture[:, 2 : 2 + COLUMNS].copy()
-    reference[3:8, 6:12] = texture[3:8, 6:12]
-    noisy = [np.clip(image + rng.integers(-3, 4, image.shape), 0, 255) for image in (reference, match)]
-    if kind == "grey uint8":
-        reference, match = (image[..., 0].astype(np.uint8) for image in noisy)
-    else:
-        reference, match = ((image / 1.1).astype(np.float32) for image in noisy)
-    frames = Frame("left", reference.copy, 0), Frame("right", match.copy, 1)
-    scene, search = Scene("made", frames, search=Search(0, 5)), Search(0, 5)
-    volume = absolute_difference(reference, match, search)
-    matcher = Pipeline([absolute_difference, winner_take_all])
-    disparity = matcher(scene).disparity
-    disparity[rng.random(disparity.shape) < 0.2] = np.nan
-    weights = rng.integers(1, 30, (2, ROWS, COLUMNS)).astype(np.float32)
-    weights[0, :, -1] = weights[1, -1] = 0
-    smoothness = Smoothness(weights[0], weights[1], np.array([0, 1, 1, 1, 1, 1], np.float32))
-    pair = Pair(reference, match, search)
-    world = {
-        "image": reference,
-        "reference": reference,
-        "match": match,
-        "search": search,
-        "volume": volume,
-        "partial": None,
-        "raw": dataclasses.replace(volume, costs=volume.costs.copy()),
-        "smoothness": smoothness,
-        "disparity": disparity,
-        "status": np.where(np.isnan(disparity), Status.OCCLUDED, Status.MATCHED).astype(np.uint8),
-        "other": _view(matcher(scene.pair(1, 0), keep_volume=True)),
-        "corrected": (reference, match),
-        "domain": None,
-        "scene": scene,
-        "alternatives": {"other method": _view(matcher(scene, keep_volume=True))},
-        "confidence": dict.fromkeys((*MEASURES, "made"), -volume.costs.min(axis=2)),
-        "pair": pair,
-        "solve": Pipeline([absolute_difference, winner_take_all]),
-    }
-    for _, array in arrays(world):
-        array.flags.writeable = False
-    return world
-
-
-def _view(match):
-    """What stages see of a match."""
-    return View(match.disparity, match.status, match.search, volumes={"volume": match.volume, "raw": match.volume})
-
-
-def arrays(value, name=""):
-    """(name, array) of everything in a stage's data or result."""
-    if isinstance(value, np.ndarray):
-        yield name, value
-    elif dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            yield from arrays(getattr(value, field.name), f"{name}.{field.name}")
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from arrays(item, f"{name}[{key}]")
-    elif isinstance(value, tuple):
-        for i, item in enumerate(value):
-            yield from arrays(item, f"{name}[{i}]")
-
-
-def rows_of(value, start, stop):
-    """The same data or result on fewer rows."""
-    if isinstance(value, np.ndarray):
-        return value[start:stop]
-    if isinstance(value, dict):
-        return {key: rows_of(item, start, stop) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return tuple(rows_of(item, start, stop) for item in value)
-    if isinstance(value, Smoothness):
-        return Smoothness(value.right[start:stop], value.down[start:stop], value.rho)
-    if isinstance(value, View | SearchMask):
-        return value.rows(start, stop)
-    if isinstance(value, CostVolume | Labeling | Match):
-        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-        # Traces hold times and whole-image energies; search and numbers are no arrays.
-        cut = {k: v if k in ("trace", "warnings") else rows_of(v, start, stop) for k, v in fields.items()}
-        return type(value)(**cut)
-    return value
+    return {kind: world_of(kind) for kind in ("grey uint8", "colour float32")}
 
 
 def call(stage, world):
@@ -156,42 +77,18 @@ def _from_outside(tmp_path_factory):
     FROM_OUTSIDE.clear()
 
 
-def assert_same(result, expected):
-    result, expected = dict(arrays(result)), dict(arrays(expected))
-    assert result.keys() == expected.keys()
-    for name, array in result.items():
-        np.testing.assert_array_equal(array, expected[name], err_msg=name, strict=True)
-
-
-def documented(function):
-    """Names under "Parameters" of a numpydoc docstring, each with (type, description)."""
-    section = re.search(r"^Parameters\n-{10}\n(.*?)(?=^\S[^\n]*\n-{3,}\n|\Z)", inspect.getdoc(function), re.MULTILINE | re.DOTALL)
-    assert section, f"{function.__name__} documents no parameters"
-    entries = re.findall(r"^(\S[^\n]*?) : ([^\n]+)\n((?:[ ]{4}[^\n]*\n?|\n)*)", section[1], re.MULTILINE)
-    return {name: (kind, text.strip()) for names, kind, text in entries for name in names.split(", ")}
-
-
-@every_stage
-def test_has_a_source(stage):
-    assert re.search(r"[A-Z]\w+.* (19|20)\d\d", stage.source), "no author and year"
-
-
 def test_the_world_holds_all_that_stages_may_name(worlds):
     named = {name for slot in SLOTS.values() for name in (*slot.data, *(name for first in slot.first for name in first))}
     assert named <= worlds["grey uint8"].keys()
 
 
 @every_stage
-def test_accepts_its_defaults(stage):
-    bound = step(stage.function)
-    assert bound.parameters == {name: parameter.default for name, parameter in stage.parameters.items()}
-
-
-@every_stage
-def test_summary_is_one_line(stage):
+def test_has_a_source_a_summary_and_legal_defaults(stage):
+    assert re.search(r"[A-Z]\w+.* (19|20)\d\d", stage.source), "no author and year"
     summary, _, rest = inspect.getdoc(stage.function).partition("\n")
     assert summary.endswith("."), "the first line is no sentence"
     assert rest.startswith("\n"), "the summary is longer than a line"
+    assert step(stage.function).parameters == {name: parameter.default for name, parameter in stage.parameters.items()}
 
 
 @every_stage
@@ -265,16 +162,6 @@ def test_keeps_shape_and_type(stage, kind, worlds):
                 assert stage.slot == "matcher"
                 assert (confidence.shape, confidence.dtype) == (shape, np.float32)
                 assert np.isfinite(confidence).all()
-
-
-def assert_map(disparity, shape):
-    assert (disparity.shape, disparity.dtype) == (shape, np.float32)
-    assert not np.isinf(disparity).any()
-
-
-def assert_status(status, shape):
-    assert (status.shape, status.dtype) == (shape, np.uint8)
-    assert np.isin(status, list(Status)).all()
 
 
 INTEGER_STAGES = [p for p in STAGES if p.values[0].integer and {"volume"} & set(p.values[0].data)]
@@ -396,21 +283,6 @@ def test_refuses_data_of_other_sizes_and_types_before_a_kernel_reads_them(stage,
     assert changed or stage.slot == "scheme"
 
 
-def every_array(value, change):
-    """The same data with every array of rows and columns changed."""
-    if isinstance(value, np.ndarray):
-        return change(value)
-    if isinstance(value, dict):
-        return {key: every_array(item, change) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return tuple(every_array(item, change) for item in value)
-    if isinstance(value, Smoothness):
-        return dataclasses.replace(value, right=change(value.right), down=change(value.down))
-    if isinstance(value, View | SearchMask | CostVolume):
-        return type(value)(**{f.name: every_array(getattr(value, f.name), change) for f in dataclasses.fields(value)})
-    return value
-
-
 @every_stage
 def test_refuses_data_of_another_kind(stage, worlds):
     world = worlds["grey uint8"]
@@ -486,24 +358,6 @@ def test_local_stages_give_the_same_on_row_slices(stage, kind, worlds):
             top, bottom = max(0, start - bound.halo), min(ROWS, stop + bound.halo)
             part = bound(rows_of(data, top, bottom))
             assert_same(rows_of(part, start - top, stop - top), rows_of(expected, start, stop))
-
-
-def mirrored(value):
-    """The same data or result seen in a mirror, where the match frame lies on the other side."""
-    if isinstance(value, np.ndarray):
-        return value[:, ::-1].copy() if value.ndim > 1 else value
-    if isinstance(value, dict):
-        return {key: mirrored(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return tuple(mirrored(item) for item in value)
-    if isinstance(value, Search):
-        return Search(value.minimum, value.maximum, value.step, -value.direction)
-    if isinstance(value, Smoothness):
-        right = np.concatenate([value.right[:, -2::-1], value.right[:, -1:]], axis=1)
-        return Smoothness(np.ascontiguousarray(right), mirrored(value.down), value.rho)
-    if isinstance(value, View | CostVolume | Labeling):
-        return type(value)(**{f.name: mirrored(getattr(value, f.name)) for f in dataclasses.fields(value)})
-    return value
 
 
 # All but the one that draws candidates at random, pixel by pixel.
