@@ -22,7 +22,8 @@ def intensity_doubt(scene: Scene) -> str | None:
     images = scene.reference, scene.match
     low, high = min(float(image.min()) for image in images), max(float(image.max()) for image in images)
     if low < high and np.array_equal(*images):
-        return "both images are the same; a pair shows a scene from two places"
+        names = " and ".join(scene.frames[i].name for i in (scene.reference_index, scene.match_index))
+        return f"both images are the same, {names}; a pair shows a scene from two places"
     if low < -1 or high > 256:
         return f"the intensities go from {low:g} to {high:g}, where 0 to 255 are expected; --stretch brings them there"
     if doubt := scale_doubt(scene.reference):

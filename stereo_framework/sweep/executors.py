@@ -289,6 +289,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
     """
     try:
         from distributed import Client
+        from distributed.comm.addressing import get_address_host_port
     except ImportError:
         raise MissingExtraError(f"--dask needs dask.distributed: {brings('cluster')}") from None
     # What goes wrong is told in a line of ours.
@@ -296,6 +297,8 @@ def dask_executor(address: str) -> Iterator[Executor]:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     warnings.filterwarnings("ignore", "Sending large graph")
     try:
+        if not address.startswith("inproc:"):  # a client that fails at it ends later, with words of its own
+            get_address_host_port(address)
         client = Client(address, timeout=_CONNECTING, set_as_default=False)
     except (OSError, ValueError) as error:
         said = (str(error) or "it says nothing").splitlines()[0]
