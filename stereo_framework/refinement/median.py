@@ -46,11 +46,11 @@ def median(disparity: Disparity, *, size: Annotated[PositiveInt, Unit("pixels")]
     >>> median(np.float32([[1, 9, 1, 1, np.nan, 2, 2]])).tolist()
     [[1.0, 1.0, 1.0, 1.0, nan, 2.0, 2.0]]
     """
-    missing = np.isnan(disparity)
     # OpenCV knows these two sizes for floats, and no holes: windows with a hole are left to the kernel.
     by_opencv = size in (3, 5)
-    if by_opencv and not missing.any():
+    if by_opencv and not np.isnan(disparity.min()):
         return cv2.medianBlur(disparity, size)
+    missing = np.isnan(disparity)
     filtered = cv2.medianBlur(np.nan_to_num(disparity), size) if by_opencv else np.empty_like(disparity)
     wanted = np.ones(disparity.shape, bool)
     if by_opencv:
