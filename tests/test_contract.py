@@ -165,8 +165,6 @@ def test_keeps_shape_and_type(stage, kind, worlds):
 
 
 INTEGER_STAGES = [p for p in STAGES if p.values[0].integer and {"volume"} & set(p.values[0].data)]
-
-
 every_integer = pytest.mark.parametrize("dtype", INTEGERS, ids=lambda dtype: dtype.__name__)
 
 
@@ -347,7 +345,6 @@ SMALL = {"size": 2, "iterations": 2, "radius": 1, "length": 2, "width": 3, "heig
 @pytest.mark.parametrize("stage", [p for p in STAGES if p.values[0].halo])
 def test_local_stages_give_the_same_on_row_slices(stage, kind, worlds):
     world = worlds[kind]
-    # Small windows leave rows out of reach; the defaults may span the whole image.
     for parameters in ({}, {name: value for name, value in SMALL.items() if name in stage.parameters}):
         bound = step(stage.function, **parameters)
         if bound.halo is None:

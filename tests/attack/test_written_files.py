@@ -1,9 +1,7 @@
-"""What is written is whole, stays in its folder, and replaces nothing of others: killed and cut-off writes, links, names, forged stores."""
+"""What is written is whole, stays in its folder, and replaces nothing of others: killed and cut-off writes, links, names."""
 
-import json
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -11,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from cli_parts import invoke
+from attack.written import EXPORT, REPORT, RUN, SCRIPT, call, content
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.io import output_folder, read_pfm, write_bytes, write_disparity, write_image
+from stereo_framework.io import output_folder, read_pfm, write_bytes
 from stereo_framework.io._files import RECORD
 from stereo_framework.own_pair.pairs import pairs
 from stereo_framework.sweep import Store
@@ -22,181 +20,6 @@ from stereo_framework.tables.formats import to_text
 from stereo_framework.tables.tables import Table
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, signals and limits of POSIX")
-
-SCENE = "middlebury-v3/trainingQ/Small"
-METHOD = {"matching_cost": "absolute_difference", "aggregation": ["box"], "optimization": "winner_take_all"}
-SCRIPT = {
-    **METHOD,
-    "scenes": [SCENE],
-    "methods": {"a": {}, "b": {"refinement": ["median"]}},
-    "report": {"tables": {"t": {"rows": "scene", "columns": "method", "value": "bad_pixels_all"}}},
-}
-CALIB = "cam0=[100 0 16; 0 100 12; 0 0 1]\ncam1=[100 0 16; 0 100 12; 0 0 1]\ndoffs=0\nbaseline=10\nwidth=64\nheight=48\nndisp=9\n"
-SECRET = b"what was there before\n"
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A data root with a scene, a script, images, and a results folder of the script; nobody writes to it."""
-    home = tmp_path_factory.mktemp("made")
-    image = np.random.default_rng(0).integers(0, 256, (48, 67, 3), dtype=np.uint8)
-    folder = home / "root" / SCENE
-    folder.mkdir(parents=True)
-    for view, first in ((0, 0), (1, 3)):
-        write_image(folder / f"im{view}.png", image[:, first : first + 64])
-        shutil.copy(folder / f"im{view}.png", home / ("left.png", "right.png")[view])
-    write_disparity(folder / "disp0GT.pfm", np.full((48, 64), 3, np.float32))
-    write_image(folder / "mask0nocc.png", np.full((48, 64), 255, np.uint8))
-    (folder / "calib.txt").write_text(CALIB)
-    (home / "sw.yaml").write_text(yaml.safe_dump(SCRIPT, sort_keys=False))
-    parts = {**SCRIPT, "methods": {"a": {"scheme": {"use": "tiles", "size": 32, "overlap": 8}}}}
-    (home / "tiled.yaml").write_text(yaml.safe_dump(parts, sort_keys=False))
-    swept = {**METHOD, "scenes": [SCENE], "sweep": {"grid": {"aggregation.box.size": [3, 5]}}}
-    (home / "swept.yaml").write_text(yaml.safe_dump(swept, sort_keys=False))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STEREO_DATA", str(home / "root"))
-        assert call("run", home / "sw.yaml", "--out", home / "o").exit_code == 0
-    return home
-
-
-@pytest.fixture
-def home(made, tmp_path, monkeypatch):
-    """A copy of it to work in, with a folder of somebody else beside the results."""
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
-    monkeypatch.setenv("STEREO_DATA", str(tmp_path / "root"))
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "victim").mkdir()
-    (tmp_path / "victim/bashrc").write_bytes(SECRET)
-    return tmp_path
-
-
-def call(*arguments):
-    """A verb; whatever goes wrong is a line and no fault of the program."""
-    result = invoke(*arguments)
-    assert result.exit_code in (0, 1, 2), result.output
-    return result
-
-
-def content(folder):
-    """All files below a folder, and its folders; what SQLite and the kills leave beside them does not count."""
-    left = (RECORD, "writer.lock", "results.sqlite", "results.sqlite-wal", "results.sqlite-shm")
-    found = (path for path in sorted(folder.rglob("*")) if path.name not in left and not path.name.endswith("-part"))
-    return {path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None for path in found}
-
-
-# --- folders that somebody else has made ------------------------------------------------------------------------------
-
-RUN, REPORT = ("run", "sw.yaml", "--out", "o", "--report"), ("report", "o")
-TUNE = ("tune", "swept.yaml", "--statistic", "bad_pixels_all", "--trials", 1, "--out", "o")
-EXPORT = ("results", "o", "--export", "middlebury-v3")
-
-
-def link(name, to="bashrc"):
-    """A file or folder of the results replaced by a link to something of the victim's."""
-
-    def make(home):
-        path = home / "o" / name
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        path.unlink(missing_ok=True)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.symlink_to(home / "victim" / to)
-
-    return make
-
-
-def second_name(name):
-    def make(home):
-        (home / "o" / name).unlink(missing_ok=True)
-        os.link(home / "victim/bashrc", home / "o" / name)
-
-    return make
-
-
-def store(linked):
-    def make(home):
-        shutil.copy(home / "o/results.sqlite", home / "victim/theirs.sqlite")
-        (home / "o/results.sqlite").unlink()
-        linked(home / "victim/theirs.sqlite", home / "o/results.sqlite")
-
-    return make
-
-
-def stored(**columns):
-    """Other values in the store."""
-
-    def make(home):
-        db = sqlite3.connect(home / "o/results.sqlite")
-        for name, value in columns.items():
-            column = "details" if name == "parameters" else "row"
-            new = value if value.startswith("{") else json.dumps(value)
-            # As a text: SQLite itself refuses some of these values.
-            for number, text in db.execute(f"SELECT rowid, {column} FROM results").fetchall():
-                marked = json.dumps(json.loads(text) | {name: "@"}).replace('"@"', new)
-                db.execute(f"UPDATE results SET {column} = ? WHERE rowid = ?", (marked, number))
-        db.commit()
-        db.close()
-
-    return make
-
-
-def a_map(home):
-    [path] = (home / "o/maps").glob("*_a_*.pfm")
-    link(path.relative_to(home / "o"))(home)
-
-
-HOSTILE = {
-    "page": (link("report.html"), REPORT, RUN),
-    "page that is not there yet": (link("report.html", "new.html"), REPORT, RUN),
-    "record": (link(RECORD), REPORT, RUN, EXPORT),
-    "record that is not there yet": (link(RECORD, "new"), REPORT, RUN, EXPORT),
-    "second name of the record": (second_name(RECORD), REPORT, RUN, EXPORT),
-    "assets": (link("assets", "."), REPORT, RUN),
-    "maps": (link("maps", "."), RUN),
-    "one map": (a_map, RUN),
-    "pictures": (link("pictures", "."), RUN),
-    "tables": (link("tables", "."), RUN),
-    "script": (link("sw.resolved.yaml"), RUN),
-    "script that is being written": (link(".sw.resolved.yaml.part"), RUN),
-    "best script": (link("best.yaml"), TUNE),
-    "tiles": (link("parts", "."), ("run", "tiled.yaml", "--out", "o", "--maps")),
-    "scenes": (
-        link("scenes", "."),
-        ("match", "left.png", "right.png", "--method", "window", "--disparities", "0:8", "-o", "o"),
-    ),
-    "submissions": (link("submissions", "."), EXPORT),
-    "store": (store(lambda old, new: new.symlink_to(old)), RUN, REPORT, ("results", "o")),
-    "second name of the store": (store(os.link), RUN, REPORT, ("results", "o")),
-    "lock": (link("writer.lock"), RUN),
-    "lock that is not there yet": (link("writer.lock", "new"), RUN),
-    "journal": (link("results.sqlite-wal"), RUN, REPORT),
-    "files of a match": (link("disparity.pfm"), ("match", "left.png", "right.png", "--method", "ssd", "-o", "o")),
-    "scene above": (stored(scene="middlebury-v3/../../../victim"), EXPORT),
-    "absolute scene": (
-        lambda home: stored(scene=f"middlebury-v3/{home}/victim")(home),
-        EXPORT,
-    ),
-    "scene above, KITTI": (stored(scene="kitti2015/../../../victim/x"), ("results", "o", "--export", "kitti2015")),
-    "method above": (stored(method="../../victim"), EXPORT, REPORT, ("rank", "o", "--boundary", "--out", "s")),
-}
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_nothing_outside_changes(name, home):
-    make, *verbs = HOSTILE[name]
-    make(home)
-    before = content(home / "victim"), {path.name for path in home.iterdir()}
-    for verb in verbs:
-        call(*verb)
-        assert (content(home / "victim"), {path.name for path in home.iterdir()} - {"s"}) == before, verb
-
-
-def test_an_export_says_what_leads_out(home):
-    stored(scene="middlebury-v3/../../../../victim")(home)
-    result = call(*EXPORT)
-    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 2)
-    assert "leads out of the folder" in result.stderr
-
 
 # --- what ends a write ------------------------------------------------------------------------------------------------
 
@@ -460,29 +283,3 @@ def test_names_end_no_line_of_a_table():
     # Spreadsheets take a carriage return that is not quoted for the end of a row.
     assert to_text(table, "csv").count('"') == 4
     assert "\r" not in to_text(table, "csv")
-
-
-# --- stores that somebody else has made -------------------------------------------------------------------------------
-
-DEEP = "[" * 500 + "]" * 500
-FORGED = {
-    "seconds that are none": {"seconds": '{"a": null}'},
-    "seconds that are a text": {"seconds": '{"a": "x"}'},
-    "deep axes": {"axes": f'{{"aggregation.box.size": {DEEP}}}'},
-}
-
-
-@pytest.mark.parametrize("name", FORGED)
-def test_a_forged_store_is_a_line(name, home):
-    stored(**FORGED[name])(home)
-    verbs = [("results", "o"), ("results", "o", "--json"), ("results", "o", "--format", "latex"), REPORT, ("rank", "o")]
-    found = [call(*verb) for verb in verbs]
-    assert 2 in {one.exit_code for one in found}
-    for one in found:
-        assert one.exit_code == 0 or (len(one.stderr.splitlines()), "results.sqlite" in one.stderr) == (1, True), one.output
-
-
-def test_deep_texts_are_no_deep_values(home):
-    """Brackets within a text, such as a command's, are not counted."""
-    stored(parameters=json.dumps({"matcher.command.run": "[{" * 300 + '"' + "\\"}))(home)
-    assert call("results", "o", "--json").exit_code == 0
