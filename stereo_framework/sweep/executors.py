@@ -36,12 +36,14 @@ from stereo_framework.sweep.work import Found, failed, measure, pack, work
 _SHARE_OF_FREE = 0.8
 """How much of the free memory a sweep may take unless told otherwise."""
 
+_GONE = "--dask: the scheduler is gone; results so far are kept, and the same command continues"
+
 _CONNECTING = 4
 """Seconds in which a Dask scheduler must have answered."""
 
 
-_Returned = list[tuple[int, list[Result]]]
-"""What comes back of a unit: the results of each task, with its index."""
+Done = tuple[Task, list[Result]]
+"""A task and its results, one for each protocol."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class Crew:
             raise ParameterError(f"memory: {self.memory} bytes is nothing")
 
 
-def computed(todo: Sequence[Task], crew: Crew) -> Generator[Found]:
+def computed(todo: Sequence[Task], crew: Crew) -> Generator[Done]:
     """What came of each task, as it is there; closed early, threads stop after their present step.
 
     Raises
@@ -104,14 +106,18 @@ def computed(todo: Sequence[Task], crew: Crew) -> Generator[Found]:
     bundles = list(units(todo, workers))
     coming, stopped = _fitting(bundles, memory), threading.Event()
     if crew.executor is None and min(workers, len(bundles)) == 1:
-        for found in coming:
-            yield from _measured(found, crew, stopped) if isinstance(found, Unit) else [found]
+        for unit in coming:
+            yield from _done(unit, _measured(unit, crew, stopped)) if isinstance(unit, Unit) else [unit]
         return
     with contextlib.ExitStack() as stack:
         pool = crew.executor or stack.enter_context(ThreadPoolExecutor(workers, thread_name_prefix="sweep"))
         # What has not begun is taken back, and what has is not waited for.
         stack.callback(stopped.set)
-        yield from _Served(pool, crew, workers, memory, stopped, stack, client).found(coming)
+        yield from _Served(pool, crew, workers, memory, stopped, stack).found(coming)
+
+
+def _done(unit: Unit, found: Iterable[Found]) -> Iterator[Done]:
+    return ((unit.tasks[i], results) for i, results in found)
 
 
 def _measured(unit: Unit, crew: Crew, stopped: threading.Event) -> Iterator[Found]:
@@ -124,9 +130,9 @@ def _measured(unit: Unit, crew: Crew, stopped: threading.Event) -> Iterator[Foun
     yield from measure(unit, keep=crew.keep, watch=watch)
 
 
-def _in_thread(unit: Unit, crew: Crew, stopped: threading.Event) -> _Returned:
+def _in_thread(unit: Unit, crew: Crew, stopped: threading.Event) -> list[Found]:
     with threads(1), stopped_by(stopped):
-        return [(unit.tasks.index(task), results) for task, results in _measured(unit, crew, stopped)]
+        return list(_measured(unit, crew, stopped))
 
 
 class _Stopped(BaseException):
@@ -143,11 +149,10 @@ class _Served:
     memory: int | None
     stopped: threading.Event
     stack: contextlib.ExitStack
-    client: Any
-    running: dict[Future[_Returned], Unit] = field(default_factory=dict)
+    running: dict[Future[list[Found]], Unit] = field(default_factory=dict)
     lost: list[Unit] = field(default_factory=list)
 
-    def found(self, coming: Iterable[Unit | Found]) -> Iterator[Found]:
+    def found(self, coming: Iterable[Unit | Done]) -> Iterator[Done]:
         """What comes of units."""
         try:
             for unit in coming:
@@ -168,8 +173,9 @@ class _Served:
                     told = "its worker died twice, once while it was alone with it (killed, or out of memory)"
                     yield task, failed(task, told)
         finally:
-            for future in self.running if self.client is None or _is_alive(self.client) else ():
-                future.cancel()
+            if not self._is_gone():
+                for future in self.running:
+                    future.cancel()
 
     def _fits(self, unit: Unit) -> bool:
         return self.memory is None or unit.memory + sum(other.memory for other in self.running.values()) <= self.memory
@@ -185,34 +191,43 @@ class _Served:
         except BrokenExecutor:
             self.pool = self.stack.enter_context(processes(self.workers))
             future = self.pool.submit(work, *packed)
+        except Exception as error:  # Dask's own
+            if self._is_gone():
+                raise StereoFrameworkError(_GONE) from error
+            raise
         self.running[future] = unit
 
-    def _finished(self) -> Iterator[Found]:
+    def _finished(self) -> Iterator[Done]:
         """What comes of the next units that are done."""
-        done: set[Future[_Returned]] = set()
+        done: set[Future[list[Found]]] = set()
         while not done:
-            done, _ = wait(self.running, timeout=None if self.client is None else 1, return_when=FIRST_COMPLETED)
             # Nobody tells what was with a scheduler that is gone.
-            if self.client is not None and not _is_alive(self.client):
-                raise StereoFrameworkError(
-                    "--dask: the scheduler is gone; results so far are kept, and the same command continues"
-                )
+            if self._is_gone():
+                raise StereoFrameworkError(_GONE)
+            done, _ = wait(self.running, timeout=1, return_when=FIRST_COMPLETED)
         for future in done:
             unit = self.running.pop(future)
             try:
-                yield from ((unit.tasks[i], results) for i, results in future.result())
+                yield from _done(unit, future.result())
             except Exception as error:
+                if self._is_gone():
+                    raise StereoFrameworkError(_GONE) from error
                 if isinstance(error, BrokenExecutor | CancelledError) or type(error).__name__ == "KilledWorker":
                     self.lost.append(unit)
                     continue
                 told = str(error) if isinstance(error, StereoFrameworkError) else f"{type(error).__name__}: {error}"
                 yield from ((task, failed(task, told)) for task in unit.tasks)
 
+    def _is_gone(self) -> bool:
+        """Whether there is no connection to a Dask scheduler any more."""
+        client = getattr(self.pool, "_client", None)
+        return client is not None and client.status not in ("running", "connecting")
+
 
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
-def _fitting(coming: Iterable[Unit], memory: int | None) -> Iterator[Unit | Found]:
+def _fitting(coming: Iterable[Unit], memory: int | None) -> Iterator[Unit | Done]:
     """Units that fit into memory: as they are, else setting by setting; those of no use are refused with the numbers."""
     for unit in coming:
         if _refused(unit, memory) is None:
@@ -307,8 +322,3 @@ def dask_executor(address: str) -> Iterator[Executor]:
         if not client.nthreads():
             raise DataError(f"--dask {address}: the scheduler has no workers; start some with: dask worker {address}")
         yield client.get_executor(pure=False)
-
-
-def _is_alive(client: Any) -> bool:
-    """Whether there is a connection to a Dask scheduler."""
-    return client.status in ("running", "connecting")

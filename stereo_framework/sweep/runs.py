@@ -19,12 +19,11 @@ from stereo_framework.io import write_disparity, write_pfm
 from stereo_framework.io.pfm import is_whole
 from stereo_framework.kernels.counting import counted
 from stereo_framework.script import Script, load
-from stereo_framework.sweep.executors import Crew, computed
+from stereo_framework.sweep.executors import Crew, Done, computed
 from stereo_framework.sweep.kept_scenes import keep_scene
 from stereo_framework.sweep.plan import FEW, Task, forget, plan
 from stereo_framework.sweep.result import Result, ResultList, confidence_file, confidence_files
 from stereo_framework.sweep.store import Store
-from stereo_framework.sweep.work import Found
 
 _ENOUGH = 3
 """So many runs that fail alike, the first ones, end a sweep."""
@@ -176,7 +175,7 @@ def execute(
     maps: bool | None = None,
     data: str | Path | None = None,
     watch: Callable[[str], None] | None = None,
-) -> Iterator[Found]:
+) -> Iterator[Done]:
     """Run tasks and yield each with its results as they are there.
 
     With `out`, results found in its store are taken from there, first of all, and new ones written to it, one by one; failed ones
@@ -209,9 +208,7 @@ def _hopeless(errors: Sequence[str | None], tasks: Sequence[Task]) -> bool:
     return all(any(f": {s.slot} stage {s.name}: " in error and s.files is None for s in own) for own in stages)
 
 
-def stored_or_computed(
-    store: Store | None, tasks: Sequence[Task], crew: Crew, data: str | Path | None = None
-) -> Generator[Found]:
+def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew, data: str | Path | None = None) -> Generator[Done]:
     """The results of each task: those that a store has, then the others, which are computed and added to it."""
     todo = []
     for task in tasks:

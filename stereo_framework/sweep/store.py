@@ -145,15 +145,8 @@ class Store(contextlib.ExitStack):
             The file cannot be written, for example because the disk is full. Everything written before is kept.
         """
         try:
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
+            with self._db:
                 yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                # A full disk has ended the transaction already.
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
         except sqlite3.Error as error:
             raise StereoFrameworkError(
                 f"{self._path}: {what} cannot be written: {error}; earlier results are kept, and the same command continues"
@@ -334,7 +327,7 @@ def _plain(value: Any) -> Any:
 
 
 def _connected(path: Path, **options: Any) -> sqlite3.Connection:
-    """Open a file for transactions that are begun by hand; its own views and triggers may do no harm.
+    """Open a file; its own views and triggers may do no harm.
 
     Raises
     ------
@@ -343,7 +336,7 @@ def _connected(path: Path, **options: Any) -> sqlite3.Connection:
     """
     for ending in ("", "-wal", "-shm", "-journal"):
         check_plain(f"{path}{ending}")
-    db = sqlite3.connect(path, isolation_level=None, **{"timeout": 30, **options})
+    db = sqlite3.connect(path, **{"timeout": 30, **options})
     db.execute("PRAGMA trusted_schema=OFF")
     return db
 

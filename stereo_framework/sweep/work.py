@@ -27,8 +27,8 @@ from stereo_framework.sweep.plan import Task, Unit
 from stereo_framework.sweep.reference import reference
 from stereo_framework.sweep.result import EVALUATION, GAP, LOWER_BOUND, MEMORY, MESSAGES, TRACE, Result
 
-Found = tuple[Task, list[Result]]
-"""A task and its results, one for each protocol."""
+Found = tuple[int, list[Result]]
+"""Index of a task in its unit, and its results, one for each protocol."""
 
 
 def measure(unit: Unit, *, keep: bool, watch: Callable[[Step], None] | None = None) -> Iterator[Found]:
@@ -51,7 +51,7 @@ def measure(unit: Unit, *, keep: bool, watch: Callable[[Step], None] | None = No
             results = _measured(task, match, keep)
         except Exception as error:  # a plug-in may raise anything; one failed run must not end a sweep
             results = failed(task, blame(error).line, "".join(traceback.format_exception(error)))
-        yield task, results
+        yield i, results
 
 
 def failed(task: Task, error: str, trace: str = "") -> list[Result]:
@@ -126,14 +126,14 @@ def pack(unit: Unit, *, keep: bool) -> tuple[tuple[str, ...], bytes, bytes]:
         ) from error
 
 
-def work(plugins: tuple[str, ...], packed: bytes, scene: bytes) -> list[tuple[int, list[Result]]]:
-    """Compute a unit in this process, each kernel in one thread: the results of each task, with its index."""
+def work(plugins: tuple[str, ...], packed: bytes, scene: bytes) -> list[Found]:
+    """Compute a unit in this process, each kernel in one thread."""
     for plugin in plugins:
         load_plugin(plugin)
     tasks, keep = pickle.loads(packed)
     unit = Unit([replace(task, scene=_unpickled(scene)) for task in tasks])
     with threads(1):
-        return [(unit.tasks.index(task), results) for task, results in measure(unit, keep=keep)]
+        return list(measure(unit, keep=keep))
 
 
 # Units come scene by scene.
