@@ -65,12 +65,11 @@ def tune(
             searched,
             statistic,
             scenes_of(searched, scene or None, data),
-            trials=trials,
+            trials,
             out=out,
             workers=workers,
             executor=pool,
             memory=None if memory is None else opt.size(memory),
-            data=data,
             watch=lambda doing: progress.watch(doing),
         )
         progress = Progress(tuner.wanted, "trials")
@@ -84,7 +83,7 @@ def tune(
             print(f"{word(error)} after {progress.count} of {tuner.wanted} trials; {hint}", file=sys.stderr)
             return status(error)
     if json:
-        found = {key: getattr(tuner, key) for key in ("statistic", "better", "script", "size")}
+        found = {"statistic": tuner.statistic, "better": tuner.better, "script": tuner.best_script, "size": tuner.size}
         records = {"best": tuner.best and tuner.best.record(), "trials": [trial.record() for trial in tuner.trials]}
         _output.print_json(found | {"protocol": tuner.protocol.name} | records)
     else:
@@ -106,7 +105,7 @@ def _print(tuned: Tuner, out: Path | None) -> None:
     states = [trial.state for trial in tuned.trials]
     others = [f"{states.count(state)} {state}" for state in ("pruned", "failed") if state in states]
     tried = f"{len(states)} trials" + (f" ({', '.join(others)})" if others else "")
-    if tuned.best is None or tuned.script is None:
+    if tuned.best is None or tuned.best_script is None:
         print(f"no trial was completed: {tried}")
         return
     best = tuned.best
@@ -115,7 +114,7 @@ def _print(tuned: Tuner, out: Path | None) -> None:
     _output.print_table(["scene", tuned.statistic], [*rows, ["average", show(best.value)]])
     _output.say(_output.said_protocol(str(tuned.protocol)))
     if out is None:
-        print(f"\n{yaml.safe_dump(tuned.script, sort_keys=False)}", end="")
+        print(f"\n{yaml.safe_dump(tuned.best_script, sort_keys=False)}", end="")
     else:
         _output.say(f"best script: {out / BEST}; all trials' results: stereo-framework results {out}")
 

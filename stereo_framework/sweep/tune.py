@@ -39,6 +39,10 @@ try:
 except ImportError:
     raise MissingExtraError(f"tune needs optuna: {brings('tune')}") from None
 
+# It tells of each trial, and that its model of several parameters may change.
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
+
 BEST = "best.yaml"
 """The best script, in the output folder."""
 
@@ -108,13 +112,30 @@ def tune(
     script: str | Path | Mapping[str, Any] | Script,
     statistic: str,
     scenes: Sequence[str | Scene] | str | Scene | None = None,
+    *,
+    overrides: Sequence[str] = (),
+    plugins: Sequence[str | Path] = (),
+    data: str | Path | None = None,
+    trials: int = 50,
     **options: Any,
 ) -> Tuner:
     """Search the settings that a script's ``sweep`` spans for the best value of a statistic.
 
     Parameters
     ----------
-    script, statistic, scenes, **options
+    script : path, name of a shipped script, mapping or Script
+        Axes whose numbers stand in order are searched along it, however many there are. Several methods are one more choice. A `Script` of
+        very many settings must have been loaded with ``tuning=True``.
+    statistic : str
+        ``bad_pixels_nonocc``, say. Whether lower or higher is better follows from the table of metrics.
+    scenes : scene names or Scene objects, optional
+        Instead of the script's own. Each setting is tried on one after the other; where the average so far is worse than those of three
+        quarters of the complete trials, the other scenes are left out.
+    overrides, plugins, data
+        As for `run`.
+    trials : int
+        Settings to try in all, those of earlier calls included. Each is tried once.
+    **options
         As those of `Tuner`.
 
     Returns
@@ -141,29 +162,26 @@ def tune(
     >>> found.best.axes["aggregation.box.size"] > 1
     True
     """
-    tuner = Tuner(script, statistic, scenes, **options)
+    loaded = script if isinstance(script, Script) else load(script, overrides=overrides, tuning=True, plugins=plugins)
+    tuner = Tuner(loaded, statistic, scenes_of(loaded, scenes, data), trials, **options)
     for _ in tuner:
         pass
     return tuner
 
 
+@dataclass(eq=False)
 class Tuner:
     """`tune` trial by trial: iterating makes the trials, those of earlier calls first, and yields each as it ends.
 
-    Its attributes `statistic`, `better`, `protocol`, `size` (number of settings that there are), `trials`, `best` and
-    `script` (that of the best setting on the same scenes, which runs to the same numbers) tell what was found so far.
+    Its attributes `protocol`, `better` ("lower" or "higher"), `size` (number of settings that there are), `trials`,
+    `best` and `best_script` (that of the best setting on the same scenes, which runs to the same numbers) tell what was found so far.
 
     Parameters
     ----------
-    script : path, name of a shipped script, mapping or Script
-        Axes whose numbers stand in order are searched along it, however many there are. Several methods are one more choice. A `Script` of
-        very many settings must have been loaded with ``tuning=True``.
+    script : Script
     statistic : str
-        ``bad_pixels_nonocc``, say. Whether lower or higher is better follows from the table of metrics.
-    scenes : scene names or Scene objects, optional
-        Instead of the script's own. Each setting is tried on one after the other; where the average so far is worse than those of three
-        quarters of the complete trials, the other scenes are left out.
-    trials : int
+    scenes : sequence of Scene
+    wanted : int
         Settings to try in all, those of earlier calls included. Each is tried once.
     out : path, optional
         Folder for the results store and the best script. Results that are there are not computed again, so that the same call goes on where
@@ -176,64 +194,51 @@ class Tuner:
         Seconds after which no trial is begun.
     executor, memory
         Who computes, and within what memory, as for `run`; they change neither what is tried nor its numbers.
-    overrides : sequence of str
-        ``key.path=value`` settings over the script's.
-    data : path, optional
-        Data root, as for `run`.
     watch : callable, optional
         Called with a text whenever a stage begins.
     """
 
-    def __init__(
-        self,
-        script: str | Path | Mapping[str, Any] | Script,
-        statistic: str,
-        scenes: Sequence[str | Scene] | str | Scene | None = None,
-        *,
-        trials: int = 50,
-        out: str | Path | None = None,
-        workers: int = 1,
-        seed: int = 0,
-        timeout: float | None = None,
-        executor: Executor | None = None,
-        memory: int | None = None,
-        overrides: Sequence[str] = (),
-        plugins: Sequence[str | Path] = (),
-        data: str | Path | None = None,
-        watch: Callable[[str], None] | None = None,
-    ):
-        self._crew = Crew(workers, executor, memory, watch=watch)
-        if trials < 1:
-            raise ParameterError(f"trials: {trials} is below 1")
-        if seed < 0:
-            raise ParameterError(f"seed: {seed} is below 0")
-        self._loaded = script if isinstance(script, Script) else load(script, overrides=overrides, tuning=True, plugins=plugins)
-        self.size = sum(map(_settings, self._loaded.methods))
+    script: Script
+    statistic: str
+    scenes: Sequence[Scene]
+    wanted: int = 50
+    out: str | Path | None = None
+    workers: int = 1
+    seed: int = 0
+    timeout: float | None = None
+    executor: Executor | None = None
+    memory: int | None = None
+    watch: Callable[[str], None] | None = None
+
+    def __post_init__(self) -> None:
+        self._crew = Crew(self.workers, self.executor, self.memory, watch=self.watch)
+        if self.wanted < 1:
+            raise ParameterError(f"trials: {self.wanted} is below 1")
+        if self.seed < 0:
+            raise ParameterError(f"seed: {self.seed} is below 0")
+        self.size = sum(map(_settings, self.script.methods))
         if self.size == 1:
             example = "sweep: {grid: {matching_cost.truncation: [5, 10, 20]}}"
             raise ParameterError(
-                f"{self._loaded.name}: nothing to tune: no axis of the script has two values; give some, as {example}"
+                f"{self.script.name}: nothing to tune: no axis of the script has two values; give some, as {example}"
             )
-        self.scenes = scenes_of(self._loaded, scenes, data)
-        self.statistic, self.protocol = statistic, self._protocol()
-        self.better = _better(statistic, self.scenes, self.protocol)
-        self.wanted, self._workers, self._seed, self._timeout = int(min(trials, self.size)), workers, seed, timeout
-        self._out = None if out is None else Path(out)
+        self.wanted = int(min(self.wanted, self.size))
+        self.protocol = self._protocol()
+        self.better = _better(self.statistic, self.scenes, self.protocol)
         self.trials: list[Trial] = []
         self._tried: set[tuple[int, tuple[int, ...]]] = set()
-        with _quiet():
-            self._study = optuna.create_study(
-                direction="minimize" if self.better == "lower" else "maximize",
-                pruner=optuna.pruners.PercentilePruner(_HOPELESS, n_startup_trials=_BEFORE_PRUNING),
-            )
+        self._study = optuna.create_study(
+            direction="minimize" if self.better == "lower" else "maximize",
+            pruner=optuna.pruners.PercentilePruner(_HOPELESS, n_startup_trials=_BEFORE_PRUNING),
+        )
 
     def _protocol(self) -> Protocol:
-        given = self._loaded.methods[0].protocols
+        given = self.script.methods[0].protocols
         found = {str(p): p for scene in self.scenes for p in given or (of_scene(scene),)}
         if len(found) > 1:
             names = ", ".join(p.name for p in found.values())
             raise ParameterError(
-                f"{self._loaded.name}: one protocol must measure all scenes, here are {names}; set evaluation.protocol"
+                f"{self.script.name}: one protocol must measure all scenes, here are {names}; set evaluation.protocol"
             )
         return next(iter(found.values()))
 
@@ -245,7 +250,7 @@ class Tuner:
         return min(complete)[2] if complete else None
 
     @property
-    def script(self) -> dict[str, Any] | None:
+    def best_script(self) -> dict[str, Any] | None:
         """The script of the best setting, all values filled in; None if no trial is complete."""
         if self.best is None:
             return None
@@ -255,46 +260,45 @@ class Tuner:
         """Make the trials; those of earlier calls are proposed again, and their results are in the store."""
         began = time.monotonic()
         with contextlib.ExitStack() as stack:
-            store = None if self._out is None else stack.enter_context(Store(self._out, create=True))
+            store = None if self.out is None else stack.enter_context(Store(Path(self.out), create=True))
             if store is not None:
-                store.describe([self._loaded], self.protocol.measures)
+                store.describe([self.script], self.protocol.measures)
                 check_own(store.folder / BEST)
                 store.plan([])
-            while len(self.trials) < self.wanted and (self._timeout is None or time.monotonic() - began < self._timeout):
+            while len(self.trials) < self.wanted and (self.timeout is None or time.monotonic() - began < self.timeout):
                 first = len(self.trials)
-                batch = [self._ask(number) for number in range(first, min(first + self._workers, self.wanted))]
+                batch = [self._ask(number) for number in range(first, min(first + self.workers, self.wanted))]
                 self._make(batch, store)
                 self.trials += batch
                 if store is not None and (best := self.best) is not None:
                     said = f"# {self.statistic} {best.value:.6g} on average over the scenes: the best of {len(self.trials)} trials.\n"
-                    write_bytes(store.folder / BEST, (said + yaml.safe_dump(self.script, sort_keys=False)).encode())
+                    write_bytes(store.folder / BEST, (said + yaml.safe_dump(self.best_script, sort_keys=False)).encode())
                 yield from batch
 
     def _ask(self, number: int) -> Trial:
         """The next setting to try, by the model or, where it proposes none but those that were tried, by chance."""
         for draw in itertools.count():
             # Of the seed and what was proposed before alone, so that a search that was left goes on as if it had not been.
-            seed = int(np.random.default_rng([self._seed, number, draw]).integers(2**32))
-            with _quiet():
-                self._study.sampler = (
-                    optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True, constant_liar=self._workers > 1)
-                    if draw < _DRAWS
-                    else optuna.samplers.RandomSampler(seed=seed)
-                )
-                asked = self._study.ask()
-                index, choice = found = suggested(self._loaded.methods, asked)
-                if found not in self._tried:
-                    break
-                self._study.tell(asked, state=optuna.trial.TrialState.FAIL)
+            seed = int(np.random.default_rng([self.seed, number, draw]).integers(2**32))
+            self._study.sampler = (
+                optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True, constant_liar=self.workers > 1)
+                if draw < _DRAWS
+                else optuna.samplers.RandomSampler(seed=seed)
+            )
+            asked = self._study.ask()
+            index, choice = found = suggested(self.script.methods, asked)
+            if found not in self._tried:
+                break
+            self._study.tell(asked, state=optuna.trial.TrialState.FAIL)
         self._tried.add(found)
-        return Trial(number, self._loaded.methods[index].run(choice), asked)
+        return Trial(number, self.script.methods[index].run(choice), asked)
 
     def _make(self, batch: Sequence[Trial], store: Store | None) -> None:
         """Try settings on scene after scene, those that have no hope on none of the further ones."""
         alive = list(batch)
         for scene in self.scenes:
             tasks = []
-            planned = planner(scene, self._loaded.plugins)
+            planned = planner(scene, self.script.plugins)
             for trial in list(alive):
                 try:
                     tasks.append(planned(trial.setting))
@@ -311,8 +315,7 @@ class Tuner:
             alive = [trial for trial in alive if trial.error is None and self._hopeful(trial, scene)]
         for trial in batch:
             state = {"failed": "FAIL", "pruned": "PRUNED", "complete": "COMPLETE"}[trial.state]
-            with _quiet():
-                self._study.tell(trial.asked, trial.value, optuna.trial.TrialState[state])
+            self._study.tell(trial.asked, trial.value, optuna.trial.TrialState[state])
 
     def _hopeful(self, trial: Trial, scene: Scene) -> bool:
         """Note what was measured on a scene; false if the trial failed there or is worse than those of three quarters of the complete ones."""
@@ -329,19 +332,6 @@ class Tuner:
     def _average(self, statistics: Sequence[Mapping[str, float]], scenes: Sequence[Scene]) -> float:
         """The protocol's average over scenes."""
         return average(statistics, self.protocol, [scene.weight for scene in scenes]).get(self.statistic, math.nan)
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep Optuna's own messages and warnings from the user."""
-    level = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.CRITICAL)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        optuna.logging.set_verbosity(level)
 
 
 def _settings(method: Method) -> int:

@@ -23,7 +23,7 @@ from stereo_framework.core.scene import Frame, Scene, Search
 from stereo_framework.script import load
 from stereo_framework.sweep import Store, executors
 from stereo_framework.sweep.executors import processes
-from stereo_framework.sweep.tune import Tuner, suggested, tune
+from stereo_framework.sweep.tune import suggested, tune
 
 BAD = "bad_pixels_all"
 SCRIPT = {
@@ -209,7 +209,7 @@ def test_axes_of_fine_steps():
     assert tuned.size == 1000
     assert tuned.best.value <= min(listed.values()) + 0.5
     # The best script is one of plain values that runs to the same number.
-    [result] = stereo_framework.run(tuned.script, noisy())
+    [result] = stereo_framework.run(tuned.best_script, noisy())
     assert result.statistics[BAD] == tuned.best.value
 
 
@@ -255,7 +255,7 @@ def test_undefined_statistics_fail_their_trials():
     # Dots without a textureless pixel.
     tuned = tune(SCRIPT, "bad_pixels_textureless", noisy(), trials=3)
     assert [t.error for t in tuned.trials] == ["bad_pixels_textureless is nan on noisy"] * 3
-    assert (tuned.best, tuned.script) == (None, None)
+    assert (tuned.best, tuned.best_script) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_undefined_statistics_fail_their_trials():
 )
 def test_mistakes_are_told_before_anything_runs(change, options, said):
     with pytest.raises(ParameterError, match=said) as caught:
-        Tuner(SCRIPT | change, **{"statistic": BAD, "scenes": noisy()} | options)
+        tune(SCRIPT | change, **{"statistic": BAD, "scenes": noisy()} | options)
     assert "\n" not in str(caught.value)
 
 
@@ -298,10 +298,8 @@ def test_without_optuna(monkeypatch):
 
 
 def test_optuna_says_nothing(capfd):
-    level = optuna.logging.get_verbosity()
     tune(SCRIPT, BAD, noisy(), trials=12, workers=2)
     assert capfd.readouterr() == ("", "")
-    assert optuna.logging.get_verbosity() == level
 
 
 # --- the folder -------------------------------------------------------------------------------------------------------
@@ -369,7 +367,7 @@ def test_the_folder_tells_of_the_search(tmp_path):
     assert [r.axes for r in listed] == [t.axes for t in tuned.trials for _ in t.scenes]
     best = stereo_framework.run(tmp_path / "best.yaml")
     assert {r.scene: r.statistics[BAD] for r in best} == tuned.best.scenes
-    assert yaml.safe_load((tmp_path / "best.yaml").read_text()) == tuned.script
+    assert yaml.safe_load((tmp_path / "best.yaml").read_text()) == tuned.best_script
     assert (tmp_path / "best.yaml").read_text().splitlines()[0].startswith(f"# {BAD} {tuned.best.value:.6g} on average")
     # All of its results are known under the same identity.
     assert {r.id for r in best} <= {r.id for r in listed}
