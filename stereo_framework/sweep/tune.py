@@ -39,9 +39,8 @@ try:
 except ImportError:
     raise MissingExtraError(f"tune needs optuna: {brings('tune')}") from None
 
-# It tells of each trial, and that its model of several parameters may change.
+# It tells of each trial otherwise.
 optuna.logging.set_verbosity(optuna.logging.ERROR)
-warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
 
 BEST = "best.yaml"
 """The best script, in the output folder."""
@@ -280,11 +279,14 @@ class Tuner:
         for draw in itertools.count():
             # Of the seed and what was proposed before alone, so that a search that was left goes on as if it had not been.
             seed = int(np.random.default_rng([self.seed, number, draw]).integers(2**32))
-            self._study.sampler = (
-                optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True, constant_liar=self.workers > 1)
-                if draw < _DRAWS
-                else optuna.samplers.RandomSampler(seed=seed)
-            )
+            with warnings.catch_warnings():
+                # That the model of several parameters at a time may change.
+                warnings.simplefilter("ignore")
+                self._study.sampler = (
+                    optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True, constant_liar=self.workers > 1)
+                    if draw < _DRAWS
+                    else optuna.samplers.RandomSampler(seed=seed)
+                )
             asked = self._study.ask()
             index, choice = found = suggested(self.script.methods, asked)
             if found not in self._tried:
