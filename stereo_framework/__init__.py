@@ -51,6 +51,12 @@ _HOMES = {
 
 __all__ = [*_HOMES, "__version__"]
 
+_ROOMS = (
+    *("preprocessing", "matcher", "matching_cost", "aggregation", "smoothness", "optimization", "confidence", "refinement"),
+    *("scheme", "evaluation", "datasets", "io"),
+)
+"""Packages whose functions are called as ``stereo_framework.matching_cost.census``; they too load on first use."""
+
 if TYPE_CHECKING:
     from stereo_framework.core.errors import StereoFrameworkError
     from stereo_framework.core.parameters import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit
@@ -77,6 +83,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"stereo_framework.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'stereo_framework' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"stereo_framework.{_HOMES[name]}"), name)
@@ -85,4 +93,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *_ROOMS])

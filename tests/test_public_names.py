@@ -1,6 +1,8 @@
 """Names that scripts and programs of others rely on: they may become more, none may go."""
 
 import importlib
+import subprocess
+import sys
 
 import pytest
 
@@ -27,6 +29,12 @@ def test_top():
     assert set(TOP.split()) <= set(stereo_framework.__all__)
     for name in TOP.split():
         assert getattr(stereo_framework, name) is not None
+
+
+def test_packages_of_stages_are_there_without_an_import_of_their_own():
+    program = "import stereo_framework as sf; print(sf.matching_cost.census.__name__, {'refinement', 'match'} <= {*dir(sf)})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "census True\n"
 
 
 def test_no_module_hides_a_function():
