@@ -146,8 +146,8 @@ def test_a_search_is_the_same_whoever_computes():
     scenes = ["synthetic/planes", "synthetic/slanted"]
     expected = rows(tune(SCRIPT, BAD, scenes, trials=4, workers=2))
     assert [state for *_, state, _ in expected] == ["complete"] * 4
-    for pool in (processes(2), ThreadPoolExecutor(2)):
-        with pool:
+    for made in (processes(2), ThreadPoolExecutor(2)):
+        with made as pool:
             assert rows(tune(SCRIPT, BAD, scenes, trials=4, workers=2, executor=pool)) == expected
 
 
