@@ -1,7 +1,7 @@
 """HTML pages: what they hold, and how they are written.
 
 A page is a list of sections, a section a list of blocks. It opens offline, on a phone, and with the keyboard alone: its pictures lie in a folder beside
-it, from which each is fetched when it comes into view.
+it, from which each is fetched when it comes into view, or all within it.
 """
 
 from __future__ import annotations
@@ -236,8 +236,14 @@ class Page:
     lead: str = ""
     sections: Sequence[Section] = field(default_factory=tuple)
 
-    def write(self, path: PathLike) -> None:
+    def write(self, path: PathLike, *, single_file: bool = False) -> None:
         """Write the page and, into the folder ``assets`` beside it, its pictures. What an earlier page of this name left there goes.
+
+        Parameters
+        ----------
+        path : path-like
+        single_file : bool
+            Keep the pictures within the page, to send it to somebody.
 
         Raises
         ------
@@ -245,7 +251,7 @@ class Page:
             It cannot be written.
         """
         path = Path(path)
-        pictures, folder = _Pictures(path.stem), path.parent / _ASSETS
+        pictures, folder = _Pictures(path.stem, single_file), path.parent / _ASSETS
         text = (
             _environment()
             .get_template("page.html")
@@ -286,28 +292,33 @@ _ASSETS = "assets"
 
 
 class _Pictures:
-    """Pictures in files beside a page. One that stands in it several times is stored once.
+    """Pictures in files beside a page, or `inside` it. One that stands in it several times is stored once.
 
     A browser does not let a script read the pixels of a picture file beside a page that was opened from a disk. So what the script reads comes as a
     script.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, inside: bool) -> None:
+        self._name, self._inside = name, inside
         self.files: dict[str, bytes] = {}
+        self.texts: dict[str, str] = {}
         self._places: dict[bytes, str] = {}
 
     @property
     def scripts(self) -> bool:
         """Whether the page's script reads some."""
-        return any(name.endswith(".js") for name in self.files)
+        return bool(self.texts) or any(name.endswith(".js") for name in self.files)
 
     def source(self, content: bytes) -> str:
         """What an ``img`` shows."""
+        if self._inside:
+            return data_uri(content)
         return self._stored(content, "png" if content.startswith(b"\x89PNG") else "svg", lambda place: content)
 
     def key(self, content: bytes) -> str:
         """Under which the page's script finds a picture."""
+        if self._inside:
+            return self.texts.setdefault(data_uri(content), f"picture-{len(self.texts)}")
 
         def script(place: str) -> bytes:
             return f"stored({json.dumps(place)}, {json.dumps(data_uri(content))});".encode()

@@ -231,6 +231,8 @@ def test_report(cli, script, tmp_path):
         assert part in page
     # Image, truth and map.
     assert sorted(path.name for path in (tmp_path / "out" / "assets").iterdir()) == [f"report-{i}.js" for i in range(3)]
+    assert cli("report", tmp_path / "out", "--single-file", "--out", tmp_path / "one.html").exit_code == 0
+    assert "assets/" not in (tmp_path / "one.html").read_text()
     one_line(cli("report", tmp_path / "none"), "none: no results there")
 
 

@@ -86,8 +86,10 @@ def _shown(tab):
     return tab.get_attribute("dialog", "data-shown")
 
 
-def test_small_pictures_have_the_colours_of_the_figures(tmp_path, open_page):
-    Page("Maps", sections=[Section("Maps", [_scenes()])]).write(tmp_path / "page.html")
+@pytest.mark.parametrize("single_file", [True, False])
+def test_small_pictures_have_the_colours_of_the_figures(single_file, tmp_path, open_page):
+    Page("Maps", sections=[Section("Maps", [_scenes()])]).write(tmp_path / "page.html", single_file=single_file)
+    assert (tmp_path / "assets").exists() != single_file
     tab = open_page(tmp_path / "page.html")
     truth, near, far = _maps()
     tab.wait_for_selector(f"{_thumb(0, 3)}[data-drawn=disparity]")
