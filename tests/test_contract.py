@@ -83,8 +83,12 @@ def test_the_world_holds_all_that_stages_may_name(worlds):
 
 
 @every_stage
-def test_has_a_source_a_summary_and_legal_defaults(stage):
+def test_has_a_source(stage):
     assert re.search(r"[A-Z]\w+.* (19|20)\d\d", stage.source), "no author and year"
+
+
+@every_stage
+def test_has_a_summary_and_legal_defaults(stage):
     summary, _, rest = inspect.getdoc(stage.function).partition("\n")
     assert summary.endswith("."), "the first line is no sentence"
     assert rest.startswith("\n"), "the summary is longer than a line"

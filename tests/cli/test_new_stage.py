@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import test_contract as contract
 from cli_parts import invoke
+from contract_world import world_of
 
 from stereo_framework import Pipeline, load_scene, step
 from stereo_framework.aggregation import box
@@ -44,11 +45,10 @@ def test_there_is_an_example_for_each_slot():
 
 
 def test_examples_keep_the_contract(written):
-    worlds = {kind: contract._world(kind) for kind in ("grey uint8", "colour float32")}
+    worlds = {kind: world_of(kind) for kind in ("grey uint8", "colour float32")}
     assert written.source == "TODO: paper, section"
     contract.test_units_that_the_docstring_tells_are_declared(written)
-    contract.test_accepts_its_defaults(written)
-    contract.test_summary_is_one_line(written)
+    contract.test_has_a_summary_and_legal_defaults(written)
     contract.test_documents_its_parameters_and_no_others(written)
     for kind in worlds:
         contract.test_keeps_shape_and_type(written, kind, worlds)
