@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -78,6 +79,7 @@ def match(
     """
     from stereo_framework.datasets import load_scene
     from stereo_framework.evaluation import evaluate
+    from stereo_framework.own_pair.first_use import compiled_by_two
     from stereo_framework.own_pair.kept_parts import remove_kept
     from stereo_framework.own_pair.matched import check_folder
     from stereo_framework.own_pair.matching import DEFAULT, match_scene, single
@@ -110,7 +112,8 @@ def match(
             check_folder(folder)
             # Tiles of a large pair lie there until its map is written.
             parts = folder.absolute() / "parts" / code_digest(tuple(plugin or ()))
-            with Progress(1) as progress:
+            warm = compiled_by_two() if options["method"] == DEFAULT else contextlib.nullcontext()
+            with Progress(1) as progress, warm:
                 options |= {"parts": parts, "watch": progress.watch}
                 if files:
                     span = ranges[i % len(ranges)] if ranges else None

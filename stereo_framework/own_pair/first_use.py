@@ -1,0 +1,62 @@
+"""The first use of the default method: while `match` compiles the kernels that it needs first, a second process compiles those that it needs last.
+
+That process keeps them on disk, where `match` finds them. It leaves out the costs and whatever comes before them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+
+from stereo_framework.core.scene import Image, Search
+from stereo_framework.core.stage import stage
+from stereo_framework.core.volume import CostVolume
+from stereo_framework.datasets import load_scene
+from stereo_framework.kernels.compiling import compiling_announced_to
+from stereo_framework.own_pair.matching import DEFAULT
+from stereo_framework.script import load
+
+
+@contextlib.contextmanager
+def compiled_by_two() -> Iterator[None]:
+    """Within the block, as soon as a kernel is compiled, a second process compiles too, where there is a second core; it ends with the block."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def begin(kernel: str) -> None:
+        if kernel and not started and (os.cpu_count() or 1) > 1:
+            # -P: nothing is imported from the folder in which the user happens to be.
+            command = [sys.executable, "-P", "-m", __name__]
+            nowhere = subprocess.DEVNULL
+            started.append(subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere))
+
+    try:
+        with compiling_announced_to(begin):
+            yield
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def _compile() -> None:
+    """Compile what the default method needs once it has costs, by running it on costs without meaning."""
+
+    @stage("matching_cost", source="no method: any costs will do")
+    def any_costs(reference: Image, match: Image, search: Search) -> CostVolume:
+        """Costs without meaning, of the type that the default method's costs have."""
+        random = np.random.default_rng(0)
+        costs = random.integers(0, 170, (*reference.shape[:2], search.levels), np.uint8)
+        return CostVolume(costs, search, 85.0)
+
+    load({"include": DEFAULT, "alternatives": None, "preprocessing": None, "matching_cost": "any_costs"}).pipeline(
+        load_scene("synthetic/planes")
+    )
+
+
+if __name__ == "__main__":
+    _compile()
