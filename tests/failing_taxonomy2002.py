@@ -381,6 +381,10 @@ SIDES: dict[str, tuple[list[tuple], list[tuple]]] = {
             rows({n: dict.fromkeys(rows()[0]["Layered"], 0.0) for n in (2, 3)}),
         ],
     ),
+    "printed_ranks": (
+        [({"GC": {"a": (5.0, 5.0), "b": (5.0, 5.0)}},)],
+        [({"GC": {"a": (5.0, 5.0), "b": (5.0, 6.0)}},), ({"GC": {"a": (5.0, 4.0)}},)],
+    ),
     # 1.79 is printed.
     "between_the_orders": ([orders(1.794)], [orders(1.796)]),
     "gains_with_parameters": ([table6(Bay=0.9, SSD=0.49)], [table6(Bay=0.9, SSD=0.51)]),

@@ -242,6 +242,13 @@ def local_perform_less(rows: Rows, numbers: Mapping[str, int]) -> Cases:
     yield told(means, ""), max(means["2-D MRFs"], means["diffusion"]) < min(means["local"], means["scanline"])
 
 
+def printed_ranks(ranks: Mapping[str, Mapping[str, tuple[float, float]]]) -> Cases:
+    """Takes the printed rank and ours by row and column."""
+    for row, own in ranks.items():
+        other = [f"{column} {ours:g}, printed {printed:g}" for column, (printed, ours) in own.items() if ours != printed]
+        yield f"{row}: {len(own) - len(other)} of {len(own)}{': ' if other else ''}{'; '.join(other)}", not other
+
+
 def between_the_orders(published: PublishedTable, graph_cuts: Mapping[str, Sequence[float]]) -> Cases:
     """Takes the percentages of several orders of moves by column."""
     for column, printed in published.rows[METHODS["gc"]].items():

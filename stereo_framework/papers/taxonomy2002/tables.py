@@ -10,9 +10,9 @@ from typing import Any
 from stereo_framework.page.page import Cell, Text
 from stereo_framework.papers.comparison import Comparison, compared, comparison_table, plain_table
 from stereo_framework.papers.paper import Context, Outcome, short
-from stereo_framework.papers.published import published_table, raw_table
+from stereo_framework.papers.published import PublishedTable, published_table, raw_table
 from stereo_framework.papers.taxonomy2002.claims import METHODS, REGIONS
-from stereo_framework.papers.taxonomy2002.claims_of_optimizers import table_ranks, with_ours
+from stereo_framework.papers.taxonomy2002.claims_of_optimizers import Rows, table_ranks, with_ours
 from stereo_framework.script import load
 from stereo_framework.tables.environment import environment_text
 
@@ -90,8 +90,21 @@ def table5(context: Context) -> Outcome:
         "rows": published.rows,
         "numbers": numbers,
         "graph_cuts": found["gc"],
+        "ranks": own_ranks(published, ours),
     }
     return Outcome(blocks, comparisons, data, {"rows": ours if whole else None, "numbers": numbers}, "needs all four scenes")
+
+
+def own_ranks(published: PublishedTable, ours: Rows) -> dict[str, dict[str, tuple[float, float]]]:
+    """The printed ranks, and the ranks of our numbers among the printed ones of the other methods, by row and column."""
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    for row, own in ours.items():
+        for column, value in own.items():
+            printed = published.ranks[row].get(column)
+            if printed is not None:
+                others = [values[column] for name, values in published.rows.items() if name != row and column in values]
+                found.setdefault(row, {})[column] = printed, float(1 + sum(other < value for other in others))
+    return found
 
 
 def measured(context: Context) -> dict[str, dict[str, list[float]]]:
