@@ -17,6 +17,7 @@ from typing import Any, get_type_hints
 
 import yaml
 from pydantic import ConfigDict, create_model
+from pydantic_core import from_json
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, StereoFrameworkError, short
@@ -255,6 +256,8 @@ class Store(contextlib.ExitStack):
     def _result(self, row: Any, details: Any) -> Result:
         with _told(self._path):
             values = dict(_Row.model_validate_json(row))
+            for number in filter(_is_whole, values["axes"].values()):
+                float(number)  # which refuses endless digits
             if values["map"] is not None:
                 values["map"] = self.folder / _below(values["map"])
             return Result(**(values | {name: _Detail(details, name, self._path) for name in _DETAILS}))
@@ -288,11 +291,16 @@ class _Detail(collections.UserDict[str, Any]):
     def data(self) -> dict[str, Any]:  # type: ignore[override]
         """What stands there."""
         with _told(self._path):
-            return dict(json.loads(self._text)[self._name])
+            # Unlike json's own reader it refuses values that are deep in others, which nothing else could bear.
+            return dict(from_json(self._text)[self._name])
 
     def items(self) -> ItemsView[str, Any]:
         """At the speed of a dict."""
         return self.data.items()
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int
 
 
 def _below(path: Path) -> PurePosixPath:
@@ -308,7 +316,7 @@ def _told(path: Path) -> Iterator[None]:
     """Tell in a line that what stands in a file is no result, whatever it is."""
     try:
         yield
-    except (sqlite3.Error, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (sqlite3.Error, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         reason = " ".join(str(error).split())[:200]
         raise DataError(f"{path}: damaged: {reason}; choose another folder, or delete it and run again") from error
 

@@ -126,11 +126,13 @@ def test_an_export_says_what_leads_out(home):
 
 # --- stores that somebody else has made -------------------------------------------------------------------------------
 
-DEEP = "[" * 500 + "]" * 500
+DIGITS, DEEP = "1" + "0" * 400, "[" * 500 + "]" * 500
 FORGED = {
     "seconds that are none": {"seconds": '{"a": null}'},
     "seconds that are a text": {"seconds": '{"a": "x"}'},
+    "endless axes": {"axes": f'{{"aggregation.box.size": {DIGITS}}}'},
     "deep axes": {"axes": f'{{"aggregation.box.size": {DEEP}}}'},
+    "deep parameters": {"parameters": f'{{"aggregation.box.size": {DEEP}}}'},
 }
 
 
