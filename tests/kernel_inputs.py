@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import stereo_framework
-from stereo_framework import CostVolume, Search, Smoothness
+from stereo_framework import CostVolume, Energy, Search, Smoothness
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.kernels import threads
 
@@ -98,6 +98,19 @@ def domains(draw, shape):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     masks = [rng.random(shape) < draw(st.sampled_from([0.8, 0.3])) for _ in range(2)]
     return draw(st.sampled_from([SearchMask(*masks), SearchMask(masks[0]), None]))
+
+
+def energy_of(costs, smoothness):
+    """Costs of any type, at levels from 0 on, with a smoothness term."""
+    costs = np.asarray(costs, np.float32)
+    return Energy(CostVolume(costs, Search(0, costs.shape[2] - 1), 255.0), smoothness)
+
+
+def smoothness_of(rows, columns, rho, weight=1.0):
+    """The same weight at every edge of an image."""
+    weights = np.full((2, rows, columns), weight, np.float32)
+    weights[0, :, -1] = weights[1, -1] = 0
+    return Smoothness(weights[0], weights[1], np.asarray(rho, np.float32))
 
 
 def parts(energy):

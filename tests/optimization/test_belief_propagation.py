@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernel_inputs import filled, in_threads, parts
+from kernel_inputs import energy_of, filled, in_threads, parts, smoothness_of
 
-from stereo_framework import CostVolume, Energy, Search, Smoothness, load_scene
+from stereo_framework import Energy, Smoothness, load_scene
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import _messages, belief_propagation, graph_cut, scanline_optimization
 from stereo_framework.smoothness import potts
@@ -21,17 +21,6 @@ RHOS = {
     "no order": lambda levels: np.array([0, 3, 1, 4, 2, 4, 0, 1])[:levels],
     "none": lambda levels: np.zeros(levels),
 }
-
-
-def energy_of(costs, smoothness):
-    costs = np.asarray(costs, np.float32)
-    return Energy(CostVolume(costs, Search(0, costs.shape[2] - 1), 255.0), smoothness)
-
-
-def smoothness_of(rows, columns, rho, weight=1.0):
-    weights = np.full((2, rows, columns), weight, np.float32)
-    weights[0, :, -1] = weights[1, -1] = 0
-    return Smoothness(weights[0], weights[1], np.asarray(rho, np.float32))
 
 
 @st.composite
@@ -208,9 +197,6 @@ def test_damping_calms_oscillations():
     (loose, loose_energy), (calm, calm_energy) = spread(0.0), spread(0.5)
     assert calm < loose
     assert calm_energy <= loose_energy
-
-
-# --- wrong use -----------------------------------------------------------------------------------------------------------------
 
 
 # --- real scenes ---------------------------------------------------------------------------------------------------------------

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernel_inputs import filled, in_threads, parts
+from kernel_inputs import energy_of, filled, in_threads, parts, smoothness_of
 
-from stereo_framework import CostVolume, Energy, Pipeline, Search, Smoothness, load_scene, match, step
+from stereo_framework import Pipeline, Smoothness, load_scene, match, step
 from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.matching_cost import absolute_difference
@@ -26,17 +26,6 @@ RHOS = {
     "no order": lambda levels: np.array([0, 5, 1, 2, 1, 5])[:levels],
 }
 METRICS = ("potts", "linear", "truncated linear")
-
-
-def energy_of(costs, smoothness):
-    costs = np.asarray(costs, np.float32)
-    return Energy(CostVolume(costs, Search(0, costs.shape[2] - 1), 255.0), smoothness)
-
-
-def smoothness_of(rows, columns, rho, weight=1.0):
-    weights = np.full((2, rows, columns), weight, np.float32)
-    weights[0, :, -1] = weights[1, -1] = 0
-    return Smoothness(weights[0], weights[1], np.asarray(rho, np.float32))
 
 
 @st.composite

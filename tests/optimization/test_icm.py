@@ -3,18 +3,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernel_inputs import filled, priors
+from kernel_inputs import energy_of, filled, priors
 
-from stereo_framework import CostVolume, Energy, Search
 from stereo_framework.optimization import icm, winner_take_all
 
 # Without the JIT these take minutes; their twins are plain Python in any case.
 pytestmark = pytest.mark.compiled
-
-
-def energy_of(costs, smoothness):
-    costs = np.asarray(costs, np.float32)
-    return Energy(CostVolume(costs, Search(0, costs.shape[2] - 1), 255.0), smoothness)
 
 
 @st.composite

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernel_inputs import filled, in_threads, parts
+from kernel_inputs import energy_of, filled, in_threads, parts
 
-from stereo_framework import CostVolume, Energy, Search, Smoothness
+from stereo_framework import Smoothness
 from stereo_framework.optimization import belief_propagation, graph_cut, icm, trw_s
 
 # Without the JIT these take minutes; their twins are plain Python in any case.
@@ -22,11 +22,6 @@ RHOS = {
     "squared": lambda levels: np.arange(levels) ** 2,
     "no order": lambda levels: np.array([0, 3, 1, 4, 2])[:levels],
 }
-
-
-def energy_of(costs, smoothness):
-    costs = np.asarray(costs, np.float32)
-    return Energy(CostVolume(costs, Search(0, costs.shape[2] - 1), 255.0), smoothness)
 
 
 @st.composite
