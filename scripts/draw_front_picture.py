@@ -66,7 +66,7 @@ def draw(scene: Scene) -> NDArray[np.uint8]:
     small = round(HEIGHT / 2 * scene.reference.shape[1] / scene.reference.shape[0]), HEIGHT // 2
     left = [np.asarray(Image.fromarray(part).resize(small, Image.Resampling.LANCZOS)) for part in (scene.reference, disparity)]
     # Drawn at twice the size and reduced, so that edges are not jagged.
-    points = Image.fromarray(from_the_side(*found.points, rows=2 * HEIGHT, columns=4 * small[0]))
+    points = Image.fromarray(from_the_side(*found.points(), rows=2 * HEIGHT, columns=4 * small[0]))
     return np.hstack([np.vstack(left), np.asarray(points.resize((2 * small[0], HEIGHT), Image.Resampling.LANCZOS))])
 
 

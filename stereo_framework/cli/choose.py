@@ -58,7 +58,7 @@ def choose(
     from stereo_framework.core.scene import Search
     from stereo_framework.datasets import load_scene, pair_scene
     from stereo_framework.own_pair.choosing import choose as choose_method
-    from stereo_framework.own_pair.intensities import intensity_doubt, stretch_told, stretched
+    from stereo_framework.own_pair.intensities import intensity_doubts, stretched
     from stereo_framework.own_pair.matching import DEFAULT
 
     if scene is not None and (left or disparity_range):
@@ -70,8 +70,8 @@ def choose(
     else:
         own = None if disparity_range in (None, "auto") else Search(*opt.disparities(str(disparity_range)))
         known = pair_scene(left, right, own)
-    known, ends = stretched(known) if stretch else (known, None)
-    if doubt := intensity_doubt(known):
+    known, told = stretched(known) if stretch else (known, "")
+    for doubt in intensity_doubts(known):
         print(f"warning: {doubt}", file=sys.stderr)
     with Progress(1, "choices") as progress:
         chosen = choose_method(known, opt.names(methods), seconds=time, watch=progress.watch)
@@ -80,12 +80,12 @@ def choose(
     for name, error in chosen.failed.items():
         print(f"warning: {name}: {error}", file=sys.stderr)
     if json:
-        told = {"chosen": chosen.name, "folder": str(folder), "left_out": chosen.left_out, "stretched": ends}
         compared = _output.standings_record(known.name, DEFAULT, chosen.standings)
-        _output.print_json(compared | told | {"seconds": dict(chosen.seconds)})
+        found = {"chosen": chosen.name, "folder": str(folder), "left_out": chosen.left_out, "stretched": told}
+        _output.print_json(compared | found | {"seconds": dict(chosen.seconds)})
         return 0
-    if ends is not None:
-        print(f"{stretch_told(ends)}; 'match --stretch --method' applies a script to them")
+    if told:
+        print(f"{told}; 'match --stretch --method' applies a script to them")
     _output.print_standings(known.name, DEFAULT, chosen.standings, chosen.seconds)
     if chosen.left_out:
         print(f"no time for {', '.join(chosen.left_out)}; --time SECONDS gives more")
@@ -102,6 +102,6 @@ def _write(chosen: Chosen, folder: Path) -> None:
 
     shown = dict.fromkeys((chosen.name, next(iter(chosen.maps)), *(s.name for s in chosen.standings)))
     with output_folder(folder):
-        write_bytes(folder / "best.yaml", yaml.safe_dump(chosen.script, sort_keys=False).encode())
+        write_bytes(folder / "best.yaml", yaml.safe_dump(chosen.runs[chosen.name].mapping, sort_keys=False).encode())
         write_disparity(folder / "best.pfm", chosen.maps[chosen.name])
         write_comparison(folder / "comparison.png", {name: chosen.maps[name] for name in list(shown)[:4]}, chosen.scene)

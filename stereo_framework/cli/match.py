@@ -30,8 +30,7 @@ def match(
     baseline: float | None = None,
     rectify: Annotated[list[Path] | None, typer.Option(metavar="FILE|auto")] = None,
     stretch: bool = False,
-    left_mask: Path | None = None,
-    right_mask: Path | None = None,
+    mask: list[Path] | None = None,
     pixel_ranges: Annotated[tuple[Path, Path] | None, typer.Option("--ranges", metavar="LOW HIGH")] = None,
     truth: opt.Truth = None,
     out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
@@ -62,10 +61,8 @@ def match(
         Rectify the pair first, by this stereo calibration of OpenCV (M1, D1, M2, D2, R, T); twice if it is in two files. auto: without one, by matched points.
     stretch
         Spread intensities over 0..255, both images alike: for 11 bits in files of 16, reflectances and the like.
-    left_mask
-        White where the left image holds data.
-    right_mask
-        White where the right image holds data.
+    mask
+        Picture that is white where the left image holds data; a second one is of the right image.
     pixel_ranges
         Maps of the smallest and of the largest disparity of each pixel (PFM, npy, 16-bit PNG).
     out
@@ -80,25 +77,32 @@ def match(
     from stereo_framework.datasets import load_scene
     from stereo_framework.evaluation import evaluate
     from stereo_framework.own_pair.first_use import compiled_by_two
-    from stereo_framework.own_pair.kept_parts import remove_kept
     from stereo_framework.own_pair.matched import check_folder
-    from stereo_framework.own_pair.matching import DEFAULT, match_scene, single
+    from stereo_framework.own_pair.matching import DEFAULT, single
     from stereo_framework.own_pair.matching import match as match_pair
     from stereo_framework.own_pair.pairs import pairs
-    from stereo_framework.sweep.identity import code_digest
 
-    given: dict[str, Any] = {"calibration": calibration, "focal_length": focal, "baseline": baseline, "stretch": stretch}
-    given |= {"left_mask": left_mask, "right_mask": right_mask, "ranges": pixel_ranges}
+    given: dict[str, Any] = {
+        "calibration": _calibration(calibration, focal, baseline),
+        "stretch": stretch,
+        "ranges": pixel_ranges,
+    }
+    given |= dict(zip(("left_mask", "right_mask"), mask or (), strict=False))
     given |= {"rectify": "auto" if list(map(str, rectify or [])) == ["auto"] else rectify or None}
     if example and (left is not None or disparity_range or any(given.values())):
         raise ParameterError("--example brings its own images and their range; leave out what belongs to others")
     if not example and (left is None or right is None):
         raise ParameterError("two images are needed: match LEFT RIGHT; or see 'match --example'")
+    if mask and len(mask) > 2:
+        raise ParameterError(f"--mask: {len(mask)} masks; give that of the left image and, after it, that of the right one")
     options: dict[str, Any] = {"method": method or DEFAULT, "plugins": plugin or [], "overrides": settings or []}
     single(**options)
-    options |= {"memory": None if memory is None else opt.size(memory)}
-    found: Mapping[str, tuple[Path, Path] | None] = {"planes": None} if example else pairs(str(left), str(right))
+    options |= given | {"memory": None if memory is None else opt.size(memory)}
+    planes = load_scene("synthetic/planes") if example else None
+    found: Mapping[str, Any] = {"planes": (planes.reference, planes.match)} if planes else pairs(str(left), str(right))
     ranges: list[Any] = ["auto" if text == "auto" else opt.disparities(text) for text in disparity_range or []]
+    if planes and planes.search:
+        ranges = [(planes.search.minimum, planes.search.maximum)]
     if len(ranges) not in (0, 1, len(found)):
         raise ParameterError(f"--disparities: {len(ranges)} ranges for {len(found)} pairs; give one, or one for each")
     many = len(found) > 1
@@ -106,23 +110,16 @@ def match(
         raise ParameterError(f"--truth is that of one pair, and there are {len(found)}")
     alone = opt.truth_alone(truth)
     records, failed = [], False
-    for i, (stem, files) in enumerate(found.items()):
+    for i, (stem, (one, other)) in enumerate(found.items()):
         folder = (out or Path("matches" if many else f"{stem}_match")) / (stem if many else "")
         try:
             check_folder(folder)
-            # Tiles of a large pair lie there until its map is written.
-            parts = folder.absolute() / "parts" / code_digest(tuple(plugin or ()))
             warm = compiled_by_two() if options["method"] == DEFAULT else contextlib.nullcontext()
             with Progress(1) as progress, warm:
-                options |= {"parts": parts, "watch": progress.watch}
-                if files:
-                    span = ranges[i % len(ranges)] if ranges else None
-                    matched = match_pair(*files, span, **options | given)
-                else:
-                    matched = match_scene(load_scene("synthetic/planes"), **options)
+                span = ranges[i % len(ranges)] if ranges else None
+                matched = match_pair(one, other, span, watch=progress.watch, **options)
                 progress.watch("writing files")
                 written = matched.save(folder)
-                remove_kept(parts)
         except StereoFrameworkError as error:
             if not many:
                 raise
@@ -138,6 +135,16 @@ def match(
     if json:
         _output.print_json(records)
     return 1 if failed else 0
+
+
+def _calibration(file: Path | None, focal: float | None, baseline: float | None) -> Path | tuple[float, float] | None:
+    if focal is None and baseline is None:
+        return file
+    if file is not None:
+        raise ParameterError("a calibration was given, and a focal length or a baseline besides; give one or the other")
+    if focal is None or baseline is None:
+        raise ParameterError("a calibration needs both, the focal length in pixels and the baseline")
+    return focal, baseline
 
 
 def _record(stem: str, matched: Matched, folder: Path, written: list[str]) -> dict[str, Any]:
@@ -169,10 +176,7 @@ def _print(matched: Matched, record: dict[str, Any]) -> None:
         f"{matched.method}: {100 * record['estimated']:.1f} % of the pixels have a disparity, both views agree about "
         f"{100 * record['consistent']:.1f} %; {matched.seconds:.2f} s of matching"
     )
-    if matched.stretched is not None:
-        from stereo_framework.own_pair.intensities import stretch_told
-
-        _output.say(stretch_told(matched.stretched))
+    _output.say(matched.stretched)
     calibration, apart = matched.scene.calibration, matched.vertical_offset
     if matched.rectified:
         how = "too few points to tell how well" if apart is None else f"matched points lie {apart:.2f} rows apart in the median"
@@ -180,9 +184,8 @@ def _print(matched: Matched, record: dict[str, Any]) -> None:
         if calibration is not None:
             known = f"focal length {calibration.focal_length:.1f} pixels, baseline {calibration.baseline:.4g}"
         _output.say(f"rectified: {how}; {known}")
-    if calibration is not None and matched.points.place.size:
-        near, far = (float(f(matched.points.place[:, 2])) for f in (min, max))
-        _output.say(f"depth: {near:.4g} to {far:.4g} in the baseline's unit, {len(matched.points.place)} points")
+    if calibration is not None and (depths := matched.points().place[:, 2]).size:
+        _output.say(f"depth: {depths.min():.4g} to {depths.max():.4g} in the baseline's unit, {len(depths)} points")
     if measured := record.get("statistics"):
         _output.say(", ".join(f"{name} {show(value)}" for name, value in measured.items()))
     _output.say(f"{', '.join(record['files'])} in {record['folder']}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from stereo_framework.sweep.reference import reference
 from stereo_framework.tables.words import name_of
 
 _CANDIDATES = "truth_free/candidates"
+_NUMBERS = "own_pair/choosing.yaml"
 
 _LEAST = 0.3
 """Share of the pixels about which both views must agree. On all real pairs at hand they agree about more than half."""
@@ -77,7 +78,7 @@ def standings(
     ParameterError
         There are fewer than two maps.
     DataError
-        A map has another size than the reference map, or that has no pixel.
+        A map has another size than the reference map, or that knows fewer than 30 % of the pixels.
 
     Notes
     -----
@@ -100,15 +101,17 @@ def standings(
             (rows, columns), (height, width) = disparity.shape, stand_in.shape
             raise DataError(f"{name}: {columns}x{rows} pixels; the pair is {width}x{height}")
     known = np.isfinite(stand_in)
-    if not known.any():
-        raise DataError("the reference map has no pixel that both views agree about")
-    (_, first), *others = ((name, disparity[known]) for name, disparity in maps.items())
-    distance = _apart(first, stand_in[known])
-    rules, before, found = shipped_yaml("own_pair/choosing.yaml"), before or {}, []
-    for name, disparity in others:
-        rule = rules["known" if name in before else "own"]
-        apart, more = _apart(disparity, first), _apart(disparity, stand_in[known]) - distance
-        estimate = rule["slope"] * more + rule["prior"] * before.get(name, 0.0) * apart
+    if known.mean() < _LEAST:
+        raise DataError(
+            f"cannot tell: both views agree about {100 * known.mean():.0f} % of the pixels only, {100 * _LEAST:g} % are needed; are the range and the images right?"
+        )
+    first, *others = maps
+    found = []
+    for name in others:
+        rule = shipped_yaml(_NUMBERS)["known" if before and name in before else "own"]
+        apart = _apart(maps[name][known], maps[first][known])
+        more = _apart(maps[name][known], stand_in[known]) - _apart(maps[first][known], stand_in[known])
+        estimate = rule["slope"] * more + rule["prior"] * (before or {}).get(name, 0.0) * apart
         found.append(Standing(name, estimate, rule["quantile"] * apart ** rule["power"]))
     return tuple(sorted(found, key=lambda standing: standing.difference))
 
@@ -119,9 +122,9 @@ def judge(scene: Scene, maps: Mapping[str, Disparity]) -> tuple[Standing, ...]:
     Raises
     ------
     ParameterError, DataError
-        As in `standings`; sparse matches speak against the pair or its range, or both views agree about too few pixels to say anything.
+        As in `standings`; sparse matches speak against the pair or its range.
     """
-    return _judged(_examined(scene), maps)
+    return standings(maps, reference(_examined(scene)))
 
 
 def _examined(scene: Scene, watch: Callable[[str], None] = lambda doing: None) -> Scene:
@@ -130,15 +133,6 @@ def _examined(scene: Scene, watch: Callable[[str], None] = lambda doing: None) -
     if speaks_against := doubts(sparse, search, estimated=estimated):
         raise DataError(f"cannot tell: {speaks_against[0]}")
     return replace(scene, search=search)
-
-
-def _judged(scene: Scene, maps: Mapping[str, Disparity], before: Mapping[str, float] | None = None) -> tuple[Standing, ...]:
-    stand_in = reference(scene)
-    if (share := np.isfinite(stand_in).mean()) < _LEAST:
-        raise DataError(
-            f"cannot tell: both views agree about {100 * share:.0f} % of the pixels only, {100 * _LEAST:g} % are needed; are the range and the images right?"
-        )
-    return standings(maps, stand_in, before)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,11 +169,6 @@ class Chosen:
         """The better map of the lowest difference; without a better one the default's."""
         first = self.standings[0]
         return first.name if first.verdict == "better" else next(iter(self.maps))
-
-    @property
-    def script(self) -> dict[str, Any]:
-        """A script of the chosen method with all values filled in."""
-        return self.runs[self.name].mapping
 
 
 def choose(
@@ -241,11 +230,11 @@ def choose(
     if len(maps) < 2:
         raise ParameterError("; ".join(f"{name}: {error}" for name, error in failed.items()))
     watch("the reference map")
-    ratios = shipped_yaml("own_pair/choosing.yaml")["ratios"]
+    ratios = shipped_yaml(_NUMBERS)["ratios"]
     # A file of the user's may be called as a candidate is.
     candidates = {run.method: run.pipeline for run in load(_CANDIDATES).settings}
     before = {name: ratios[name] for name, run in runs.items() if run.pipeline == candidates.get(name)}
-    return Chosen(scene, _judged(scene, maps, before), maps, runs, spent, failed, tuple(left_out))
+    return Chosen(scene, standings(maps, reference(scene), before), maps, runs, spent, failed, tuple(left_out))
 
 
 def _apart(a: Disparity, b: Disparity) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -17,23 +16,25 @@ _DARK = 32
 """Intensity that a pair should reach. Files of 16 bits that hold only 13 do not reach it."""
 
 
-def intensity_doubt(scene: Scene) -> str | None:
-    """What is wrong with the images of a pair, with the cure; None if nothing is."""
+def intensity_doubts(scene: Scene) -> list[str]:
+    """What is wrong with the images of a pair, with the cure: nothing, or one sentence."""
     images = scene.reference, scene.match
     low, high = min(float(image.min()) for image in images), max(float(image.max()) for image in images)
     if low < high and np.array_equal(*images):
         names = " and ".join(scene.frames[i].name for i in (scene.reference_index, scene.match_index))
-        return f"both images are the same, {names}; a pair shows a scene from two places"
+        return [f"both images are the same, {names}; a pair shows a scene from two places"]
     if low < -1 or high > 256:
-        return f"the intensities go from {low:g} to {high:g}, where 0 to 255 are expected; --stretch brings them there"
+        return [f"the intensities go from {low:g} to {high:g}, where 0 to 255 are expected; --stretch brings them there"]
     if doubt := scale_doubt(scene.reference):
-        return doubt
-    if high < _DARK and low < high:
-        return f"the images are dark: of intensities up to 255 they reach {high:.3g}, as where files of 16 bits hold fewer; --stretch spreads them"
-    return None
+        return [doubt]
+    if low < high < _DARK:
+        return [
+            f"the images are dark: of intensities up to 255 they reach {high:.3g}, as where files of 16 bits hold fewer; --stretch spreads them"
+        ]
+    return []
 
 
-def stretched(scene: Scene) -> tuple[Scene, tuple[float, float]]:
+def stretched(scene: Scene) -> tuple[Scene, str]:
     """A scene whose intensities are spread over 0..255, in the same way in all frames and channels.
 
     Parameters
@@ -43,31 +44,22 @@ def stretched(scene: Scene) -> tuple[Scene, tuple[float, float]]:
     Returns
     -------
     scene : Scene
-        float32 images, clipped to 0..255.
-    ends : (float, float)
-        The intensities that became 0 and 255: the extremes of all pixels with data in both images, except half a percent at either end.
+        float32 images, clipped to 0..255. 0 and 255 are the extremes of all pixels with data in both images, except half a percent at either end.
+    told : str
+        A line that says so; empty if all pixels are alike.
     """
-    pair = scene.reference_index, scene.match_index
-    known = [
-        image[scene.valid(i)] if scene.valid(i) is not None else image
-        for i, image in zip(pair, (scene.reference, scene.match), strict=True)
-    ]
-    low, high = np.percentile(np.concatenate([values.ravel() for values in known]), [_CUT, 100 - _CUT])
+    known = []
+    for index in (scene.reference_index, scene.match_index):
+        image, valid = scene.image(index), scene.valid(index)
+        known.append((image if valid is None else image[valid]).ravel())
+    low, high = np.percentile(np.concatenate(known), [_CUT, 100 - _CUT])
     if not high > low:
-        return scene, (0.0, 255.0)
-    # The frames of the pair are loaded already; the others are read when they are asked for.
+        return scene, ""
+
+    def spread(index: int) -> Image:
+        return np.clip((scene.image(index) - np.float32(low)) * np.float32(255 / (high - low)), 0, 255)
+
     frames = tuple(
-        replace(frame, load=partial(_spread, partial(scene.image, i), low, high), valid=partial(scene.valid, i))
-        for i, frame in enumerate(scene.frames)
+        replace(frame, load=partial(spread, index), valid=partial(scene.valid, index)) for index, frame in enumerate(scene.frames)
     )
-    return replace(scene, frames=frames), (float(low), float(high))
-
-
-def stretch_told(ends: tuple[float, float]) -> str:
-    """A line about images that were stretched."""
-    return "stretched: the intensities {:.4g} to {:.4g} became 0 to 255".format(*ends)
-
-
-def _spread(load: Callable[[], Image], low: float, high: float) -> Image:
-    spread = (load() - np.float32(low)) * np.float32(255 / (high - low))
-    return np.clip(spread, 0, 255, out=spread)
+    return replace(scene, frames=frames), f"stretched: the intensities {low:.4g} to {high:.4g} became 0 to 255"

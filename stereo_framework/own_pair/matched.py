@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from stereo_framework.core.errors import DataError, harmless
 from stereo_framework.core.scene import Disparity, Mask, Scene, Search
 from stereo_framework.engine.match import Match
 from stereo_framework.figures.colours import rgb
+from stereo_framework.figures.disparity_figures import side_by_side_figure
+from stereo_framework.figures.saving import save_picture
 from stereo_framework.io import (
     check_own,
     geo_tags,
@@ -26,8 +28,7 @@ from stereo_framework.io import (
     write_points,
 )
 from stereo_framework.io.disparity import KITTI_SCALE
-from stereo_framework.io.tiff import GeoTags, write_float_tiff
-from stereo_framework.own_pair.match_picture import picture
+from stereo_framework.io.tiff import write_float_tiff
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,19 +42,13 @@ _UNSURE = -1.0
 _STATUS_GREYS = np.array([255, 64, 128, 192, 0], np.uint8)
 """Grey levels of ``status.png``: matched, occluded, mismatched, filled, invalid."""
 
+_SHOWN = 900
+"""Columns of a picture beyond which only every second, third ... pixel is drawn."""
 
-class PointCloud(NamedTuple):
-    """Coloured points. `place` is float32 (n, 3), with x to the right, y down and z away from the camera; `colour` is uint8 (n, 3), RGB."""
-
-    place: NDArray[np.float32]
-    colour: NDArray[np.uint8]
-
-
-_RECTIFIED = ("left_rectified", "right_rectified")
 _FILES = (
     *("disparity.pfm", "disparity.png", "disparity.tiff", "picture.png", "confidence.pfm", "status.png"),
     *("depth.tiff", "points.ply", "rectified.yml"),
-    *(f"{name}{suffix}" for name in _RECTIFIED for suffix in (".png", ".tiff")),
+    *("left_rectified.png", "right_rectified.png", "left_rectified.tiff", "right_rectified.tiff"),
 )
 
 
@@ -62,6 +57,13 @@ def check_folder(folder: Path) -> None:
     with output_folder(folder):
         for name in _FILES:
             check_own(folder / name)
+
+
+class PointCloud(NamedTuple):
+    """Coloured points. `place` is float32 (n, 3), with x to the right, y down and z away from the camera; `colour` is uint8 (n, 3), RGB."""
+
+    place: NDArray[np.float32]
+    colour: NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +85,8 @@ class Matched:
         Median vertical distance of sparse matches, in pixels; None if there are too few of them.
     rectified : bool
         Whether the images were rectified before matching, so that they are saved too.
-    stretched : (float, float) or None
-        The intensities in the files that became 0 and 255; None if the images were not stretched.
+    stretched : str
+        A line about how the intensities were spread; empty if they were not.
     """
 
     scene: Scene
@@ -92,9 +94,9 @@ class Matched:
     result: Match
     origin: str
     warnings: tuple[str, ...]
-    vertical_offset: float | None = None
-    rectified: bool = False
-    stretched: tuple[float, float] | None = None
+    vertical_offset: float | None
+    rectified: bool
+    stretched: str
 
     def __repr__(self) -> str:
         return f"Matched({self.name!r}, {self.method!r}, {self.result!r})"
@@ -134,7 +136,6 @@ class Matched:
         """The pixels about which both views agree to within a pixel, bool ``(rows, columns)``."""
         return np.isfinite(self.disparity) & (self.confidence >= _UNSURE)
 
-    @cached_property
     def depth(self) -> NDArray[np.float32]:
         """Depth in the unit of the baseline, float32 ``(rows, columns)``; NaN where there is no estimate or the depth is infinite.
 
@@ -151,7 +152,6 @@ class Matched:
         depth = calibration.focal_length * calibration.baseline / np.where(front, shifted, 1)
         return np.where(front, depth, np.nan).astype(np.float32)
 
-    @cached_property
     def points(self) -> PointCloud:
         """The sure pixels as points in the unit of the baseline, seen from the reference camera.
 
@@ -160,7 +160,7 @@ class Matched:
         DataError
             The pair has no calibration.
         """
-        depth, calibration = self.depth, self.scene.calibration
+        depth, calibration = self.depth(), self.scene.calibration
         assert calibration is not None, "without one there is no depth"
         rows, columns = depth.shape
         y, x = np.nonzero(self.sure & np.isfinite(depth))
@@ -170,23 +170,13 @@ class Matched:
         return PointCloud(place.astype(np.float32), rgb(self.scene.reference)[y, x])
 
     def plot(self) -> Figure:
-        """The reference image beside the map, as a matplotlib figure."""
-        from stereo_framework.figures.disparity_figures import side_by_side_figure
-
-        return side_by_side_figure(self.scene.reference, {"disparity": self.disparity}, self._shown, None, self._title)
-
-    @property
-    def _title(self) -> str:
-        return f"{self.name}: {self.method}"
-
-    @property
-    def _shown(self) -> tuple[float, float]:
-        """Disparities at the ends of the colour scale, in pixels: the extremes of the map, except one percent at either end."""
+        """The reference image beside the map, as a matplotlib figure. The colours end at the extremes of the map, except one percent at either end."""
         known = self.disparity[np.isfinite(self.disparity)]
-        if not known.size:
-            return self.search.minimum, self.search.maximum
-        low, high = np.percentile(known, [1, 99])
-        return float(low), float(max(high, low + 1))
+        low, high = np.percentile(known, [1, 99]) if known.size else (self.search.minimum, self.search.maximum)
+        step = -(-self.disparity.shape[1] // _SHOWN)
+        image, disparity = self.scene.reference[::step, ::step], self.disparity[::step, ::step]
+        shown = float(low), float(max(high, low + 1))
+        return side_by_side_figure(image, {"disparity": disparity}, shown, None, f"{self.name}: {self.method}")
 
     def save(self, folder: str | Path) -> list[str]:
         """Write the map and everything that follows from it to a folder.
@@ -221,52 +211,46 @@ class Matched:
         """
         folder = Path(folder)
         check_folder(folder)
-        with output_folder(folder):
-            return self._written(folder)
+        names: list[str] = []
 
-    def _written(self, folder: Path) -> list[str]:
-        tags = self._tags
-        write_disparity(folder / "disparity.pfm", self.disparity)
-        names = ["disparity.pfm"]
-        # Smoothing may take disparities a little below the range; they are moved to its end.
-        within = np.where((self.disparity < 0) & (self.disparity > -1), np.float32(0), self.disparity)
-        known = within[np.isfinite(within)]
-        if not known.size or (known.min() >= 0 and known.max() * KITTI_SCALE <= np.iinfo(np.uint16).max):
-            write_disparity(folder / "disparity.png", within)
-            names.append("disparity.png")
-        if tags:
-            write_disparity(folder / "disparity.tiff", self.disparity, tags=tags)
-            names.append("disparity.tiff")
-        write_image(folder / "picture.png", picture(self.scene.reference, self.disparity, self._shown, self._title))
-        write_pfm(folder / "confidence.pfm", self.confidence)
-        write_image(folder / "status.png", _STATUS_GREYS[self.status])
-        names += ["picture.png", "confidence.pfm", "status.png"]
-        for measure in sorted(self.result.confidence.keys() - {CONFIDENCE}):
-            write_pfm(folder / f"confidence_{measure}.pfm", self.result.confidence[measure])
-            names.append(f"confidence_{measure}.pfm")
-        if self.scene.calibration is not None:
-            write_disparity(folder / "depth.tiff", self.depth, tags=tags)
-            write_points(folder / "points.ply", *self.points)
-            names += ["depth.tiff", "points.ply"]
-        if self.rectified:
-            for name, index in zip(_RECTIFIED, (self.scene.reference_index, self.scene.match_index), strict=True):
-                image, valid = self.scene.image(index), self.scene.valid(index)
-                file = f"{name}.png" if image.dtype == np.uint8 else f"{name}.tiff"
-                if image.dtype == np.uint8:
-                    write_image(folder / file, image, valid)
-                else:  # as it was matched, to the last digit
-                    samples = image.astype(np.float32)
-                    if valid is not None:
-                        samples[~valid] = np.nan
-                    write_float_tiff(folder / file, samples)
-                names.append(file)
-            if self.scene.calibration is not None:  # by points alone there is none
-                write_opencv_calibration(folder / "rectified.yml", self.scene.calibration, self.disparity.shape)
-                names.append("rectified.yml")
+        def put(name: str, write: Callable[..., object], *contents: Any, **more: Any) -> None:
+            write(folder / name, *contents, **more)
+            names.append(name)
+
+        with output_folder(folder):
+            self._put_maps(put)
+            if self.rectified:
+                self._put_rectified(put)
         return names
 
-    @property
-    def _tags(self) -> GeoTags:
-        """The tags that place the pixels of the reference image on the ground."""
+    def _put_maps(self, put: Callable[..., None]) -> None:
         path = Path(self.scene.frames[self.scene.reference_index].name)
-        return () if self.rectified or not path.is_file() else geo_tags(path)
+        tags = () if self.rectified or not path.is_file() else geo_tags(path)
+        put("disparity.pfm", write_disparity, self.disparity)
+        # Smoothing may take disparities a little below the range; they are moved to its end.
+        within = np.where((self.disparity < 0) & (self.disparity > -1), np.float32(0), self.disparity)
+        if not ((within < 0) | (within * KITTI_SCALE > np.iinfo(np.uint16).max)).any():
+            put("disparity.png", write_disparity, within)
+        if tags:
+            put("disparity.tiff", write_disparity, self.disparity, tags=tags)
+        put("picture.png", save_picture, self.plot())
+        put("confidence.pfm", write_pfm, self.confidence)
+        put("status.png", write_image, _STATUS_GREYS[self.status])
+        for measure in sorted(self.result.confidence.keys() - {CONFIDENCE}):
+            put(f"confidence_{measure}.pfm", write_pfm, self.result.confidence[measure])
+        if self.scene.calibration is not None:
+            put("depth.tiff", write_disparity, self.depth(), tags=tags)
+            put("points.ply", write_points, *self.points())
+
+    def _put_rectified(self, put: Callable[..., None]) -> None:
+        for name, index in (("left_rectified", self.scene.reference_index), ("right_rectified", self.scene.match_index)):
+            image, valid = self.scene.image(index), self.scene.valid(index)
+            if image.dtype == np.uint8:
+                put(f"{name}.png", write_image, image, valid)
+                continue
+            samples = image.astype(np.float32)  # as they were matched, to the last digit
+            if valid is not None:
+                samples[~valid] = np.nan
+            put(f"{name}.tiff", write_float_tiff, samples)
+        if self.scene.calibration is not None:  # by points alone there is none
+            put("rectified.yml", write_opencv_calibration, self.scene.calibration, self.disparity.shape)

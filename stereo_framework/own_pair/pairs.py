@@ -23,63 +23,45 @@ def pairs(left: str, right: str) -> dict[str, tuple[Path, Path]]:
     Returns
     -------
     dict of str to (Path, Path)
-        The left and the right file, by the name of the pair: that of the left file without its ending, or of its folder if all files are called the same;
-        as much of both as it takes to tell the pairs apart.
+        The left and the right file, by the name of the pair: that of the left file, or of its folder if all files are called the same; without its ending
+        where that tells all pairs apart.
 
     Raises
     ------
     DataError
         One is a file and the other is not, there are no images, or they do not form pairs.
     """
-    files = [_files(text) for text in (left, right)]
-    found = [paths for paths in files if paths is not None]
-    if not found:
+    ours, theirs = _files(left), _files(right)
+    if ours is None and theirs is None:
         return {Path(left).stem: (Path(left), Path(right))}
-    if len(found) == 1:
+    if ours is None or theirs is None:
         raise DataError(f"{left} and {right}: one is a file and one is a folder or pattern; give two of a kind")
-    ours, theirs = _named(*found)
     alone = sorted(ours.keys() ^ theirs.keys())
-    if not alone:
-        keys = {key: key for key in ours}
-    elif ours.keys() & theirs.keys():
+    in_folders = any(os.sep in name for name in alone)
+    if alone and (in_folders or ours.keys() & theirs.keys()):
         raise DataError(
             f"{left} and {right}: only one of them has {alone[0]} ({len(alone)} such files); each image needs its partner"
         )
-    elif len(ours) != len(theirs):
+    if len(ours) != len(theirs):
         raise DataError(
             f"{left} has {len(ours)} images and {right} has {len(theirs)}; their names differ, so both need the same number"
         )
-    else:
-        keys = dict(zip(ours, theirs, strict=True))
-        for one, other in keys.items():
-            if one.parent != other.parent:
-                raise DataError(
-                    f"{left} and {right}: {one} and {other} lie in different folders, so that it is not known what belongs together"
-                )
-    stems = {key: key.with_suffix("").as_posix() if ours[key].name == key.name else key.as_posix() for key in keys}
-    if len(set(stems.values())) < len(keys):
-        stems = {key: key.as_posix() for key in keys}
-    return {stems[key]: (ours[key], theirs[other]) for key, other in keys.items()}
+    stems = [name.removesuffix(path.suffix) for name, path in ours.items()]
+    names = stems if len(set(stems)) == len(stems) else list(ours)
+    return dict(zip(names, zip(ours.values(), theirs.values(), strict=True), strict=True))
 
 
-def _named(*sides: list[Path]) -> list[dict[Path, Path]]:
-    """The files of both sides, sorted, by what tells them apart: their names; else their places below the folder of all, or those of their folders."""
-    names = [[path.name for path in paths] for paths in sides]
-    if all(len(set(side)) == len(side) for side in names):
-        return [{Path(path.name): path for path in paths} for paths in sides]
-    places = [{path.relative_to(os.path.commonpath([p.parent for p in paths])): path for path in paths} for paths in sides]
-    if all(len(set(side)) == 1 for side in names):
-        return [{place.parent: path for place, path in side.items()} for side in places]
-    return places
-
-
-def _files(text: str) -> list[Path] | None:
-    """The images in a folder or of a pattern, sorted by name; None for a file."""
+def _files(text: str) -> dict[str, Path] | None:
+    """The images in a folder or of a pattern, sorted, by what tells them apart: names, folders, or both; None for a file."""
     folder = Path(text).is_dir()
     if not folder and (Path(text).is_file() or not glob.has_magic(text)):
         return None
-    found = sorted(Path(text).iterdir()) if folder else sorted(map(Path, glob.glob(text)))
+    found = Path(text).iterdir() if folder else map(Path, glob.glob(text))
     images = [path for path in found if path.suffix.lower() in (*ENDINGS, *own_suffixes("image")) and path.is_file()]
     if not images:
         raise DataError(f"{text}: no images there; legal endings: {', '.join(ENDINGS)}")
-    return images
+    names = [path.name for path in images]
+    if len(set(names)) < len(names):
+        above = os.path.commonpath([path.parent for path in images])
+        names = [os.path.relpath(path.parent if len(set(names)) == 1 else path, above) for path in images]
+    return dict(sorted(zip(names, images, strict=True)))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.errors import DataError, DataWarning
-from stereo_framework.core.scene import Calibration, Frame, Image, Mask, Scene
+from stereo_framework.core.scene import Calibration, Frame, Given, Image, Mask, Scene
 from stereo_framework.io import StereoCalibration
 
 _LARGEST = 32766
@@ -55,68 +56,59 @@ def rectified(scene: Scene, cameras: StereoCalibration) -> Scene:
     import cv2
 
     size = scene.reference.shape[1], scene.reference.shape[0]
-    frames = scene.frames[scene.reference_index], scene.frames[scene.match_index]
+    names = [scene.frames[index].name for index in (scene.reference_index, scene.match_index)]
     if max(size) > _LARGEST:
-        raise DataError(f"{frames[0].name}: {size[0]}x{size[1]} pixels; at most {_LARGEST} in a row or column are rectified")
-    for frame, matrix in zip(frames, (cameras.left, cameras.right), strict=True):
+        raise DataError(f"{names[0]}: {size[0]}x{size[1]} pixels; at most {_LARGEST} in a row or column are rectified")
+    for name, matrix in zip(names, (cameras.left, cameras.right), strict=True):
         column, row = matrix[0, 2], matrix[1, 2]
-        if not (0 < column < size[0] and 0 < row < size[1]):
-            raise DataError(
-                f"{frame.name}: the calibration's principal point, column {column:g} and row {row:g}, lies outside the image of {size[0]}x{size[1]} pixels; "
-                "was it made with images of another size?"
-            )
-        if max(abs(column / size[0] - 0.5), abs(row / size[1] - 0.5)) > _OFF_CENTRE:
-            warnings.warn(
-                f"{frame.name}: the calibration's principal point, column {column:g} and row {row:g}, lies far from the middle of the image of "
-                f"{size[0]}x{size[1]} pixels; if it was made with images of another size, depths are wrong",
-                DataWarning,
-                stacklevel=2,
-            )
+        off = max(abs(column / size[0] - 0.5), abs(row / size[1] - 0.5))
+        said = f"{name}: the calibration's principal point, column {column:g} and row {row:g}, lies"
+        if off >= 0.5:
+            raise DataError(f"{said} outside the image of {size[0]}x{size[1]} pixels; was it made with images of another size?")
+        if off > _OFF_CENTRE:
+            said += f" far from the middle of the image of {size[0]}x{size[1]} pixels; if it was made with images of another size, depths are wrong"
+            warnings.warn(said, DataWarning, stacklevel=2)
+    lenses = (cameras.left, cameras.left_distortion), (cameras.right, cameras.right_distortion)
+    turning = cameras.rotation, cameras.translation[:, None]
     try:
-        turns = cv2.stereoRectify(
-            cameras.left, cameras.left_distortion, cameras.right, cameras.right_distortion, size, cameras.rotation, cameras.translation[:, None],
-            flags=cv2.CALIB_ZERO_DISPARITY,
-        )  # fmt: skip
+        *turns, left, right = cv2.stereoRectify(*lenses[0], *lenses[1], size, *turning, flags=cv2.CALIB_ZERO_DISPARITY)[:4]
     except cv2.error:
-        raise DataError(f"{frames[0].name}: its calibration cannot be that of a camera: it cannot be rectified") from None
-    left_turn, right_turn, left, right = turns[:4]
-    if not all(np.isfinite(turned).all() for turned in turns[:4]):
-        raise DataError(f"{frames[0].name}: its calibration cannot be that of a camera: rectifying gives no finite numbers")
+        raise DataError(f"{names[0]}: its calibration cannot be that of a camera: it cannot be rectified") from None
+    if not all(np.isfinite(found).all() for found in (*turns, left, right)):
+        raise DataError(f"{names[0]}: its calibration cannot be that of a camera: rectifying gives no finite numbers")
     if right[1, 3] != 0:
         raise DataError("rectify: the cameras stand one above the other; turn both images by 90 degrees and calibrate those")
     if right[0, 3] >= 0:
         raise DataError(
             "rectify: by the calibration the right camera stands left of the left one; exchange the images and the calibration's cameras"
         )
-    seen = [
-        remapped(image, valid, *cv2.initUndistortRectifyMap(matrix, distortion, turn, new[:, :3], size, cv2.CV_32FC1))
-        for image, valid, matrix, distortion, turn, new in (
-            (scene.reference, scene.valid(scene.reference_index), cameras.left, cameras.left_distortion, left_turn, left),
-            (scene.match, scene.valid(scene.match_index), cameras.right, cameras.right_distortion, right_turn, right),
-        )
+    places = [
+        cv2.initUndistortRectifyMap(*lens, turn, new[:, :3], size, cv2.CV_32FC1)
+        for lens, turn, new in zip(lenses, turns, (left, right), strict=True)
     ]
-    focal = float(left[0, 0])
-    calibration = Calibration(
-        focal, float(-right[0, 3]) / focal, float(right[0, 2] - left[0, 2]), (float(left[0, 2]), float(left[1, 2]))
-    )
-    new_frames = [
-        Frame(frame.name, lambda image=image: image, position, lambda valid=valid: valid)  # type: ignore[misc]
-        for position, (frame, (image, valid)) in enumerate(zip(frames, seen, strict=True))
-    ]
-    return replace(Scene(scene.name, tuple(new_frames), search=scene.search), calibration=calibration)
+    focal, column, row = map(float, (left[0, 0], left[0, 2], left[1, 2]))
+    calibration = Calibration(focal, float(-right[0, 3]) / focal, float(right[0, 2]) - column, (column, row))
+    return replace(warped(scene, places), calibration=calibration)
 
 
-def remapped(image: Image, valid: Mask | None, columns: NDArray[np.float32], rows: NDArray[np.float32]) -> tuple[Image, Mask]:
+def warped(scene: Scene, places: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> Scene:
+    """The pair of a scene with new images: for each the column and the row, float32 ``(rows, columns)``, from which a pixel comes."""
+    frames = []
+    for position, index in enumerate((scene.reference_index, scene.match_index)):
+        image, valid = _remapped(scene.image(index), scene.valid(index), *places[position])
+        frames.append(Frame(scene.frames[index].name, Given(image), position, Given(valid)))
+    return Scene(scene.name, tuple(frames), search=scene.search)
+
+
+def _remapped(image: Image, valid: Mask | None, columns: NDArray[np.float32], rows: NDArray[np.float32]) -> tuple[Image, Mask]:
     """The remapped image, and which of its pixels hold data."""
     import cv2
 
     height, width = image.shape[:2]
-    inside = (np.abs(columns - (width - 1) / 2) <= (width - 1) / 2 + _ROUNDING) & (
-        np.abs(rows - (height - 1) / 2) <= (height - 1) / 2 + _ROUNDING
-    )
+    seen = (columns >= -_ROUNDING) & (columns <= width - 1 + _ROUNDING) & (rows >= -_ROUNDING) & (rows <= height - 1 + _ROUNDING)
     if valid is not None:
-        inside &= cv2.remap(valid.astype(np.float32), columns, rows, cv2.INTER_LINEAR) > _WHOLE
+        seen &= cv2.remap(valid.astype(np.float32), columns, rows, cv2.INTER_LINEAR) > _WHOLE
     # Beyond the border its pixels are repeated, so that cubics at the border do not mix in black.
     turned = cv2.remap(np.ascontiguousarray(image), columns, rows, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
     # Cubics may exceed the intensities of the image, which nothing else prevents in images of floats.
-    return np.clip(turned, image.min(), image.max(), out=turned), inside
+    return np.clip(turned, image.min(), image.max(), out=turned), seen

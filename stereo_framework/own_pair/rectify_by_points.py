@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.core.scene import Frame, Scene
-from stereo_framework.own_pair.rectify import remapped
+from stereo_framework.core.scene import Scene
+from stereo_framework.own_pair.rectify import warped
 from stereo_framework.own_pair.sparse import ENOUGH, SparseMatches, sparse_matches
 
 _SEED = 1
@@ -51,36 +49,33 @@ def rectified_by_points(scene: Scene) -> Scene:
     perspective. Wrong matches are left out first, by a robust estimate of the fundamental matrix (MAGSAC, in OpenCV). That a pair shows no depth, and
     that its cameras stand one behind the other, are seen by a homography that explains its points, and by an epipole in the image.
     """
-    points = sparse_matches(scene.reference, scene.match, (scene.valid(scene.reference_index), scene.valid(scene.match_index)))
+    points = sparse_matches(scene)
     rows, columns = scene.reference.shape[:2]
-    here, there = _right_matches(points, (rows, columns))
-    turns = _turns(here, there, (rows, columns))
-    frames = []
-    for place, (index, turn) in enumerate(zip((scene.reference_index, scene.match_index), turns, strict=True)):
-        y, x = np.mgrid[:rows, :columns].astype(np.float64)
-        back = np.linalg.inv(turn)
-        depth = back[2, 0] * x + back[2, 1] * y + back[2, 2]
-        maps = [((back[i, 0] * x + back[i, 1] * y + back[i, 2]) / depth).astype(np.float32) for i in (0, 1)]
-        image, valid = remapped(scene.image(index), scene.valid(index), *maps)
-        frames.append(Frame(scene.frames[index].name, lambda image=image: image, place, lambda valid=valid: valid))  # type: ignore[misc]
-    return replace(Scene(scene.name, tuple(frames)), search=scene.search)
+    turns = _turns(*_right_matches(points, (rows, columns)), (rows, columns))
+    y, x = np.mgrid[:rows, :columns]
+    pixels = np.stack([x, y, np.ones_like(x)]).reshape(3, -1).astype(np.float64)
+    places = []
+    for turn in turns:
+        *place, depth = np.linalg.inv(turn) @ pixels
+        across, down = ((one / depth).reshape(rows, columns).astype(np.float32) for one in place)
+        places.append((across, down))
+    return warped(scene, places)
 
 
 def _right_matches(points: SparseMatches, shape: tuple[int, int]) -> tuple[NDArray, NDArray]:
     """The matches that agree on one geometry, as one can be rectified by."""
     import cv2
 
-    if len(points.here) < ENOUGH:
-        raise DataError(
-            f"rectify: {len(points.here)} points were found in both images; {ENOUGH} are needed: do they show the same thing?"
-        )
+    count = len(points.here)
+    if count < ENOUGH:
+        raise DataError(f"rectify: {count} points were found in both images; {ENOUGH} are needed: do they show the same thing?")
     cv2.setRNGSeed(_SEED)
     off = _OFF * points.size
     matrix, agree = cv2.findFundamentalMat(points.here, points.there, cv2.USAC_MAGSAC, off, 0.999, 10000)
-    right = np.zeros(len(points.here), bool) if agree is None else agree.ravel() > 0
-    if matrix is None or matrix.shape != (3, 3) or right.sum() < max(ENOUGH, _AGREE * len(right)):
+    right = np.zeros(count, bool) if agree is None else agree.ravel() > 0
+    if matrix is None or matrix.shape != (3, 3) or right.sum() < max(ENOUGH, _AGREE * count):
         raise DataError(
-            f"rectify: {right.sum()} of {len(right)} matched points agree on one geometry; does something move between the photographs?"
+            f"rectify: {right.sum()} of {count} matched points agree on one geometry; does something move between the photographs?"
         )
     here, there = points.here[right].astype(np.float64), points.there[right].astype(np.float64)
     _, plane = cv2.findHomography(here, there, cv2.USAC_MAGSAC, off)
@@ -106,12 +101,13 @@ def _turns(here: NDArray, there: NDArray, shape: tuple[int, int]) -> tuple[NDArr
     from scipy.optimize import least_squares
 
     rows, columns = shape
+    middle = np.array([(columns - 1) / 2, (rows - 1) / 2, 1])
     ends = [np.column_stack([points, np.ones(len(points))]) for points in (here, there)]
 
     def cameras(found: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-        focal = (rows + columns) * 3.0 ** found[5]
-        lens = np.array([[focal, 0, (columns - 1) / 2], [0, focal, (rows - 1) / 2], [0, 0, 1]])
-        return lens, _turned(0, found[0], found[1]), _turned(found[2], found[3], found[4])
+        lens = np.diag([(rows + columns) * 3.0 ** found[5]] * 2 + [1])
+        lens[:, 2] = middle
+        return lens, _turned(0, found[0], found[1]), _turned(*found[2:5])
 
     def distances(found: NDArray) -> NDArray:
         lens, left, right = cameras(found)
@@ -119,9 +115,8 @@ def _turns(here: NDArray, there: NDArray, shape: tuple[int, int]) -> tuple[NDArr
         # Rows are the same where both cameras are turned: the third coordinates of x' and (0, 0, 1) x (1, 0, 0).
         matrix = back.T @ right.T @ np.array([[0, 0, 0], [0, 0, -1], [0, 1, 0]]) @ left @ back
         lines, others = ends[0] @ matrix.T, ends[1] @ matrix
-        error = (ends[1] * lines).sum(axis=1)
-        found_distances: NDArray = error / np.sqrt((lines[:, :2] ** 2).sum(axis=1) + (others[:, :2] ** 2).sum(axis=1))
-        return found_distances
+        steepness: NDArray = np.sqrt((lines[:, :2] ** 2).sum(axis=1) + (others[:, :2] ** 2).sum(axis=1))
+        return (ends[1] * lines).sum(axis=1) / steepness
 
     bounds = np.array([_WIDEST] * 5 + [1.0])
     fits = [
@@ -130,7 +125,6 @@ def _turns(here: NDArray, there: NDArray, shape: tuple[int, int]) -> tuple[NDArr
     ]
     lens, left, right = cameras(min(fits, key=lambda fit: fit.cost).x)
     turns = [lens @ turn @ np.linalg.inv(lens) for turn in (left, right)]
-    middle = np.array([(columns - 1) / 2, (rows - 1) / 2, 1])
     moved = [turn @ middle / (turn @ middle)[2] - middle for turn in turns]
     # Both images stay in the middle: along the columns each by itself, down the rows both together.
     down = (moved[0][1] + moved[1][1]) / 2

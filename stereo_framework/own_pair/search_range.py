@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.scene import Disparity, Image, Scene, Search
+from stereo_framework.core.scene import Disparity, Scene, Search
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.kernels.internals import start_numba
 from stereo_framework.matching_cost import census
 from stereo_framework.optimization import semi_global
-from stereo_framework.own_pair.sparse import ENOUGH, SparseMatches, Valid, sparse_matches
+from stereo_framework.own_pair.sparse import ENOUGH, SparseMatches, sparse_matches
 from stereo_framework.refinement import left_right_check
 
 _COARSE = 240
@@ -53,36 +53,20 @@ def looked_at(scene: Scene, watch: Callable[[str], None] = lambda doing: None) -
 
     `watch` is called with a text that says which computation begins.
     """
-    pair = scene.reference, scene.match
-    valid = scene.valid(scene.reference_index), scene.valid(scene.match_index)
     watch("sparse matches")
     with ThreadPoolExecutor(1) as beside:
         # OpenCV works without holding Python's lock, so that numba can start at the same time.
-        found = beside.submit(sparse_matches, *pair, valid)
+        found = beside.submit(sparse_matches, scene)
         start_numba()
         sparse = found.result()
     if scene.search is not None:
         return scene.search, sparse, False
     watch("estimating the range of disparities")
-    return Search(*estimate_range(*pair, sparse, valid)), sparse, True
+    return Search(*estimate_range(scene, sparse)), sparse, True
 
 
-def estimate_range(reference: Image, match: Image, sparse: SparseMatches, valid: Valid = (None, None)) -> tuple[float, float]:
-    """Smallest and largest disparity of a pair, from sparse matches and a coarse pass over small images.
-
-    Parameters
-    ----------
-    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        The left and the right image.
-    sparse : SparseMatches
-        The sparse matches of the two images.
-    valid : (ndarray or None, ndarray or None), bool, (rows, columns)
-        The pixels of the two images that hold data; None = all.
-
-    Returns
-    -------
-    (float, float)
-        Whole pixels, with a margin.
+def estimate_range(scene: Scene, sparse: SparseMatches) -> tuple[float, float]:
+    """Smallest and largest disparity of the pair of a scene, in whole pixels with a margin, from its sparse matches and a coarse pass over small images.
 
     Notes
     -----
@@ -90,46 +74,45 @@ def estimate_range(reference: Image, match: Image, sparse: SparseMatches, valid:
     view confirms, except 0.175 percent at either end, and the sparse matches. It is then widened by two coarse pixels at either end, or by one pixel
     at full size. It begins below 0 only if sparse matches do. If that is much of a narrow range, larger images are matched within the range that was found.
     """
-    columns = reference.shape[1]
+    rows, columns = scene.reference.shape[:2]
     factor = max(1, round(columns / _COARSE))
-    wide = [share * columns for share in _WIDEST]
-    points: NDArray[np.floating] = sparse.along_rows if sparse.along_rows.size >= ENOUGH else np.empty(0)
+    points = sparse.along_rows if sparse.along_rows.size >= ENOUGH else sparse.along_rows[:0]
+    low, high = (share * columns for share in _WIDEST)
     if points.size:
-        low, high = float(points[0]), float(points[-1])
         # Matched points lie on textured surfaces, and the nearest and farthest ones may have no texture.
-        around = 0.5 * (high - low) + 0.05 * columns
-        wide = [low - around, high + around]
-    low, high = _found(reference, match, valid, factor, wide, points)
+        nearest, farthest = float(points[-1]), float(points[0])
+        around = 0.5 * (nearest - farthest) + 0.05 * columns
+        low, high = farthest - around, nearest + around
+    low, high = _found(scene, factor, low, high, points)
     while factor > 1:
         finer = max(1, factor // 2)
-        cells = reference.shape[0] // finer * columns // finer * (high - low + 4 * factor) / finer
+        cells = rows // finer * columns // finer * (high - low + 4 * factor) / finer
         if cells > _CELLS or 4 * factor < _WIDENED * (high - low):
             break
-        low, high = _found(reference, match, valid, finer, (low - 2 * factor, high + 2 * factor), points)
+        low, high = _found(scene, finer, low - 2 * factor, high + 2 * factor, points)
         factor = finer
     margin = 2 * factor if factor > 1 else 1
-    first = math.floor(low - margin)
     # What lies in front of both cameras has no disparity below 0, unless the images were shifted; then matched points tell.
-    shifted = bool(points.size) and float(points[0]) < -_OFF
+    shifted = points.size and points[0] < -_OFF
+    first = math.floor(low - margin)
     return float(first if shifted else max(first, 0)), float(math.ceil(high + margin))
 
 
-def _found(
-    reference: Image, match: Image, valid: Valid, factor: int, wide: Sequence[float], points: NDArray[np.floating]
-) -> tuple[float, float]:
-    """The range of the disparities about which both views agree at a fraction of the size, and of the sparse matches."""
+def _found(scene: Scene, factor: int, low: float, high: float, points: NDArray[np.float32]) -> tuple[float, float]:
+    """The range of the disparities about which both views agree at a fraction of the size, between `low` and `high`, and of the sparse matches."""
+    valid = scene.valid(scene.reference_index), scene.valid(scene.match_index)
     domain = SearchMask(*valid) if any(known is not None for known in valid) else None
-    coarse = Pair(reference, match, Search(math.floor(wide[0]), math.ceil(wide[1])), domain).reduced(factor)
+    coarse = Pair(scene.reference, scene.match, Search(math.floor(low), math.ceil(high)), domain).reduced(factor)
     found = Pipeline([census, semi_global, left_right_check]).matched(coarse).disparity
     found = factor * found[np.isfinite(found)]
-    low, high = np.percentile(found if found.size else wide, [_TAIL, 100 - _TAIL])
+    low, high = np.percentile(found if found.size else (low, high), [_TAIL, 100 - _TAIL])
     return float(min([low, *points[:1]])), float(max([high, *points[-1:]]))
 
 
 def doubts(
     sparse: SparseMatches, search: Search, disparity: Disparity | None = None, *, estimated: bool = False, rectified: bool = False
 ) -> list[str]:
-    """Doubts about a pair or its search range that follow from sparse matches and from the map that was found, each with a figure and the cure.
+    """What sparse matches, and the map that was found, say against a pair or its search range: nothing, or one sentence with a figure and the cure.
 
     Parameters
     ----------
@@ -143,40 +126,35 @@ def doubts(
     rectified : bool
         Whether the pair was rectified with a calibration.
     """
-    found = []
-    offset = sparse.vertical_offset or 0.0
-    points = sparse.along_rows
+    points, offset = sparse.along_rows, sparse.vertical_offset or 0.0
     if offset > _NOT_RECTIFIED:
-        cure = (
-            "the calibration given with --rectify is not that of these images, or they are exchanged"
-            if rectified
-            else "'match --rectify auto' corrects that, better with the stereo calibration of the cameras, --rectify CALIBRATION"
-        )
-        found.append(
+        cure = "'match --rectify auto' corrects that, better with the stereo calibration of the cameras, --rectify CALIBRATION"
+        if rectified:
+            cure = "the calibration given with --rectify is not that of these images, or they are exchanged"
+        return [
             f"the pair is not rectified: {sparse.vertical.size} matched points lie {offset:.1f} rows apart in the median; {cure}"
-        )
-    elif points.size >= ENOUGH:
-        outside = float(np.mean((points < search.minimum) | (points > search.maximum)))
-        negative = float(np.mean(points < 0))
+        ]
+    if points.size >= ENOUGH:
+        outside, negative = np.mean((points < search.minimum) | (points > search.maximum)), np.mean(points < 0)
         ends = f"{math.floor(points[0])}:{math.ceil(points[-1])}"
         if negative > _EXCHANGED and (estimated or search.minimum >= 0):
-            found.append(
+            return [
                 f"the images look exchanged: {100 * negative:.0f} % of {points.size} matched points have a disparity below 0; "
                 f"give the right image as the left one or, where that is meant, the range: --disparities={ends}, a little wider"
-            )
-        elif outside > _OUTSIDE:
-            found.append(
+            ]
+        if outside > _OUTSIDE:
+            return [
                 f"the range is too narrow: {100 * outside:.0f} % of {points.size} matched points lie outside "
                 f"{search.minimum:g}:{search.maximum:g}; they have {ends}: try --disparities {ends}, a little wider"
-            )
+            ]
     elif sparse.vertical.size < ENOUGH:
-        found.append(f"the images show little in common: {sparse.vertical.size} points are found in both; are they of one scene?")
+        return [f"the images show little in common: {sparse.vertical.size} points are found in both; are they of one scene?"]
     known = disparity[np.isfinite(disparity)] if disparity is not None else np.empty(0)
-    if known.size and not found and not estimated:
+    if known.size and not estimated:
         low, high = np.percentile(known, [_ENDS, 100 - _ENDS])
         if high - low < _UNUSED * (search.maximum - search.minimum):
-            found.append(
+            return [
                 f"the range is wide: {100 - 2 * _ENDS:g} % of the map lie within {low:.0f}:{high:.0f} of {search.minimum:g}:{search.maximum:g}; "
                 "a narrower one is faster and misleads less"
-            )
-    return found
+            ]
+    return []

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import Image, Mask
+from stereo_framework.core.scene import Scene
 
 _FEATURES = 2000
 _LARGEST = 1000
@@ -41,11 +41,6 @@ class SparseMatches:
     size: float
 
     @property
-    def disparity(self) -> NDArray[np.float32]:
-        """Column in the reference image minus column in the match image, pixels."""
-        return self.here[:, 0] - self.there[:, 0]
-
-    @property
     def vertical(self) -> NDArray[np.float32]:
         """Row in the match image minus row in the reference image, pixels."""
         return self.there[:, 1] - self.here[:, 1]
@@ -61,7 +56,7 @@ class SparseMatches:
 
         Chance matches have no such company.
         """
-        found = np.sort(self.disparity[np.abs(self.vertical) <= _SAME_ROW * self.size])
+        found = np.sort((self.here - self.there)[np.abs(self.vertical) <= _SAME_ROW * self.size, 0])
         if found.size < 4:
             return found[:0]
         # A point has company if at least two others lie within a hundredth of the whole spread.
@@ -70,55 +65,31 @@ class SparseMatches:
         return found[company > 2]
 
 
-Valid = tuple[Mask | None, Mask | None]
-"""The pixels of the reference and of the match image that hold data; None if all do."""
+def sparse_matches(scene: Scene) -> SparseMatches:
+    """Match SIFT features of the two images of a scene's pair, without any if they have nothing in common.
 
-
-def sparse_matches(reference: Image, match: Image, valid: Valid = (None, None)) -> SparseMatches:
-    """Match SIFT features of the two images. Both features of a match must be each other's best one, and clearly better than the second best.
-
-    Parameters
-    ----------
-    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Intensities 0..255.
-    valid : (ndarray or None, ndarray or None), bool, (rows, columns)
-        The pixels of the two images that hold data; None = all.
-
-    Returns
-    -------
-    SparseMatches
-        Without points if the images have nothing in common.
-
-    Notes
-    -----
-    Lowe 2004.
+    Both features of a match must be each other's best one, and clearly better than the second best (Lowe 2004).
     """
     import cv2
 
-    size = max(1.0, max(reference.shape[:2]) / _LARGEST)
+    size = max(1.0, max(scene.reference.shape[:2]) / _LARGEST)
     sift = cv2.SIFT.create(nfeatures=_FEATURES)
     points, descriptors = [], []
-    for image, known in zip((reference, match), valid, strict=True):
+    for index in (scene.reference_index, scene.match_index):
+        image, valid = scene.image(index), scene.valid(index)
         grey = np.rint(np.clip(image if image.ndim == 2 else image.mean(axis=2), 0, 255)).astype(np.uint8)
         small = grey if size == 1 else cv2.resize(grey, None, fx=1 / size, fy=1 / size, interpolation=cv2.INTER_AREA)
-        mask = None if known is None else cv2.resize(known.astype(np.uint8), small.shape[::-1], interpolation=cv2.INTER_NEAREST)
+        mask = None if valid is None else cv2.resize(valid.astype(np.uint8), small.shape[::-1], interpolation=cv2.INTER_NEAREST)
         found, described = sift.detectAndCompute(small, mask)
-        points.append(np.array([p.pt for p in found], np.float32).reshape(-1, 2))
+        # A pixel of the reduced image has its middle in that of the pixels that it was made of.
+        half = np.float32(0.5)
+        points.append(np.float32(size) * (np.array([p.pt for p in found], np.float32).reshape(-1, 2) + half) - half)
         descriptors.append(described)
-    nothing = np.empty((0, 2), np.float32)
-    if min(map(len, points)) < 2:
-        return SparseMatches(nothing, nothing, size)
-    forth = _best(descriptors[0], descriptors[1])
-    back = _best(descriptors[1], descriptors[0])
-    mutual = [(i, j) for i, j in forth.items() if back.get(j) == i]
-    if not mutual:
-        return SparseMatches(nothing, nothing, size)
-    # A pixel of the reduced image has its middle in that of the pixels that it was made of.
-    here, there = (
-        np.float32(size) * (found[which] + np.float32(0.5)) - np.float32(0.5)
-        for found, which in zip(points, np.array(mutual).T, strict=True)
-    )
-    return SparseMatches(here, there, size)
+    mutual = np.empty((0, 2), int)
+    if min(map(len, points)) >= 2:
+        forth, back = _best(*descriptors), _best(*reversed(descriptors))
+        mutual = np.array([(i, j) for i, j in forth.items() if back.get(j) == i], int).reshape(-1, 2)
+    return SparseMatches(points[0][mutual[:, 0]], points[1][mutual[:, 1]], size)
 
 
 def _best(these: NDArray[np.float32], those: NDArray[np.float32]) -> dict[int, int]:

@@ -80,6 +80,10 @@ def test_folders(pair, tmp_path):
         (("left.png", "right.png", "--method", "sdd"), "did you mean"),
         (("left.png", "right.png", *["--disparities", "0:9"] * 2), "--disparities: 2 ranges for 1 pairs"),
         (("left.png", "right.png", "--example"), "--example brings its own images"),
+        (("left.png", "right.png", "--focal", 3), "needs both, the focal length in pixels and the baseline"),
+        (("left.png", "right.png", "--focal", 3, "--calibration", "c.txt"), "give one or the other"),
+        (("left.png", "right.png", "--focal", 3, "--baseline", -1), "the baseline -1 is not a number above 0"),
+        (("left.png", "right.png", *["--mask", "m.png"] * 3), "--mask: 3 masks"),
         (("left.png", "right.png", "--disparities", "9:"), "--disparities '9:': expected MINIMUM:MAXIMUM"),
     ],
 )
@@ -90,35 +94,21 @@ def test_mistakes_are_one_line(pair, arguments, said):
     assert said in line
 
 
-def test_parameters_are_set_and_a_large_pair_goes_on_with_the_tiles_that_are_left(tmp_path):
-    """The third of four tiles fails, once; the same command then matches the last two alone, and leaves no tiles behind."""
-    (tmp_path / "failing.py").write_text(
-        "from pathlib import Path\n"
-        "from stereo_framework import stage\n"
-        "@stage('refinement', source='a test')\n"
-        "def failing(disparity):\n"
-        f"    calls = Path({str(tmp_path / 'calls')!r})\n"
-        "    with calls.open('a') as file:\n"
-        "        file.write('x')\n"
-        "    if calls.stat().st_size == 3:\n"
-        "        raise ValueError('stopped')\n"
-        "    return disparity\n"
-    )
-    (tmp_path / "m.yaml").write_text(
-        "{plugins: [failing.py], matching_cost: census, aggregation: [box], optimization: winner_take_all,"
-        " confidence: [matching_score], refinement: [failing], scheme: {use: tiles, size: 150, overlap: 8, factor: 1}}"
-    )
-    out = tmp_path / "out"
-    arguments = ("--example", "--method", str(tmp_path / "m.yaml"), "--set", "aggregation.box.size=5", "-o", str(out))
-    result = call(*arguments)
-    assert (result.exit_code, "stopped" in result.stderr) == (2, True), result.output
-    assert len(list((out / "parts").rglob("*.npz"))) == 2
-    result = call(*arguments)
-    assert result.exit_code == 0, result.output
-    assert (tmp_path / "calls").stat().st_size == 3 + 2
-    assert not (out / "parts").exists()
-    result = call("--example", "--method", "sgm", "--memory", "1M", "-o", str(out))
+def test_what_does_not_fit_into_memory_is_refused(tmp_path):
+    result = call("--example", "--method", "sgm", "--memory", "1M", "-o", tmp_path / "out")
     assert (result.exit_code, "GiB are allowed, and no tiles of it take less" in result.stderr) == (2, True), result.output
+
+
+def test_parameters_and_masks(pair, tmp_path):
+    mask = np.zeros((240, 320), np.uint8)
+    mask[:, :200] = 255
+    write_image("mask.png", mask)
+    common = ("left.png", "right.png", "--method", "window", "--set", "aggregation.box.size=5", "--disparities", "0:31")
+    assert call(*common, "--mask", "mask.png", "-o", "one").exit_code == 0
+    assert call(*common, "--mask", "mask.png", "--mask", "mask.png", "-o", "both").exit_code == 0
+    one, both = (np.isfinite(read_disparity(tmp_path / folder / "disparity.pfm")) for folder in ("one", "both"))
+    assert not one[:, 200:].any()
+    assert both.sum() <= one.sum()
 
 
 def test_a_truth_is_measured_and_pixels_have_ranges_of_their_own(pair, tmp_path):

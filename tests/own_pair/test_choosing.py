@@ -85,7 +85,7 @@ def test_refused(scene):
         standings({"a": flat}, flat)
     with pytest.raises(DataError, match="small: 32x16 pixels; the pair is 64x32"):
         standings({"a": flat, "small": flat[:16, :32]}, flat)
-    with pytest.raises(DataError, match="no pixel that both views agree about"):
+    with pytest.raises(DataError, match="both views agree about 0 % of the pixels only, 30 % are needed"):
         standings({"a": flat, "b": flat}, np.full_like(flat, np.nan))
     with pytest.raises(ParameterError, match="fine is what others are compared with; name another method"):
         choose(scene, ["fine"])
@@ -96,7 +96,7 @@ def test_choose(chosen):
     assert chosen.seconds.keys() == chosen.maps.keys()
     assert {s.name: s.verdict for s in chosen.standings}["window"] == "worse"
     assert chosen.name == "fine"
-    assert load(chosen.script).only.pipeline == chosen.runs["fine"].pipeline
+    assert load(chosen.runs["fine"].mapping).only.pipeline == chosen.runs["fine"].pipeline
 
 
 def test_the_default_is_left_for_the_best_of_the_better_ones_only(chosen):

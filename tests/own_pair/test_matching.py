@@ -40,8 +40,8 @@ def test_arrays(scene, found):
 
 
 def test_depth_and_points(scene, found):
-    np.testing.assert_allclose(found.depth * (found.disparity + 2), 400 * 0.1, rtol=1e-6)
-    place, colour = found.points
+    np.testing.assert_allclose(found.depth() * (found.disparity + 2), 400 * 0.1, rtol=1e-6)
+    place, colour = found.points()
     assert len(place) == found.sure.sum()
     y, x = np.nonzero(found.sure)
     # A point is seen where it came from.
@@ -57,9 +57,9 @@ def test_files(found, tmp_path):
     # Rounded to 1/256 pixel; 0, which means unknown, becomes 1/256.
     np.testing.assert_allclose(read_disparity(tmp_path / "a" / "disparity.png"), found.disparity, atol=1 / 256)
     np.testing.assert_array_equal(read_pfm(tmp_path / "a" / "confidence.pfm"), found.confidence)
-    np.testing.assert_array_equal(read_disparity(tmp_path / "a" / "depth.tiff"), found.depth)
+    np.testing.assert_array_equal(read_disparity(tmp_path / "a" / "depth.tiff"), found.depth())
     assert ((read_grey(tmp_path / "a" / "status.png") == 255) == (found.status == Status.MATCHED)).all()
-    assert len(read_ply(tmp_path / "a" / "points.ply")) == len(found.points.place)
+    assert len(read_ply(tmp_path / "a" / "points.ply")) == len(found.points().place)
 
 
 def test_measures_of_the_method_are_written(scene, tmp_path):
@@ -101,7 +101,7 @@ def test_files_and_ranges(scene, tmp_path):
     )
     assert (found.search.maximum, found.origin, found.name) == (32, "of the calibration", "l")
     assert {"sparse matches", "squared_difference"} <= set(doing)
-    assert found.depth.shape == (240, 320)
+    assert found.depth().shape == (240, 320)
     estimated = stereo_framework.match(tmp_path / "l.png", tmp_path / "r.png", method="ssd")
     assert estimated.origin.startswith("estimated from ")
     assert estimated.scene.search is None
@@ -127,14 +127,10 @@ def test_mistakes(scene, found, tmp_path):
     left, right = scene.reference, scene.match
     with pytest.raises(ParameterError, match="one is an array and one is a file"):
         stereo_framework.match(left, "right.png")
-    with pytest.raises(ParameterError, match="needs both, the focal length in pixels and the baseline"):
-        stereo_framework.match(left, right, (0, 31), focal_length=3)
-    with pytest.raises(
-        ParameterError, match="a calibration was given, and a focal length or a baseline besides; give one or the other"
-    ):
-        stereo_framework.match(left, right, (0, 31), focal_length=3, calibration=Calibration(1, 1))
     with pytest.raises(ParameterError, match="the baseline -1 is not a number above 0"):
-        stereo_framework.match(left, right, (0, 31), focal_length=3, baseline=-1)
+        stereo_framework.match(left, right, (0, 31), calibration=(3, -1))
+    with pytest.raises(ParameterError, match="rectify computes the calibration of the rectified pair; leave out the other one"):
+        stereo_framework.match(left, right, (0, 31), calibration=(3, 1), rectify="auto")
     with pytest.raises(ParameterError, match="has 2 settings; a script of one is needed"):
         stereo_framework.match(
             left, right, (0, 31), method={"include": "window", "sweep": {"grid": {"aggregation.box.size": [3, 5]}}}
@@ -145,4 +141,4 @@ def test_mistakes(scene, found, tmp_path):
     with pytest.raises(DataError, match=r"disparity\.pfm: cannot be written: .*file is no folder"):
         found.save(tmp_path / "file")
     with pytest.raises(DataError, match="depth needs a calibration"):
-        _ = stereo_framework.match(left, right, (0, 31), method="ssd").depth
+        _ = stereo_framework.match(left, right, (0, 31), method="ssd").depth()

@@ -21,7 +21,7 @@ from stereo_framework.io import (
     read_stereo_calibration,
     write_image,
 )
-from stereo_framework.own_pair.intensities import intensity_doubt
+from stereo_framework.own_pair.intensities import intensity_doubts
 from stereo_framework.own_pair.rectify import rectified
 from stereo_framework.own_pair.sparse import sparse_matches
 
@@ -80,7 +80,7 @@ def cameras(tmp_path):
 
 
 def offset(scene):
-    return sparse_matches(scene.reference, scene.match, (scene.valid(0), scene.valid(1))).vertical_offset
+    return sparse_matches(scene).vertical_offset
 
 
 def test_rows_come_together_and_depths_are_right(scene, raw, cameras):
@@ -92,7 +92,7 @@ def test_rows_come_together_and_depths_are_right(scene, raw, cameras):
     assert found.calibration.doffs == 0
     made = stereo_framework.match(raw.reference, raw.match, (0, 40), method="sgbm", rectify=cameras)
     # Distances from the camera do not depend on where it looks.
-    distances = np.linalg.norm(made.points.place, axis=1)
+    distances = np.linalg.norm(made.points().place, axis=1)
     column, row = np.meshgrid(np.arange(320) - 160, np.arange(240) - 120)
     truth = FOCAL * BASELINE / scene.truth * np.sqrt((column / FOCAL) ** 2 + (row / FOCAL) ** 2 + 1)
     # Nearest, near and farthest surface; some pixels of the border are not seen.
@@ -156,14 +156,14 @@ def test_cubics_stay_within_what_is_there(scene, cameras):
     hard = [np.where(image[..., 1] > 99, 255, 0).astype(np.float32) for image in (scene.reference, scene.match)]
     found = rectified(Scene.from_images(*hard), cameras)
     assert (found.reference.min(), found.reference.max()) == (0, 255)
-    assert intensity_doubt(found) is None
+    assert intensity_doubts(found) == []
 
 
 def test_colours_of_points_end_at_255(scene):
     bright = [image.astype(np.float32) * 8 for image in (scene.reference, scene.match)]
-    made = stereo_framework.match(*bright, (0, 40), method="sgbm", focal_length=FOCAL, baseline=BASELINE)
-    rows, columns = np.nonzero(made.sure & np.isfinite(made.depth))
-    np.testing.assert_array_equal(made.points.colour, np.minimum(np.rint(made.scene.reference[rows, columns]), 255))
+    made = stereo_framework.match(*bright, (0, 40), method="sgbm", calibration=(FOCAL, BASELINE))
+    rows, columns = np.nonzero(made.sure & np.isfinite(made.depth()))
+    np.testing.assert_array_equal(made.points().colour, np.minimum(np.rint(made.scene.reference[rows, columns]), 255))
 
 
 def test_a_range_beside_the_images_is_that_of_others(raw, cameras, tmp_path):

@@ -42,7 +42,7 @@ def test_known_turns_of_photographs_come_back(name, data):
     scene = load_scene(f"middlebury-v3/trainingQ/{name}", data=data)
     pair, turns = turned(scene, 3)
     shape = scene.truth.shape
-    points = sparse_matches(pair.reference, pair.match, (pair.valid(0), pair.valid(1)))
+    points = sparse_matches(pair)
     found = _turns(*_right_matches(points, shape), shape)
     assert left_over(scene, turns, (np.eye(3), np.eye(3))) > 3
     # Motorcycle's own rows are off by more than those of the others, which nothing here can know.
@@ -56,7 +56,7 @@ def test_known_turns_of_photographs_come_back(name, data):
 def test_a_turned_pair_is_matched(tmp_path):
     scene = load_scene("synthetic/slanted")
     pair, _ = turned(scene, 1)
-    before = sparse_matches(pair.reference, pair.match).vertical_offset
+    before = sparse_matches(pair).vertical_offset
     found = match(pair.reference, pair.match, rectify="auto", method="sgm")
     assert before > 2
     assert found.vertical_offset < 0.3

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stereo_framework import Search, load_scene
+from stereo_framework import Scene, Search, load_scene
 from stereo_framework.own_pair.search_range import doubts, estimate_range
 from stereo_framework.own_pair.sparse import SparseMatches, sparse_matches
 
@@ -15,7 +15,7 @@ def scene():
 
 @pytest.fixture(scope="module")
 def sparse(scene):
-    return sparse_matches(scene.reference, scene.match)
+    return sparse_matches(scene)
 
 
 def made(disparities, vertical=0.0):
@@ -36,7 +36,7 @@ def test_sparse_matches_lie_on_the_surfaces(scene, sparse):
 
 
 def test_the_range_covers_the_truth_and_little_more(scene, sparse):
-    low, high = estimate_range(scene.reference, scene.match, sparse)
+    low, high = estimate_range(scene, sparse)
     truth = scene.truth[np.isfinite(scene.truth)]
     assert np.mean((truth >= low) & (truth <= high)) >= 0.995
     # Here factor 1: two pixels of margin at either end, and one of rounding.
@@ -46,7 +46,7 @@ def test_the_range_covers_the_truth_and_little_more(scene, sparse):
 def test_near_things_at_the_border_belong_to_the_range(data):
     # The nearest ground fills three rows at teddy's lower border: half a percent of the truth.
     teddy = load_scene("middlebury2003/teddy", data=data)
-    low, high = estimate_range(teddy.reference, teddy.match, sparse_matches(teddy.reference, teddy.match))
+    low, high = estimate_range(teddy, sparse_matches(teddy))
     truth = teddy.truth[np.isfinite(teddy.truth)]
     assert np.mean((truth >= low) & (truth <= high)) >= 0.995
     assert high - low <= 1.3 * (truth.max() - truth.min())
@@ -59,16 +59,16 @@ def test_pixels_without_data_do_not_count(scene):
     mask[:, :80] = False
     for image in images:
         image[:, :80] = bands
-    valid = mask, mask
-    seen = sparse_matches(*images, valid)
+    masked, whole = Scene.from_images(*images, left_mask=mask, right_mask=mask), Scene.from_images(*images)
+    seen = sparse_matches(masked)
     assert (np.abs(seen.along_rows) > 1).all()
-    assert not (np.abs(sparse_matches(*images).along_rows) > 1).all()
-    assert estimate_range(*images, seen, valid)[0] > 0
-    assert estimate_range(*images, seen)[0] <= 0
+    assert not (np.abs(sparse_matches(whole).along_rows) > 1).all()
+    assert estimate_range(masked, seen)[0] > 0
+    assert estimate_range(whole, seen)[0] <= 0
 
 
 def test_without_sparse_matches_a_wide_range_is_tried(scene):
-    low, high = estimate_range(scene.reference, scene.match, made([]))
+    low, high = estimate_range(scene, made([]))
     truth = scene.truth[np.isfinite(scene.truth)]
     assert np.mean((truth >= low) & (truth <= high)) >= 0.995
     assert (low, high) != (-0.1 * 320, 0.4 * 320)
@@ -76,8 +76,8 @@ def test_without_sparse_matches_a_wide_range_is_tried(scene):
 
 def test_images_without_anything_in_common():
     flat = np.full((40, 60), 7, np.uint8)
-    sparse = sparse_matches(flat, flat)
-    assert sparse.disparity.size == sparse.along_rows.size == 0
+    sparse = sparse_matches(Scene.from_images(flat, flat))
+    assert sparse.vertical.size == sparse.along_rows.size == 0
     [doubt] = doubts(sparse, Search(0, 9))
     assert doubt.startswith("the images show little in common: 0 points")
 
