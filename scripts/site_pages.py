@@ -187,7 +187,7 @@ def commands_page() -> str:
     said = "`stereo-framework VERB --help` prints what stands here. `python -m stereo_framework` is the same program."
     parts = ["# Command line\n", f"{said}\n"]
     for name, verb in program.commands.items():  # type: ignore[attr-defined]
-        about = [re.sub(r"\s+", " ", part) for part in (verb.help or "").split("\n\n")]
+        about = [re.sub(r"\s+", " ", part) for part in (verb.help or "").replace("\b\n", "").split("\n\n")]
         text = [f"    {p.strip().removeprefix('Example: ')}" if p.strip().startswith("Example: ") else p for p in about]
         kinds = inspect.signature(verb.callback).parameters
         rows = [_option(p, kinds[p.name].annotation) for p in verb.params if p.name in kinds and not p.hidden]

@@ -23,6 +23,9 @@ Data = Annotated[
     Path | None,
     typer.Option("--data", help="Data root; default: the environment variable STEREO_DATA, then the user's cache folder."),
 ]
+NoPlugins = Annotated[
+    bool, typer.Option("--no-plugins", help="Import no plug-in: neither one that a script names, nor one that is installed.")
+]
 ExecutorName = Annotated[str, typer.Option("--executor", help="thread: in this process; process: each worker is one of its own.")]
 Dask = Annotated[str | None, typer.Option("--dask", metavar="ADDRESS", help="Compute on the workers of this Dask scheduler.")]
 Memory = Annotated[
@@ -70,6 +73,21 @@ Unknown = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array instead of a table.")]
+
+
+GROUPS = {
+    "Images": ("disparity_range", "calibration", "focal", "baseline", "rectify", "stretch", "image_masks", "pixel_ranges"),
+    "What is measured, and how": ("protocol", "measure", "statistic", "threshold", "truth", "mask", "scale", "unknown"),
+    "Who computes": ("workers", "executor", "dask", "memory"),
+    "What is written and printed": ("out", "name", "maps", "report", "json", "format", "limit", "export", "plots", "single_file"),
+    "Everywhere": ("data", "plugin", "no_plugins", "max_pixels", "traceback", "help"),
+}
+"""Groups of the options in the help, by their parameters' names."""
+
+
+def group(name: str) -> str:
+    """The group of an option."""
+    return next((title for title, own in GROUPS.items() if name in own), "Options")
 
 
 def names(text: str | None) -> list[str]:

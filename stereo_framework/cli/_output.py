@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 from stereo_framework.core.errors import few, harmless
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from stereo_framework.own_pair.choosing import Standing
     from stereo_framework.sweep import Result
     from stereo_framework.sweep.tune import Trial
@@ -94,7 +92,6 @@ def print_results(
     columns: Sequence[str] = (),
     *,
     errors: bool = True,
-    data: Path | None = None,
     most: int | None = None,
     whole: str = "--limit 0",
 ) -> list[Result]:
@@ -109,7 +106,7 @@ def print_results(
     from stereo_framework.tables.values import by_protocol
     from stereo_framework.tables.words import setting_name
 
-    means = average_rows(results, data)
+    means = average_rows(results)
     averages = by_protocol(means)
     printed: list[Result] = []
     for text, same in by_protocol(results).items():

@@ -16,7 +16,7 @@ def check(
     script: Annotated[list[str] | None, typer.Argument()] = None,
     settings: opt.Settings = None,
     plugin: opt.Plugins = None,
-    no_plugins: bool = False,
+    no_plugins: opt.NoPlugins = False,
     try_out: Annotated[bool, typer.Option("--try")] = False,
     schema: bool = False,
 ) -> int:
@@ -24,15 +24,12 @@ def check(
 
     A script's plug-ins are imported, which runs them: check a stranger's script with --no-plugins.
 
-    Example: stereo-framework check my_sweep.yaml
-    Example: stereo-framework check --schema > stereo-script.schema.json
+    Example: stereo-framework check truncation.yaml
 
     Parameters
     ----------
     script
         Scripts: files, or names of shipped ones.
-    no_plugins
-        Import no plug-in; stages that may come from one are passed over.
     try_out
         Also run every setting, on 64x48 pixels of a synthetic scene: what a plug-in's stage returns shows only then.
     schema
@@ -51,8 +48,6 @@ def check(
         raise ParameterError("check: no script; name one or more")
     if no_plugins and try_out:
         raise ParameterError("--try runs the plug-ins' stages; leave out --no-plugins")
-    if no_plugins and plugin:
-        raise ParameterError("--plugin and --no-plugins contradict each other; give one")
     faults: list[str] = []
     for name in script:
         try:

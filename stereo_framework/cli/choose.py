@@ -27,12 +27,11 @@ def choose(
     time: Annotated[float, typer.Option(metavar="SECONDS", min=0)] = 60.0,
     stretch: bool = False,
     out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
-    data: opt.Data = None,
     json: bool = False,
 ) -> int:
     """Choose a method for your pair without truth: the default, unless the pair shows that another one is better.
 
-    Example: stereo-framework choose left.png right.png --disparities 0:64 --time 30 -o results/choice
+    Example: stereo-framework choose left.png right.png --methods sgm -o choice
 
     Parameters
     ----------
@@ -64,7 +63,7 @@ def choose(
     if scene is not None and (left or disparity_range):
         raise ParameterError("--scene NAME brings its own images and their range; leave out yours")
     if scene is not None:
-        known = replace(load_scene(scene, data=data), truths={})
+        known = replace(load_scene(scene), truths={})
     elif left is None or right is None:
         raise ParameterError("two images are needed: choose LEFT RIGHT; or --scene NAME")
     else:

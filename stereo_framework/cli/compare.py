@@ -24,14 +24,13 @@ def compare(
     unknown: opt.Unknown = None,
     without_truth: bool = False,
     out: Path | None = None,
-    data: opt.Data = None,
     json: opt.Json = False,
 ) -> int:
     """Put two or more disparity maps side by side: their statistics, how they differ from the first, and pictures.
 
     Works without truth: then it says which maps are better or worse than the first one, or that it cannot tell.
 
-    Example: stereo-framework compare a.pfm b.pfm --scene teddy --out comparison
+    Example: stereo-framework compare mine.pfm theirs.pfm --scene synthetic/planes
 
     Parameters
     ----------
@@ -60,7 +59,7 @@ def compare(
         raise ParameterError("compare needs the scene that the maps belong to: --scene, or --truth")
     if len(set(maps)) < 2:
         raise ParameterError(f"compare needs two maps or more; {maps[0]} is one ('evaluate' measures one)")
-    place, how = alone or (load_scene(str(scene), data=data), spec)
+    place, how = alone or (load_scene(str(scene)), spec)
     place = replace(place, truths={}) if without_truth else place
     reading: dict[str, Any] = {"scale": scale, "unknown": unknown}
     results = [measure_map(path, place, how, method=name, **reading) for path, name in map_names(maps).items()]
@@ -86,7 +85,7 @@ def compare(
         told = {"without_truth": _output.standings_record(place.name, first, standings)} if standings else {}
         _output.print_json([result.record() | told for result in results])
         return 0
-    _output.print_results(results, data=data)
+    _output.print_results(results)
     if standings:
         _output.print_standings(place.name, first, standings)
     if out is not None:

@@ -27,16 +27,13 @@ def evaluate(
     unknown: opt.Unknown = None,
     out: Path | None = None,
     name: str | None = None,
-    data: opt.Data = None,
     json: opt.Json = False,
 ) -> int:
     """Measure disparity maps from anywhere against the truth: single ones, or whole submissions with the benchmark's average.
 
-    Example: stereo-framework evaluate mine.pfm --scene middlebury2001/tsukuba --threshold 0.5
+    Example: stereo-framework evaluate mine.pfm --truth truth.pfm --threshold 0.5
 
-    Example: stereo-framework evaluate mine.pfm --truth truth.pfm
-
-    Example: stereo-framework evaluate submission/ --protocol middlebury-v2 --out results/all --name mine
+    Example: stereo-framework evaluate mine.pfm --scene synthetic/planes
 
     Parameters
     ----------
@@ -78,7 +75,7 @@ def evaluate(
         (path, name or names[path], {alone[0] if alone else (scene or [""])[0]: path}) for path in files
     ]
     for folder in folders:
-        found = find_maps(folder, protocol=spec, scenes=scene or (), data=data)
+        found = find_maps(folder, protocol=spec, scenes=scene or ())
         for path in found.strangers:
             print(f"warning: {path}: belongs to no scene; left out", file=sys.stderr)
         if found.missing:
@@ -90,7 +87,7 @@ def evaluate(
     for place, method, of_scenes in given:
         measured = []
         for one, path in of_scenes.items():
-            known = load_scene(one, data=data) if isinstance(one, str) else one
+            known = load_scene(one) if isinstance(one, str) else one
             under = derive(of_scene(known) if base is None else base, changes)
             measured.append(measure_map(path, known, under, method=method, place=place, scale=scale, unknown=unknown))
             if out is not None and (disparity := measured[-1].disparity) is not None:
@@ -98,9 +95,9 @@ def evaluate(
                     write_pictures(out / "pictures" / f"{method}_{known.name.replace('/', '-')}", disparity, known, under)
         results += measured if out is None else add_maps(out, measured)
     if json:
-        _output.print_json([r.record() for r in [*results, *average_rows(results, data)]])
+        _output.print_json([r.record() for r in [*results, *average_rows(results)]])
         return 0
-    _output.print_results(results, _output.measured(results, measure or []), data=data)
+    _output.print_results(results, _output.measured(results, measure or []))
     if out is not None:
         print(f"results, maps, pictures in {out}")
     return 0

@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn, get_args, get_origin
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from stereo_framework import __version__
+from stereo_framework.cli import _options as opt
 from stereo_framework.cli._interrupts import interruptible, word
 from stereo_framework.cli._interrupts import status as status_of
-from stereo_framework.cli._options import MaxPixels, Plugins, Traceback
 from stereo_framework.cli.check import check
 from stereo_framework.cli.choose import choose
 from stereo_framework.cli.compare import compare
@@ -41,11 +41,18 @@ from stereo_framework.cli.run import run
 from stereo_framework.cli.scenes import scenes
 from stereo_framework.cli.stages import stages
 from stereo_framework.cli.tune import tune
-from stereo_framework.core import limits
 from stereo_framework.core.docstrings import parameter_texts
 from stereo_framework.core.errors import DataWarning, ParameterError, ResultWarning, StereoFrameworkError, short
 
 _INTERRUPTED = 130
+_EVERYWHERE = {
+    "data": opt.Data,
+    "plugin": opt.Plugins,
+    "no_plugins": opt.NoPlugins,
+    "max_pixels": opt.MaxPixels,
+    "traceback": opt.Traceback,
+}
+"""Options that every verb has."""
 _UsageError: Any = typer.BadParameter.__base__
 """Click's, which newer versions of typer bring along."""
 
@@ -78,6 +85,23 @@ def _refuse_empty(words: Sequence[str]) -> None:
             raise ParameterError(f"{option}: an empty text says nothing; leave it out or write something")
 
 
+class _Verb(TyperCommand):
+    """A verb, whose help shows its options in groups."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options, group by group."""
+        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", "Options", *opt.GROUPS)}
+        for one in self.get_params(ctx):
+            argument = one.param_type_name == "argument"
+            record = one.get_help_record(ctx)
+            if record is not None:
+                groups["Arguments" if argument else opt.group(str(one.name))].append(record)
+        for name, records in groups.items():
+            if records:
+                with formatter.section(name):
+                    formatter.write_dl(records)
+
+
 app = typer.Typer(
     name="stereo-framework",
     cls=_Verbs,
@@ -95,14 +119,19 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
 
     @functools.wraps(verb)
     def wrapped(*arguments: Any, **options: Any) -> None:
-        wanted = options["traceback"] if "traceback" in own else options.pop("traceback")
+        everywhere = {name: options[name] if name in own else options.pop(name) for name in _EVERYWHERE}
+        wanted = everywhere["traceback"]
         try:
-            _check_numbers(options)
-            with interruptible(), _warnings_in_one_line(), limits.pixels(options.pop("max_pixels")):
-                if "plugin" not in own and (named := options.pop("plugin")):
+            _check_numbers(options | everywhere)
+            variables = {"STEREO_DATA": everywhere["data"], "STEREO_MAX_PIXELS": everywhere["max_pixels"]}
+            variables["STEREO_NO_PLUGINS"] = everywhere["no_plugins"] or None
+            with interruptible(), _warnings_in_one_line(), _environment(variables):
+                if everywhere["plugin"] and everywhere["no_plugins"]:
+                    raise ParameterError("--plugin and --no-plugins contradict each other; give one")
+                if "plugin" not in own:
                     from stereo_framework.core.stage import load_plugin
 
-                    for name in named:
+                    for name in everywhere["plugin"] or ():
                         load_plugin(name)
                 status = verb(*arguments, **options) or 0
         except StereoFrameworkError as error:
@@ -162,6 +191,19 @@ def _check_numbers(options: Mapping[str, Any]) -> None:
 
 
 @contextlib.contextmanager
+def _environment(variables: Mapping[str, Any]) -> Iterator[None]:
+    """Set variables of the environment, which processes that are started meanwhile see too; None leaves one as it is."""
+    before = dict(os.environ)
+    os.environ.update({name: str(value) for name, value in variables.items() if value is not None})
+    try:
+        yield
+    finally:
+        for name in variables:
+            os.environ.pop(name, None)
+        os.environ.update({name: before[name] for name in variables if name in before})
+
+
+@contextlib.contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
     """What is doubtful in files and results is told as a line, without the place in the code; other warnings as ever."""
     usual = warnings.showwarning
@@ -192,11 +234,10 @@ def _documented(verb: Callable[..., Any]) -> inspect.Signature:
         info.help = info.help or texts.get(one.name, "")
         found.append(one.replace(annotation=Annotated[kind, info]))
     keyword = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
-    found.append(keyword("max_pixels", default=None, annotation=MaxPixels))
-    if "plugin" not in signature.parameters:
-        found.append(keyword("plugin", default=None, annotation=Plugins))
-    if "traceback" not in signature.parameters:
-        found.append(keyword("traceback", default=False, annotation=Traceback))
+    for name, annotation in _EVERYWHERE.items():
+        if name not in signature.parameters:
+            default = False if annotation in (opt.NoPlugins, opt.Traceback) else None
+            found.append(keyword(name, default=default, annotation=annotation))
     return signature.replace(parameters=found)
 
 
@@ -215,8 +256,10 @@ _MEASURE = (run, tune, evaluate, compare)
 _LOOK_AT_RESULTS = (results, rank, report, reproduce)
 _PREPARE = (scenes, stages, check, import_)
 for _verb in (*_MATCH, *_MEASURE, *_LOOK_AT_RESULTS, *_PREPARE):
-    _about = inspect.cleandoc(_verb.__doc__ or "").partition("\nParameters\n")[0].replace("\n    ", "\n\n    ")
-    app.command(_verb.__name__.rstrip("_").replace("_", "-"), help=_about)(_exits(_verb))
+    _about = inspect.cleandoc(_verb.__doc__ or "").partition("\nParameters\n")[0].rstrip()
+    # What follows a \b is not broken into lines: an example can be copied.
+    _about = _about.replace("\n\nExample:", "\n\n\b\nExample:")
+    app.command(_verb.__name__.rstrip("_"), cls=_Verb, help=_about)(_exits(_verb))
 
 
 def main() -> None:

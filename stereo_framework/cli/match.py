@@ -30,7 +30,7 @@ def match(
     baseline: float | None = None,
     rectify: Annotated[list[Path] | None, typer.Option(metavar="FILE|auto")] = None,
     stretch: bool = False,
-    mask: list[Path] | None = None,
+    image_masks: Annotated[list[Path] | None, typer.Option("--mask")] = None,
     pixel_ranges: Annotated[tuple[Path, Path] | None, typer.Option("--ranges", metavar="LOW HIGH")] = None,
     truth: opt.Truth = None,
     out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
@@ -41,7 +41,7 @@ def match(
 ) -> int:
     """Match two images: a disparity map, a picture and, with a calibration, depth and a point cloud.
 
-    Example: stereo-framework match left.png right.png --disparities 0:64 -o results/mine
+    Example: stereo-framework match left.png right.png --disparities 0:64 -o mine
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def match(
         Rectify the pair first, by this stereo calibration of OpenCV (M1, D1, M2, D2, R, T); twice if it is in two files. auto: without one, by matched points.
     stretch
         Spread intensities over 0..255, both images alike: for 11 bits in files of 16, reflectances and the like.
-    mask
+    image_masks
         Picture that is white where the left image holds data; a second one is of the right image.
     pixel_ranges
         Maps of the smallest and of the largest disparity of each pixel (PFM, npy, 16-bit PNG).
@@ -87,14 +87,16 @@ def match(
         "stretch": stretch,
         "ranges": pixel_ranges,
     }
-    given |= dict(zip(("left_mask", "right_mask"), mask or (), strict=False))
+    given |= dict(zip(("left_mask", "right_mask"), image_masks or (), strict=False))
     given |= {"rectify": "auto" if list(map(str, rectify or [])) == ["auto"] else rectify or None}
     if example and (left is not None or disparity_range or any(given.values())):
         raise ParameterError("--example brings its own images and their range; leave out what belongs to others")
     if not example and (left is None or right is None):
         raise ParameterError("two images are needed: match LEFT RIGHT; or see 'match --example'")
-    if mask and len(mask) > 2:
-        raise ParameterError(f"--mask: {len(mask)} masks; give that of the left image and, after it, that of the right one")
+    if image_masks and len(image_masks) > 2:
+        raise ParameterError(
+            f"--mask: {len(image_masks)} masks; give that of the left image and, after it, that of the right one"
+        )
     options: dict[str, Any] = {"method": method or DEFAULT, "plugins": plugin or [], "overrides": settings or []}
     single(**options)
     options |= given | {"memory": None if memory is None else opt.size(memory)}

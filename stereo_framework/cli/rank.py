@@ -38,11 +38,9 @@ def rank(
 ) -> int:
     """Rank methods as the Middlebury benchmark does, by the average of their ranks; and group them by dominance (A* groups).
 
-    Example: stereo-framework rank results/first --groups
+    Example: stereo-framework rank results/ssd --groups
 
     Example: stereo-framework rank table.csv --lower '*'
-
-    Example: stereo-framework rank results/roc --boundary --error-rate 0.02 --out results/boundary
 
     Parameters
     ----------

@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from stereo_framework.cli import _options as opt
-
 
 def report(
     folder: Path,
@@ -16,7 +14,6 @@ def report(
     limit: Annotated[int, typer.Option(min=0)] = 1000,
     page: Annotated[int, typer.Option(min=1)] = 1,
     single_file: Annotated[bool, typer.Option("--single-file")] = False,
-    data: opt.Data = None,
 ) -> int:
     """Write an HTML page about a run: methods by scenes, maps side by side, plots, times, parameters. It opens offline.
 
@@ -38,6 +35,6 @@ def report(
     from stereo_framework.page.run_page import run_page
 
     path = out or folder / "report.html"
-    run_page(folder, data=data, limit=limit, page=page).write(path, single_file=single_file)
+    run_page(folder, limit=limit, page=page).write(path, single_file=single_file)
     print(f"page: {path}")
     return 0

@@ -17,14 +17,13 @@ def reproduce(
     out: Path | None = None,
     quick: bool = False,
     workers: int = 2,
-    data: opt.Data = None,
     json: opt.Json = False,
 ) -> int:
     """Run a paper's experiments again: its numbers beside ours, its sentences with a verdict each, and checks of our own, which are in no total.
 
     The exit status is 1 if a published number lies outside its tolerance or a sentence of the paper does not hold, 3 if only checks of our own fail.
 
-    Example: stereo-framework reproduce taxonomy2002/table5 --quick
+    Example: stereo-framework reproduce taxonomy2002/table4
 
     Parameters
     ----------
@@ -46,7 +45,7 @@ def reproduce(
     folder = out or Path("reproduction") / name
     with Progress(1) as progress:
         progress.watch(paper)
-        done = run_paper(find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick)
+        done = run_paper(find_paper(name), folder, item=item or None, workers=workers, quick=quick)
     if json:
         judged = ({name: getattr(c, name) for name in ("difference", "judged", "outside")} for c in done.comparisons)
         numbers = [{"kind": "published number"} | vars(c) | more for c, more in zip(done.comparisons, judged, strict=True)]

@@ -31,11 +31,10 @@ def results(
     json: opt.Json = False,
     plots: bool = False,
     export: Annotated[str | None, typer.Option(metavar="BENCHMARK")] = None,
-    data: opt.Data = None,
 ) -> int:
     """List, filter, sum up, plot and export stored results.
 
-    Example: stereo-framework results results/ssd --group aggregation.box.size --columns bad_pixels_nonocc
+    Example: stereo-framework results results/ssd --sort bad_pixels_nonocc
 
     Parameters
     ----------
@@ -72,7 +71,7 @@ def results(
     with Store(folder) as store:
         found, lacking = results.where(store.results(every=every), where or []), store.lacking()
     if export is not None:
-        return _export(found, export, folder, data)
+        return _export(found, export, folder)
     if plots:
         _write_plots(found, folder)
     elif group is not None:
@@ -98,10 +97,10 @@ def results(
         elif format == "csv":
             print(tables.to_csv(found), end="")
         elif format == "table":
-            _output.print_results(found, names, data=data, most=limit)
+            _output.print_results(found, names, most=limit)
             print(f"{len(found)} results")
         else:
-            same = by_protocol([*found, *means.average_rows(found, data)]).values()
+            same = by_protocol([*found, *means.average_rows(found)]).values()
             print("\n".join(formats.to_text(tables.listing(one, names), format) for one in same), end="")
     if lacking:
         print(lacking, file=sys.stderr)
@@ -119,7 +118,7 @@ def _write_plots(found: Sequence[Result], folder: Path) -> None:
         print(path)
 
 
-def _export(found: Sequence[Result], format: str, folder: Path, data: Path | None) -> int:
+def _export(found: Sequence[Result], format: str, folder: Path) -> int:
     """Write maps as a benchmark wants them, checked by reading them back; returns the exit status."""
     from stereo_framework.io import output_folder
     from stereo_framework.sweep.export import FORMATS, export_maps
@@ -135,7 +134,7 @@ def _export(found: Sequence[Result], format: str, folder: Path, data: Path | Non
         target = folder / "submissions" / "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
         try:
             with output_folder(folder):
-                told = export_maps(own, format, name, target, data=data)
+                told = export_maps(own, format, name, target)
         except DataError as error:
             print(f"error: {error}", file=sys.stderr)
             failed += 1

@@ -37,7 +37,6 @@ def run(
     memory: opt.Memory = None,
     maps: Annotated[bool | None, typer.Option("--maps/--no-maps")] = None,
     report: Annotated[bool, typer.Option("--report")] = False,
-    data: opt.Data = None,
     json: opt.Json = False,
     traceback: opt.Traceback = False,
 ) -> int:
@@ -65,8 +64,8 @@ def run(
     if report and out is None:
         raise ParameterError("--report: needs --out DIR, where the page is written")
     overrides = [*(settings or []), *([] if protocol is None else [f"evaluation.protocol={protocol}"])]
-    scripts, tasks = planned(script, scene or None, overrides, plugin or [], measure or [], data)
-    options: dict[str, Any] = {"workers": workers, "data": data}
+    scripts, tasks = planned(script, scene or None, overrides, plugin or [], measure or [])
+    options: dict[str, Any] = {"workers": workers}
     options |= {"memory": None if memory is None else opt.size(memory), "out": out, "maps": maps if out else False}
     total = sum(len(task.protocols) for task in tasks)
     found: dict[Task, list[Result]] = {}
@@ -95,14 +94,14 @@ def run(
     else:
         most, whole = (None, "") if out is None else (_MOST_ROWS, f"stereo-framework results {out} --limit 0")
         columns = _output.measured(results, measure or [])
-        printed = _output.print_results(results, columns, errors=not hopeless, data=data, most=most, whole=whole)
+        printed = _output.print_results(results, columns, errors=not hopeless, most=most, whole=whole)
         if out is not None:
             kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]
             print(f"{', '.join(kinds)} in {out}")
     if report and out is not None:
         from stereo_framework.page.run_page import run_page
 
-        run_page(out, data=data).write(out / "report.html")
+        run_page(out).write(out / "report.html")
         print(f"page: {out / 'report.html'}", file=sys.stderr)
     if hopeless:
         print(f"error: {hopeless}", file=sys.stderr)

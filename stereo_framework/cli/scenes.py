@@ -21,7 +21,6 @@ def scenes(
     words: Annotated[list[str] | None, typer.Argument(metavar="SCENE")] = None,
     new: Annotated[Path | None, typer.Option("--new", metavar="FOLDER")] = None,
     fetch: Annotated[bool, typer.Option("--fetch")] = False,
-    data: opt.Data = None,
     json: opt.Json = False,
 ) -> int:
     """List the scenes that are found, describe one, make one of your own images, or fetch public data sets.
@@ -31,8 +30,6 @@ def scenes(
     Example: stereo-framework scenes synthetic/planes
 
     Example: stereo-framework scenes --new my_images
-
-    Example: stereo-framework scenes --fetch middlebury2001 middlebury2006/Aloe --data ~/stereo
 
     Parameters
     ----------
@@ -55,24 +52,24 @@ def scenes(
             raise ParameterError(f"scenes: --new {new} goes without {named[0]!r}")
         print(f"{new_scene(new, lambda pair: looked_at(pair)[0])}: look through it; then every verb takes --scene {new}")
     elif fetch:
-        (_fetch if named else _list_public_sets)(named, data, json)
+        (_fetch if named else _list_public_sets)(named, json)
     elif len(named) > 1:
         raise ParameterError(
             f"scenes: one at a time can be described, not {', '.join(named)}; to download: scenes --fetch SET..."
         )
     elif named:
-        record = _record(load_scene(named[0], data=data))
+        record = _record(load_scene(named[0]))
         if json:
             _output.print_json([record])
         else:
             _output.say(*(f"{key:12} {value}" for key, value in record.items()), indent=13)
     else:
-        found = scene_names(data)
+        found = scene_names()
         if json:
             _output.print_json(list(found))
         else:
             print("\n".join(found))
-            print(f"({len(found)} scenes; data roots: {', '.join(map(str, data_roots(data))) or 'none'})")
+            print(f"({len(found)} scenes; data roots: {', '.join(map(str, data_roots())) or 'none'})")
     return 0
 
 
@@ -102,7 +99,7 @@ def _record(scene: Scene) -> dict[str, Any]:
     }
 
 
-def _list_public_sets(names: list[str], data: Path | None, json: bool) -> None:
+def _list_public_sets(names: list[str], json: bool) -> None:
     from stereo_framework.datasets import public_sets
 
     if json:
@@ -115,7 +112,7 @@ def _list_public_sets(names: list[str], data: Path | None, json: bool) -> None:
     print("Fetch one with: stereo-framework scenes --fetch SET. Their owners ask to be cited.")
 
 
-def _fetch(names: list[str], data: Path | None, json: bool) -> None:
+def _fetch(names: list[str], json: bool) -> None:
     from stereo_framework.datasets import data_roots, fetch
     from stereo_framework.datasets.catalogue import find
 
@@ -124,14 +121,14 @@ def _fetch(names: list[str], data: Path | None, json: bool) -> None:
     for name, public_set in wanted.items():
         with Progress(1) as progress:
             progress.watch(f"fetching {name}")
-            found = fetch(name, data=data, progress=_megabytes)
+            found = fetch(name, progress=_megabytes)
         every += found
         if json:
             continue
         new = [f for f in found if not f.already_there]
         size = sum(f.bytes for f in new) / 1e6
         old = len(found) - len(new)
-        print(f"{name}: {len(new)} files fetched ({size:.1f} MB), {old} already there, in {data_roots(data)[0]}")
+        print(f"{name}: {len(new)} files fetched ({size:.1f} MB), {old} already there, in {data_roots()[0]}")
         for f in new:
             if f.checked in _DOUBTS:
                 print(f"  {f.name}: {_DOUBTS[f.checked]}: recorded, sha256 {f.sha256}")

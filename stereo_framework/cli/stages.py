@@ -30,8 +30,8 @@ def stages(
 
     Example: stereo-framework stages box
 
-    Example: stereo-framework stages --slot aggregation
     Example: stereo-framework stages measures
+
     Example: stereo-framework stages --new my_cost --slot matching_cost
 
     Parameters

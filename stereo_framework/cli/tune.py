@@ -28,13 +28,12 @@ def tune(
     settings: opt.Settings = None,
     plugin: opt.Plugins = None,
     protocol: opt.ProtocolSpec = None,
-    data: opt.Data = None,
     json: bool = False,
     traceback: opt.Traceback = False,
 ) -> int:
     """Search a script's sweep for its best setting, trying few of many; hopeless ones are given up after the first scenes.
 
-    Example: stereo-framework tune truncation.yaml --scene tsukuba --scene venus --trials 40 --out results/tuned
+    Example: stereo-framework tune truncation.yaml --trials 4 --out tuned
 
     Parameters
     ----------
@@ -64,7 +63,7 @@ def tune(
         tuner = Tuner(
             searched,
             statistic,
-            scenes_of(searched, scene or None, data),
+            scenes_of(searched, scene or None, None),
             trials,
             out=out,
             workers=workers,

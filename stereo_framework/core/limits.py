@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterator
 
 from stereo_framework.core.errors import DataError, ParameterError
 
@@ -71,21 +69,6 @@ def most_pixels() -> int:
     if not (text.isdecimal() and len(text) < 19 and int(text) > 0):
         raise ParameterError(f"the environment variable {VARIABLE}: {text!r} is not a whole number above 0")
     return int(text)
-
-
-@contextlib.contextmanager
-def pixels(most: int | None) -> Iterator[None]:
-    """Read images and maps of up to `most` pixels for a while, in processes that are started meanwhile too; None: of as many as ever."""
-    before = os.environ.get(VARIABLE)
-    try:
-        if most is not None:
-            os.environ[VARIABLE] = str(most)
-        yield
-    finally:
-        if before is not None:
-            os.environ[VARIABLE] = before
-        elif most is not None:
-            os.environ.pop(VARIABLE, None)
 
 
 def most_bytes() -> int:

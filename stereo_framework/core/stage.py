@@ -11,6 +11,7 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -59,6 +60,9 @@ __all__ = [
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+NO_PLUGINS = "STEREO_NO_PLUGINS"
+"""Environment variable that keeps plug-ins, those of scripts and installed ones, from being imported."""
 
 
 @dataclass(frozen=True)
@@ -371,7 +375,7 @@ def _load_all() -> tuple[str, ...]:
     for slot in SLOTS:
         importlib.import_module(f"stereo_framework.{slot}")
     files = []
-    for entry in entry_points(group="stereo_framework.plugins"):
+    for entry in () if NO_PLUGINS in os.environ else entry_points(group="stereo_framework.plugins"):
         try:
             module = noted(functools.partial(importlib.import_module, entry.module))
             entry.load()
@@ -406,6 +410,10 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
     ParameterError
         The module or file does not exist or raises on import.
     """
+    if NO_PLUGINS in os.environ:
+        raise ParameterError(
+            f"plugins: {short(reference, 200)} is not imported: --no-plugins, or {NO_PLUGINS} in the environment"
+        )
     _load_all()  # no plug-in takes the name of a stage of the families
     if reference.endswith(".py"):
         path = (base or Path.cwd()).joinpath(reference)

@@ -1,7 +1,9 @@
 """What belongs to the user stays as it is: scripts beside the results, plug-ins that nobody asked for, inputs."""
 
 import ast
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -164,6 +166,38 @@ def test_check_without_plug_ins(tmp_path, stranger):
     assert "no stage 'nothing_at_all'" in invoke("check", "--no-plugins", "plain.yaml").stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "folder/own.yaml"),
+        ("tune", "folder/own.yaml"),
+        ("match", "--example", "--method", "folder/own.yaml"),
+        ("choose", "--scene", "synthetic/planes", "--methods", "folder/own.yaml"),
+        ("stages", "measures", "--plugin", "plug.py"),
+    ],
+)
+def test_no_verb_executes_a_file_without_plug_ins(tmp_path, stranger, words):
+    shutil.copy(tmp_path / "plug.py", tmp_path / "folder/plug.py")
+    (tmp_path / "folder/own.yaml").write_text(f"plugins: [plug.py]\n{METHOD}")
+    result = invoke(*words, "--no-plugins")
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1), result.output
+    assert "--no-plugins" in result.stderr
+    assert not stranger.exists()
+
+
+def test_installed_plug_ins_are_passed_over(tmp_path):
+    """A package with an entry point, in a process of its own."""
+    (tmp_path / "theirs.py").write_text("print('theirs was run')\n")
+    (tmp_path / "theirs-1.dist-info").mkdir()
+    (tmp_path / "theirs-1.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1\n")
+    (tmp_path / "theirs-1.dist-info/entry_points.txt").write_text("[stereo_framework.plugins]\ntheirs = theirs\n")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    for more, run in (([], True), (["--no-plugins"], False)):
+        command = [sys.executable, "-m", "stereo_framework", "stages", "box", *more]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": path})
+        assert ("theirs was run" in done.stdout) is run
+
+
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 
@@ -180,8 +214,6 @@ def test_the_limit_of_pixels_can_be_moved(tmp_path, monkeypatch):
     # The option is for the one command.
     with pytest.raises(DataError, match="at most 599 are read"):
         read_image("a.png")
-    with limits.pixels(600):
-        assert read_image("a.png").shape == (20, 30)
     monkeypatch.setenv("STEREO_MAX_PIXELS", "600")
     assert read_image("a.png").shape == (20, 30)
     monkeypatch.setenv("STEREO_MAX_PIXELS", "many")

@@ -114,20 +114,6 @@ def test_import(cli, script):
     assert cli("check", script(result.stdout, "new.yaml")).exit_code == 0
 
 
-def test_help_imports_nothing_heavy():
-    program = (
-        "import sys; sys.argv = ['stereo-framework', 'run', '--help']\n"
-        "from stereo_framework.cli.main import main\n"
-        "try: main()\n"
-        "except SystemExit as end: assert end.code == 0\n"
-        "heavy = {'numpy', 'numba', 'scipy', 'cv2', 'matplotlib', 'rich'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "Example: stereo-framework run ssd" in done.stdout
-
-
 @pytest.mark.slow
 def test_who_reads_results_loads_no_stages():
     program = "import sys, stereo_framework.page.run_page; print('stereo_framework.optimization' in sys.modules)"

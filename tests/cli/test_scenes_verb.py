@@ -52,12 +52,6 @@ def one_line(result):
     return line
 
 
-def test_help_shows_the_forms():
-    text = " ".join(scenes("--help").stdout.split())
-    assert "scenes [OPTIONS] [SCENE]..." in text
-    assert "Example: stereo-framework scenes --fetch middlebury2001" in text
-
-
 def test_what_can_be_fetched(root):
     text = scenes("--fetch").stdout
     lines = {line.split()[0]: line for line in text.splitlines() if line.split()}

@@ -11,7 +11,6 @@ import tifffile
 from PIL import Image
 
 from stereo_framework.core.errors import DataError, DataWarning, ParameterError
-from stereo_framework.core.limits import pixels
 from stereo_framework.datasets import pair_scene
 from stereo_framework.io import geo_tags, read_alpha, read_disparity, read_grey, read_image, write_disparity
 from stereo_framework.io.images import map_image
@@ -278,9 +277,10 @@ def test_several_images(tmp_path):
         (np.zeros((6, 8), np.uint8), {"tile": (64, 64)}, "says 64x64 pixels; at most 1000 are read"),
     ],
 )
-def test_images_that_are_not_read(tmp_path, array, options, said):
+def test_images_that_are_not_read(tmp_path, monkeypatch, array, options, said):
+    monkeypatch.setenv("STEREO_MAX_PIXELS", "1000")
     path = written(tmp_path / "a.tif", array, **options)
-    with pixels(1000), pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=said):
         read_image(path)
 
 

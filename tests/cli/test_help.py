@@ -1,0 +1,79 @@
+"""The help of every verb: within 80 columns, options in groups, and examples that work."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from cli_parts import call, invoke
+
+from stereo_framework import load_scene
+from stereo_framework.cli import _options
+from stereo_framework.cli.main import app
+from stereo_framework.datasets import ready_made
+from stereo_framework.io import write_disparity, write_image
+
+VERBS = typer.main.get_command(app).commands
+
+
+def examples(verb):
+    return re.findall(r"^  Example: stereo-framework (.*)$", call(verb, "--help").stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_fits_and_has_groups(verb):
+    text = call(verb, "--help").stdout
+    assert max(map(len, text.splitlines())) <= 80
+    assert examples(verb)
+    groups = re.findall(r"^(\S.*):$", text, re.MULTILINE)
+    assert groups[-1] == "Everywhere"
+    everywhere = set(re.findall(r"--[\w-]+", text.partition("Everywhere:")[2]))
+    assert everywhere == {"--data", "--plugin", "--no-plugins", "--max-pixels", "--traceback", "--help"}
+
+
+def test_every_group_names_options_that_there_are():
+    names = {parameter.name for verb in VERBS.values() for parameter in verb.params}
+    assert {name for group in _options.GROUPS.values() for name in group} - names == {"help"}
+
+
+@pytest.mark.docs
+@pytest.mark.filterwarnings("ignore::stereo_framework.core.errors.DataWarning")
+def test_the_examples_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(ready_made, "ROWS", 120)
+    monkeypatch.setattr(ready_made, "COLUMNS", 160)
+    monkeypatch.chdir(tmp_path)
+    scene = load_scene("synthetic/planes")
+    Path("my_images").mkdir()
+    for folder in (".", "my_images"):
+        write_image(f"{folder}/left.png", scene.reference)
+        write_image(f"{folder}/right.png", scene.match)
+    for name, error in (("mine", 0), ("theirs", 2), ("truth", 0)):
+        write_disparity(f"{name}.pfm", scene.truth + np.float32(error))
+    Path("table.csv").write_text("method,a,b\none,1,2\ntwo,2,1\n")
+    Path("exp6.txt").write_text("match_fn 2 aggr_window_size 21\ndepth_map ssd.pgm\n")
+    Path("truncation.yaml").write_text(
+        "{include: ssd, scenes: [synthetic/planes], sweep: {grid: {matching_cost.truncation: [1, 5, 20, 50]}}}"
+    )
+    verbs = ["run", *(verb for verb in VERBS if verb != "run")]  # whose results others read
+    for words in (shlex.split(example) for verb in verbs for example in examples(verb)):
+        result = invoke(*words)
+        assert result.exit_code == 0, f"{words}: {result.output}"
+
+
+@pytest.mark.parametrize("words", [[], ["run", "--help"]])
+def test_help_imports_nothing_heavy(words):
+    program = (
+        f"import sys; sys.argv = ['stereo-framework', *{words}]\n"
+        "from stereo_framework.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code\n"
+        "heavy = {'numpy', 'numba', 'scipy', 'cv2', 'matplotlib', 'rich'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Usage: stereo-framework" in done.stdout
