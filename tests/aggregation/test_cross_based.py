@@ -32,7 +32,6 @@ PARAMETERS = st.fixed_dictionaries(
 def test_agrees_with_twin(step, data, parameters, threads):
     volume, images = data.draw(guided_volumes(step, 4))
     domain = data.draw(domains(images[0].shape[:2]))
-    before = volume.costs.copy()
     with in_threads(threads):
         result = cross_based(volume, *images, domain, **parameters)
     rows, columns, _ = volume.costs.shape
@@ -40,7 +39,6 @@ def test_agrees_with_twin(step, data, parameters, threads):
     expected = naive_support.cross_based(volume.costs, volume.search, 1020, *images, is_open, **parameters)
     # Sums of the volumes' sixteenths are exact; means are rounded to float32 after each pass, sums of means once more.
     np.testing.assert_allclose(result.costs, expected, rtol=2 * parameters["iterations"] * np.finfo(np.float32).eps, atol=0)
-    np.testing.assert_array_equal(volume.costs, before)
     assert (result.search, result.outside, result.costs.dtype) == (volume.search, volume.outside, np.float32)
 
 

@@ -33,12 +33,10 @@ def test_agrees_with_twin(data, volume, whole, difference, threads):
     off = [hole, search.minimum - search.step, search.maximum + 2 * search.step, search.minimum + 0.25 * search.step]
     values = np.array([*search.disparities.tolist(), *off])
     disparity = data.draw(filled(volume.costs.shape[:2], values)).astype(np.float32)
-    before = disparity.copy()
     with in_threads(threads):
         adjusted = discontinuity_adjustment(disparity, volume, difference=difference)
     expected = naive_refinement.discontinuity_adjustment(disparity, volume.costs, search, difference)
     np.testing.assert_array_equal(adjusted, expected, strict=True)
-    np.testing.assert_array_equal(disparity, before)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.uint8, np.uint16])

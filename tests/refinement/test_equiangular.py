@@ -25,13 +25,11 @@ def test_agrees_with_twin(data, volume, threads):
         [np.nan, search.minimum - search.step, search.maximum + search.step, search.minimum + 0.3 * search.step]
     )
     disparity = data.draw(hnp.arrays(np.float32, volume.costs.shape[:2], elements=(on_level | elsewhere).map(np.float32)))
-    before = disparity.copy()
     with in_threads(threads):
         refined = equiangular(disparity, volume)
     assert refined.dtype == np.float32
     # Few operations in float32, which rounds to 6e-8.
     np.testing.assert_allclose(refined, naive.equiangular(disparity, volume.costs, search), rtol=1e-6, atol=1e-6)
-    np.testing.assert_array_equal(disparity, before)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.uint8, np.uint16])

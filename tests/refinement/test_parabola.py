@@ -25,13 +25,11 @@ def test_agrees_with_twin(data, volume, limit, threads):
         [np.nan, search.minimum - search.step, search.maximum + search.step, search.minimum + 0.3 * search.step]
     )
     disparity = data.draw(hnp.arrays(np.float32, volume.costs.shape[:2], elements=(on_level | elsewhere).map(np.float32)))
-    before = disparity.copy()
     with in_threads(threads):
         refined = parabola(disparity, volume, limit=limit)
     expected = naive.parabola(disparity, volume.costs, search, limit)
     assert refined.dtype == np.float32
     np.testing.assert_allclose(refined, expected, rtol=1e-6, atol=1e-6)
-    np.testing.assert_array_equal(disparity, before)
 
 
 def test_vertex():

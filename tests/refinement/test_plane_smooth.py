@@ -33,14 +33,11 @@ def test_agrees_with_twin(data, shape, parameters, kind, colour, threads):
     disparity = np.indices(shape).T.dot(slope).T + rng.uniform(-0.4, 0.4, shape) + rng.choice([0, 0, 5], shape)
     disparity = np.where(rng.random(shape) < 0.2, hole, disparity).astype(np.float32)
     image = data.draw(filled(shape + (3,) * colour, np.array([0, 9, 12, 90, 99, 255]))).astype(kind)
-    before = disparity.copy(), image.copy()
     with in_threads(threads):
         found = plane_smooth(disparity, image, **parameters)
     assert found.dtype == np.float32
     # Sums of up to 400 float32 products of places up to 9; weights have no steps, so that rounding moves nothing further.
     np.testing.assert_allclose(found, naive_refinement.plane_smooth(disparity, image, **parameters), rtol=0, atol=2e-3)
-    for array, copy in zip((disparity, image), before, strict=True):
-        np.testing.assert_array_equal(array, copy)
 
 
 @pytest.mark.parametrize("columns", [127, 128, 129, 257])

@@ -33,7 +33,6 @@ def test_agrees_with_twin(data, shape, radius, sigmas, where, kind, colour, thre
     status = data.draw(filled(shape, np.array([full, matched, mismatched, occluded, invalid]))).astype(np.uint8)
     # Few different colours: equal weights on both sides are what ties are made of.
     image = data.draw(filled(shape + (3,) * colour, np.array([50, 53, 60, 70, 255]))).astype(kind)
-    before = disparity.copy(), image.copy(), status.copy()
     sigma_colour, sigma_space = sigmas
     with in_threads(threads):
         found = weighted_median(
@@ -42,8 +41,6 @@ def test_agrees_with_twin(data, shape, radius, sigmas, where, kind, colour, thre
     chosen = (status != matched) | (where == "everywhere")
     expected = naive_refinement.weighted_median(disparity, image, chosen, radius, sigma_colour, sigma_space)
     np.testing.assert_array_equal(found, expected, strict=True)
-    for array, copy in zip((disparity, image, status), before, strict=True):
-        np.testing.assert_array_equal(array, copy)
 
 
 def test_equal_weights_give_the_median():
