@@ -15,7 +15,7 @@ from stereo_framework.core.errors import DataError, ParameterError, StereoFramew
 from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import load_scenes
 from stereo_framework.evaluation.protocols import of_scene
-from stereo_framework.io import write_disparity, write_pfm
+from stereo_framework.io import is_own, write_disparity, write_pfm
 from stereo_framework.io.pfm import is_whole
 from stereo_framework.kernels.counting import counted
 from stereo_framework.script import Script, load
@@ -24,6 +24,7 @@ from stereo_framework.sweep.kept_scenes import keep_scene
 from stereo_framework.sweep.plan import FEW, Task, forget, plan
 from stereo_framework.sweep.result import Result, ResultList, confidence_file, confidence_files
 from stereo_framework.sweep.store import Store
+from stereo_framework.sweep.work import measured_again
 
 _ENOUGH = 3
 """So many runs that fail alike, the first ones, end a sweep."""
@@ -216,6 +217,11 @@ def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew, d
         whole = [r for r in known if r is not None and not r.error and not (crew.keep and _lacks_map(r))]
         if len(whole) == len(task.keys):
             yield task, whole
+        elif store is not None and (before := _matched_before(store, task)):
+            results = measured_again(task, before)
+            for key, result in zip(task.keys, results, strict=True):
+                store.add(key, result)
+            yield task, results
         else:
             todo.append(task)
     # Tasks of each scene that are not through yet.
@@ -237,6 +243,19 @@ def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew, d
             left[task.scene] -= 1
             if many and not left[task.scene]:
                 forget(task.scene)
+
+
+def _matched_before(store: Store, task: Task) -> Result | None:
+    """A result of the same match under another protocol, whose map is as it was written."""
+    stages = {step.stage for _, step in task.setting.pipeline.stages()}
+    for one in store.of_run(task.id):
+        if one.error or one.method != task.setting.method or one.map is None or not one.map.is_file():
+            continue
+        confidence = confidence_files(one.map)
+        whole = all(stage.slot != "confidence" or stage.name in confidence for stage in stages)
+        if whole and all(map(is_own, [one.map, *confidence.values()])):
+            return one
+    return None
 
 
 def _lacks_map(result: Result) -> bool:

@@ -228,6 +228,10 @@ class Store(contextlib.ExitStack):
         """The result under a key, None when there is none yet."""
         return next(iter(self._results("key = ? AND row IS NOT NULL", key)), None)
 
+    def of_run(self, run: str) -> list[Result]:
+        """The results of one run, by its id, under all protocols."""
+        return self._results("key GLOB ? AND row IS NOT NULL", f"{run} *")
+
     def results(self, *, every: bool = False) -> list[Result]:
         """Results that were asked for last, in their order, and those of maps made elsewhere; or all in the order in which they were first asked for."""
         asked = "row IS NOT NULL AND place IS NOT NULL ORDER BY place < 0, place, rowid"

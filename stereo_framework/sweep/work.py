@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, short
 from stereo_framework.core.scene import Scene
 from stereo_framework.core.stage import load_plugin
@@ -44,14 +46,38 @@ def measure(unit: Unit, *, keep: bool, watch: Callable[[Step], None] | None = No
     """
     pipelines = [task.setting.pipeline for task in unit.tasks]
     for i, match in Walk(pipelines, unit.scene, unit.search, watch=watch):
-        task = unit.tasks[i]
-        try:
-            if isinstance(match, Exception):
-                raise match
-            results = _measured(task, match, keep)
-        except Exception as error:  # a plug-in may raise anything; one failed run must not end a sweep
-            results = failed(task, blame(error).line, "".join(traceback.format_exception(error)))
-        yield i, results
+        yield i, _outcome(unit.tasks[i], match, keep)
+
+
+def measured_again(task: Task, before: Result) -> list[Result]:
+    """The results of a task whose match another protocol has measured `before`: its stored map is measured, and nothing is matched."""
+    assert before.disparity is not None
+    match = Match(
+        before.disparity,
+        status=np.zeros(before.disparity.shape, np.uint8),
+        labels=None,
+        search=task.search,
+        energy=before.energy,
+        objective=None,
+        lower_bound=before.statistics.get(LOWER_BOUND),
+        trace=before.trace,
+        seconds={stage: seconds for stage, seconds in before.seconds.items() if stage != EVALUATION},
+        warnings=before.warnings,
+        confidence=before.confidence,
+        memory=before.statistics.get(MEMORY),
+        messages=before.environment.get(MESSAGES, ""),
+    )
+    return [replace(result, map=before.map) for result in _outcome(task, match, False)]
+
+
+def _outcome(task: Task, match: Match | Exception, keep: bool) -> list[Result]:
+    """A match, measured; what is raised becomes an error."""
+    try:
+        if isinstance(match, Exception):
+            raise match
+        return _measured(task, match, keep)
+    except Exception as error:  # a plug-in may raise anything; one failed run must not end a sweep
+        return failed(task, blame(error).line, "".join(traceback.format_exception(error)))
 
 
 def failed(task: Task, error: str, trace: str = "") -> list[Result]:

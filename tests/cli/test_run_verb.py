@@ -178,6 +178,33 @@ def test_run_measures_with_another_protocol(cli):
     one_line(cli("run", "window", "--scene", "synthetic/planes", "--protocol", "middlebury-v9"), "no protocol 'middlebury-v9'")
 
 
+def test_another_protocol_matches_nothing_again(cli, script, tmp_path, monkeypatch):
+    """The stored map is measured, to the digits of a run of its own; a map that somebody changed is made again."""
+    path, out = script(SCRIPT | {"confidence": ["peak_ratio"], "refinement": ["left_right_check"]}), tmp_path / "out"
+
+    def run(*words):
+        [record] = json.loads(cli("run", path, "--protocol", *words, "--json").stdout)
+        return record
+
+    first, alone = run("taxonomy2002", "--out", out), run("kostliva2007")
+    with monkeypatch.context() as patch:
+        patch.setattr("stereo_framework.sweep.work.Walk", None)
+        second = run("kostliva2007", "--out", out)
+        listed = json.loads(cli("results", out, "--all", "--json").stdout)
+    assert second["statistics"] == alone["statistics"]
+    assert (second["id"], second["matching_seconds"], second["warnings"]) == (
+        first["id"],
+        first["matching_seconds"],
+        alone["warnings"],
+    )
+    assert [one["protocol"] for one in listed] == ["taxonomy2002", "kostliva2007"]
+    [changed] = [file for file in (out / "maps").iterdir() if "confidence" not in file.name]
+    write_disparity(changed, read_disparity(changed) + np.float32(1))
+    assert cli("run", path, "--protocol", "eth3d", "--out", out, "--json").exit_code == 2  # and is not overwritten either
+    changed.unlink()
+    assert run("eth3d", "--out", out)["statistics"] == run("eth3d")["statistics"]
+
+
 @pytest.mark.parametrize(
     ("method", "theirs", "ours"),
     [("sgbm", "numDisparities", "search.maximum"), ("sgbm", "P1", "small_change"), ("bm", "blockSize", "window")],
