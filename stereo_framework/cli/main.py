@@ -45,6 +45,7 @@ from stereo_framework.core.docstrings import parameter_texts
 from stereo_framework.core.errors import DataWarning, ParameterError, ResultWarning, StereoFrameworkError, short
 
 _INTERRUPTED = 130
+_NO_FONT = "pictures show boxes for letters that no font here has; install one that has them, such as Noto Sans CJK"
 _EVERYWHERE = {
     "data": opt.Data,
     "plugin": opt.Plugins,
@@ -206,13 +207,16 @@ def _environment(variables: Mapping[str, Any]) -> Iterator[None]:
 @contextlib.contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
     """What is doubtful in files and results is told as a line, without the place in the code; other warnings as ever."""
-    usual = warnings.showwarning
+    usual, told = warnings.showwarning, set[str]()
 
     def show(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
-        if issubclass(category, DataWarning):
-            print(f"warning: {message}", file=sys.stderr)
-        else:
+        # Matplotlib's words about each letter.
+        line = _NO_FONT if " missing from font(s) " in str(message) else str(message)
+        if line != _NO_FONT and not issubclass(category, DataWarning):
             usual(message, category, *place, **more)
+        elif line != _NO_FONT or line not in told:
+            print(f"warning: {line}", file=sys.stderr)
+        told.add(line)
 
     with warnings.catch_warnings():
         # One pair may be as doubtful as the next.

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 
 _DPI = 200
 
+FURTHER_FONTS = (
+    *("Noto Sans CJK SC", "Noto Sans SC", "WenQuanYi Micro Hei", "Droid Sans Fallback", "Noto Sans", "Noto Emoji"),
+    *("PingFang SC", "Hiragino Sans", "Apple SD Gothic Neo", "Arial Unicode MS"),
+    *("Microsoft YaHei", "Yu Gothic", "Malgun Gothic", "Segoe UI Symbol", "Segoe UI Emoji"),
+)
+"""Fonts of Linux, macOS and Windows with the letters of many languages."""
+
 
 def new_figure(*, photographs: bool, **options: Any) -> Figure:
     """An empty figure, made without pyplot.
@@ -32,10 +39,22 @@ def new_figure(*, photographs: bool, **options: Any) -> Figure:
     return figure
 
 
+def _take_letters() -> None:
+    """Let matplotlib take letters that its own font lacks from fonts of the system, unless the user has named fonts."""
+    from matplotlib import rcParams
+    from matplotlib.font_manager import fontManager
+
+    if rcParams["font.family"] == ["sans-serif"]:
+        there = set(fontManager.get_font_names())
+        rcParams["font.family"] = ["sans-serif", *(name for name in FURTHER_FONTS if name in there)]
+
+
 @functools.cache
 def _kinds() -> tuple[Any, Any]:
     # Imported on use, because matplotlib loads slowly.
     from matplotlib.figure import Figure
+
+    _take_letters()
 
     class Chart(Figure):
         def _repr_png_(self) -> bytes:
