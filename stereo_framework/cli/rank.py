@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 import typer
 
 from stereo_framework.cli import _options as opt
@@ -14,9 +15,7 @@ from stereo_framework.cli._boundary import rank_by_boundary
 from stereo_framework.core.errors import DataError, ParameterError, few
 
 if TYPE_CHECKING:
-    import pandas
-
-    from stereo_framework.tables.ranking import Ranking
+    from stereo_framework.tables.scores import Scores
 
 _NAMED = 5
 """Names in one cell or line, before the rest is only counted."""
@@ -74,8 +73,8 @@ def rank(
     for option, given in (("--error-rate", error_rate), ("--density", density), ("--out", out)):
         if given is not None:
             raise ParameterError(f"{option} goes with --boundary")
-    from stereo_framework.tables import ranking
-    from stereo_framework.tables.score_tables import read_scores
+    from stereo_framework.tables.ranking import astar_verdict
+    from stereo_framework.tables.score_files import read_scores
 
     both = set(lower or []) & set(higher or [])
     if both:
@@ -83,74 +82,66 @@ def rank(
     better: dict[str, Literal["lower", "higher"]] = dict.fromkeys(lower or [], "lower")
     better |= dict.fromkeys(higher or [], "higher")
     wanted = opt.names(columns)
-    scores, notes = read_scores(tables, measures=wanted, better=better, protocol=protocol)
-    for note in notes:
+    found = read_scores(tables, measures=wanted, better=better, protocol=protocol)
+    for note in found.notes:
         print(f"warning: {note}", file=sys.stderr)
-    found = ranking.rank_methods(_complete(scores, drop_incomplete))
-    order = [int(i) for i in found.ranks.argsort(kind="stable")]
+    found = _complete(found, drop_incomplete)
+    places, ranks, a_star = found.places.tolist(), found.ranks.tolist(), found.groups.tolist()
+    order = sorted(range(len(places)), key=places.__getitem__)
+    names = [c.name for c in found.columns]
     if json:
-        _output.print_json([_record(i, found) for i in order])
+        records = [
+            {
+                "method": found.methods[i],
+                "rank": places[i],
+                "average_rank": float(found.average_ranks[i]),
+                "group": a_star[i],
+                "scores": dict(zip(names, found.values[i].tolist(), strict=True)),
+                "ranks": dict(zip(names, ranks[i], strict=True)),
+            }
+            for i in order
+        ]
+        _output.print_json(records)
         return 0
     _output.print_table(*_table(order, found, groups), keys=2, upright=True)
-    count, places = found.scores.shape
-    _output.say(f"each column: score, rank; {count} methods, {places} columns; equal scores share the better rank")
+    _output.say(f"each column: score, rank; {len(order)} methods, {len(names)} columns; equal scores share the better rank")
     if groups:
-        _output.say(ranking.astar_verdict(found.groups))
+        _output.say(astar_verdict(found.groups))
     return 0
 
 
-def _complete(scores: pandas.DataFrame, drop: bool) -> pandas.DataFrame:
+def _complete(scores: Scores, drop: bool) -> Scores:
     """The scores without the methods that lack one, which are told, or refused unless they are to be dropped."""
-    from stereo_framework.tables.ranking import column_name
-
-    whole, holes = scores.dropna(), scores.isna()
-    if len(whole) == len(scores):
+    holes = np.isnan(scores.values)
+    lacking = {
+        scores.methods[i]: [c.name for c, hole in zip(scores.columns, holes[i], strict=True) if hole]
+        for i in np.flatnonzero(holes.any(axis=1))
+    }
+    if not lacking:
         return scores
-    lacking = {name: [column_name(*column) for column in scores.columns[row]] for name, row in holes.iterrows() if row.any()}
-    listed = few([f"{name} ({_listed(columns)})" for name, columns in lacking.items()], _NAMED)
+    listed = few([f"{name} ({few(columns, _NAMED)})" for name, columns in lacking.items()], _NAMED)
     if not drop:
         raise DataError(
             f"methods without a score in some column: {listed}; --drop-incomplete leaves them out, --columns chooses others"
         )
-    if whole.empty:
+    if len(lacking) == len(scores.methods):
         raise DataError(f"every method lacks a score in some column: {listed}; choose other columns with --columns")
     print(f"warning: left out, without a score in some column: {listed}", file=sys.stderr)
-    return whole
+    return scores.rows([i for i, name in enumerate(scores.methods) if name not in lacking])
 
 
-def _table(order: list[int], found: Ranking, groups: bool) -> tuple[list[str], list[list[str]]]:
-    from stereo_framework.tables.ranking import column_name
-    from stereo_framework.tables.tables import show
+def _table(order: list[int], found: Scores, groups: bool) -> tuple[list[str], list[list[str]]]:
+    from stereo_framework.tables.values import show
     from stereo_framework.tables.words import short_names
 
     header = ["rank", "method", "average rank", *["A* group"] * groups]
-    rows = [
-        [str(found.ranks[i]), found.scores.index[i], f"{found.average_ranks[i]:.2f}", *[str(found.groups[i])] * groups]
-        for i in order
-    ]
-    shown = short_names(filter(None, found.scores.columns.get_level_values("scene"))) | {"": ""}
-    for k, (scene, measure, _) in enumerate(found.scores.columns):
-        header.append(column_name(shown[scene], measure))
-        cells = [(show(float(found.scores.iat[i, k])), str(found.column_ranks[i, k])) for i in order]
+    places, average, a_star = found.places, found.average_ranks, found.groups
+    rows = [[str(places[i]), found.methods[i], f"{average[i]:.2f}", *[str(a_star[i])] * groups] for i in order]
+    shown = short_names(filter(None, found.scenes)) | {"": ""}
+    for column, values, ranks in zip(found.columns, found.values.T.tolist(), found.ranks.T.tolist(), strict=True):
+        header.append(column._replace(scene=shown[column.scene]).name)
+        cells = [(show(values[i]), str(ranks[i])) for i in order]
         widths = [max(len(cell[part]) for cell in cells) for part in (0, 1)]
         for row, (score, place) in zip(rows, cells, strict=True):
             row.append(f"{score:>{widths[0]}} {place:>{widths[1]}}")
     return header, rows
-
-
-def _record(i: int, found: Ranking) -> dict[str, Any]:
-    from stereo_framework.tables.ranking import column_name
-
-    names = [column_name(*column) for column in found.scores.columns]
-    return {
-        "method": found.scores.index[i],
-        "rank": int(found.ranks[i]),
-        "average_rank": float(found.average_ranks[i]),
-        "group": int(found.groups[i]),
-        "scores": dict(zip(names, found.scores.iloc[i].tolist(), strict=True)),
-        "ranks": dict(zip(names, found.column_ranks[i].tolist(), strict=True)),
-    }
-
-
-def _listed(names: list[str]) -> str:
-    return few(names, _NAMED) or "-"

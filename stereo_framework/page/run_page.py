@@ -25,7 +25,7 @@ from stereo_framework.sweep.kept_scenes import scene_of
 from stereo_framework.sweep.store import read_scripts
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.means import average_rows, means, telling_keys
-from stereo_framework.tables.standings import Standings, standings
+from stereo_framework.tables.scores import Scores, standings
 from stereo_framework.tables.tables import Table, best_places, density, listing, show, shown_statistics
 from stereo_framework.tables.values import better, by_protocol, is_number, value
 from stereo_framework.tables.words import measure_name, setting_name, setting_names, short_names, unit, with_unit
@@ -166,7 +166,7 @@ def _summary(
         # One mean for pages and tables: that of the protocol, with its weights; where it knows none, the plain one.
         named = {setting_name(r): name for name, r in dict(zip(names, results, strict=True)).items()}
         averages = {named[setting_name(r)]: r for r in means}
-        tables = [_by_scene(found, k, beside, averages) for k in range(len(measures))]
+        tables = [_by_scene(found, measure, beside, averages) for measure in measures]
     except ParameterError as error:
         return [Text(f"{protocol}: no summary: {error}")], []
     (table, order), *others = tables
@@ -189,15 +189,15 @@ def _means(results: Sequence[Result], names: Sequence[str], of: Callable[[Result
 
 
 def _by_scene(
-    found: Standings, k: int, beside: Mapping[str, Mapping[str, float]], averages: Mapping[str, Result]
+    found: Scores, measure: str, beside: Mapping[str, Mapping[str, float]], averages: Mapping[str, Result]
 ) -> tuple[PageTable, list[str]]:
     """A table of methods by scenes with means and ranks in one of the measures, and the methods' names, the best first.
 
     `beside` holds further columns by method, `averages` the protocol's averages of methods, which stand in place of plain means.
     """
-    measure, direction = found.measures[k], better(found.measures[k])
+    own, direction = found.of(measure), better(measure)
     sign = -1 if direction == "higher" else 1
-    mean, rank = found.means[:, k].tolist(), found.ranks[:, k].tolist()
+    mean, rank = own.means.tolist(), own.average_ranks.tolist()
     for i, method in enumerate(found.methods):
         # A method that lacks a score has no mean beside those of others, which cover more.
         if method in averages and math.isfinite(mean[i]):
@@ -206,10 +206,10 @@ def _by_scene(
     order = sorted(range(len(mean)), key=lambda i: (rank[i], sign * mean[i] if math.isfinite(mean[i]) else math.inf))
     kept = order[:_MOST_METHODS]
     short = short_names(found.scenes)
-    scenes = list(enumerate(found.scenes)) if k == 0 or len(found.scenes) <= _MOST_SCENES else []
-    header = ["method", *(short[s] for _, s in scenes), *["mean", "mean rank"] * several, *beside]
+    scenes = found.scenes if measure == found.measures[0] or len(found.scenes) <= _MOST_SCENES else []
+    header = ["method", *map(short.__getitem__, scenes), *["mean", "mean rank"] * several, *beside]
     directions = [direction] * len(scenes) + [direction, "lower"] * several + [""] * len(beside)
-    columns = [found.scores[:, s, k].tolist() for s, _ in scenes] + [mean, rank] * several
+    columns = own.values.T.tolist()[: len(scenes)] + [mean, rank] * several
     columns += [[by_method.get(name, math.nan) for name in found.methods] for by_method in beside.values()]
     shown = [[values[i] if math.isfinite(values[i]) else None for i in kept] for values in columns]
     best = frozenset(

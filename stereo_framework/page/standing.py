@@ -12,8 +12,8 @@ from stereo_framework.figures.saving import svg_text
 from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
 from stereo_framework.sweep import Result
 from stereo_framework.tables.boundary import boundary
-from stereo_framework.tables.ranking import astar_verdict, rank_methods
-from stereo_framework.tables.score_tables import read_scores
+from stereo_framework.tables.ranking import astar_verdict
+from stereo_framework.tables.score_files import read_scores
 from stereo_framework.tables.tables import Table
 from stereo_framework.tables.words import setting_name
 
@@ -35,23 +35,25 @@ def rank_blocks(results: Sequence[Result], names: Sequence[str]) -> list[Block]:
             continue
         known = {setting_name(r): name for name, r in same.items()}
         try:
-            scores, _ = read_scores([[r for r in results if r.protocol == protocol]])
-            whole = scores.dropna()
-            if len(whole) < 2:
-                continue
-            found = rank_methods(whole)
+            scores = read_scores([[r for r in results if r.protocol == protocol]])
         except StereoFrameworkError:
             # Measures that have no direction, for example: nothing to be ranked by.
             continue
-        order = found.ranks.argsort(kind="stable").tolist()
-        columns = found.ranks.tolist(), [known[name] for name in whole.index], found.average_ranks.tolist(), found.groups.tolist()
-        rows = tuple(tuple(column[i] for column in columns) for i in order)
-        best = frozenset((n, 2) for n, i in enumerate(order) if found.ranks[i] == 1)
-        measures = ", ".join(dict.fromkeys(whole.columns.get_level_values("measure")))
-        notes = [f"Average of the ranks in {len(whole.columns)} columns: {measures}.", f"{astar_verdict(found.groups)}."]
-        if incomplete := [known[name] for name in scores.index if name not in whole.index]:
+        whole = np.asarray(~np.isnan(scores.values).any(axis=1))
+        if whole.sum() < 2:
+            continue
+        found = scores.rows(np.flatnonzero(whole).tolist())
+        methods = [known[name] for name in found.methods]
+        table_rows = [*zip(found.places.tolist(), methods, found.average_ranks.tolist(), found.groups.tolist(), strict=True)]
+        rows = sorted(table_rows, key=lambda row: row[0])
+        best = frozenset((n, 2) for n, row in enumerate(rows) if row[0] == 1)
+        notes = [
+            f"Average of the ranks in {len(found.columns)} columns: {', '.join(found.measures)}.",
+            f"{astar_verdict(found.groups)}.",
+        ]
+        if incomplete := [known[name] for name, there in zip(scores.methods, whole, strict=True) if not there]:
             notes.append(f"Without a score in some column and therefore left out: {', '.join(incomplete)}.")
-        table = Table(("rank", "method", "average rank", "A* group"), rows, 1, best=best)
+        table = Table(("rank", "method", "average rank", "A* group"), tuple(rows), 1, best=best)
         blocks.append(PageTable.of(table, f"Ranks, protocol {protocol}", " ".join(notes)))
     return blocks
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import statistics as _statistics
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -215,20 +214,6 @@ def _averaged(rows: Collection[Sequence[int]], left: Sequence[str], columns: Map
     return f"mean over {', '.join(said)}" if said else ""
 
 
-_AVERAGE = re.compile(r"average of \d+( of \d+)?")
-
-
-def is_average(scene: str) -> bool:
-    """Whether a text in the place of a scene's name says that the row is an average over several scenes.
-
-    Examples
-    --------
-    >>> is_average("average of 9 of 10"), is_average("middlebury2001/tsukuba")
-    (True, False)
-    """
-    return _AVERAGE.fullmatch(scene) is not None
-
-
 def average_rows(results: Sequence[Result], data: PathLike | None = None) -> list[Result]:
     """For each method and setting, a row with the average over the scenes that its protocol prescribes.
 
@@ -247,7 +232,7 @@ def average_rows(results: Sequence[Result], data: PathLike | None = None) -> lis
         There are no such rows if there is only one scene, if the protocol is not known any more, or if the weights of scenes cannot be looked up.
     """
     found = []
-    for same in by_protocol([r for r in results if not is_average(r.scene)]).values():
+    for same in by_protocol(results).values():
         scenes = dict.fromkeys(r.scene for r in same)
         protocol = protocol_of(same) if len(scenes) > 1 else None
         if protocol is None:

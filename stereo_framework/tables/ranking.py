@@ -8,7 +8,6 @@ sorting, which gives the groups that the paper prints. The algorithm that the pa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -142,79 +141,6 @@ def astar_verdict(groups: NDArray[np.int64]) -> str:
     return f"A* has {count} members: their accuracy is comparable, none is better than another in every column"
 
 
-LEVELS = ("scene", "measure", "better")
-"""What a column of scores is named by."""
-
-
-def column_name(scene: str, measure: str, better: str = "") -> str:
-    """``SCENE:MEASURE``, or the measure alone where the table names no scene."""
-    return f"{scene}:{measure}" if scene else measure
-
-
-@dataclass(frozen=True, eq=False)
-class Ranking:
-    """Ranks and groups of the methods of a table. Arrays are ``(methods,)`` unless noted otherwise.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        As `rank_methods` takes it.
-    column_ranks : ndarray, int64, (methods, columns)
-        Rank in every column, 1 = best.
-    average_ranks : ndarray, float64
-        Mean of the column ranks; lower is better.
-    ranks : ndarray, int64
-        Ranks of the average ranks, 1 = best.
-    groups : ndarray, int64
-        A* groups, 1 = dominated by no method.
-    """
-
-    scores: pandas.DataFrame
-    column_ranks: NDArray[np.int64]
-    average_ranks: NDArray[np.float64]
-    ranks: NDArray[np.int64]
-    groups: NDArray[np.int64]
-
-
-def rank_methods(scores: pandas.DataFrame) -> Ranking:
-    """Rank methods as the Middlebury benchmark does, and group them as Cabezas et al. (2012) do.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        A row for each method. The columns have three levels: ``scene``, which is empty where the table does not say; ``measure``; and ``better``, whether
-        ``lower`` or ``higher`` scores are.
-
-    Raises
-    ------
-    DataError
-        A score is missing, or there is no column.
-
-    Examples
-    --------
-    >>> import pandas
-    >>> columns = pandas.MultiIndex.from_tuples([("", "bad_pixels_all", "lower"), ("", "density_all", "higher")], names=LEVELS)
-    >>> rank_methods(pandas.DataFrame([[5.0, 90], [4, 80]], ["a", "b"], columns)).average_ranks.tolist()
-    [1.5, 1.5]
-    """
-    holes = np.argwhere(scores.isna().to_numpy())
-    if len(holes):
-        row, column = holes[0]
-        more = f" (and {len(holes) - 1} more holes)" if len(holes) > 1 else ""
-        raise DataError(
-            f"method {scores.index[row]!r} has no score in column {column_name(*scores.columns[column])!r}{more}; methods are ranked by complete tables"
-        )
-    values = lower_is_better(scores.to_numpy(), [better for _, _, better in scores.columns])
-    averages = average_ranks(values)
-    return Ranking(scores, competition_ranks(values), averages, competition_ranks(averages), astar_groups(values))
-
-
-def lower_is_better(scores: NDArray, directions: Sequence[str]) -> NDArray[np.float64]:
-    """The same order in each column, ``lower`` or ``higher``, with the best lowest and what is missing last."""
-    values = scores * np.array([-1.0 if direction == "higher" else 1.0 for direction in directions])
-    return np.where(np.isnan(values), np.inf, values)
-
-
 def rank(frame: pandas.DataFrame, *statistics: str, by: str | Sequence[str] = "method") -> pandas.DataFrame:
     """Average ranks of methods, and their means.
 
@@ -263,7 +189,7 @@ def rank(frame: pandas.DataFrame, *statistics: str, by: str | Sequence[str] = "m
         told = ", ".join(f"{key}={first[key]}" for key in keys)
         raise ParameterError(f"{first['scene']}: two results of {told}; name what tells them apart in by")
     table = frame.set_index([*keys, "scene"])[list(statistics)].unstack("scene").dropna(axis="columns", how="all")
-    values = lower_is_better(table.to_numpy(np.float64), [better(name) for name, _ in table.columns])
+    values = table.to_numpy(np.float64) * [-1.0 if better(name) == "higher" else 1.0 for name, _ in table.columns]
     found = table.T.groupby(level=0, sort=False).mean().T.where(table.T.notna().groupby(level=0, sort=False).all().T)
-    found.insert(0, "average_rank", average_ranks(values))
+    found.insert(0, "average_rank", average_ranks(np.where(np.isnan(values), np.inf, values)))
     return found.sort_values("average_rank", kind="stable")

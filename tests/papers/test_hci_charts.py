@@ -11,8 +11,8 @@ from matplotlib.colors import to_hex
 
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.figures.saving import save_figure
-from stereo_framework.papers.hci2015.charts import COLOURS, histogram_figure, radar_figure, stacked_bars_figure
-from stereo_framework.tables.standings import standings
+from stereo_framework.papers.hci2015.charts import COLOURS, histogram_figure, normalized, radar_figure, stacked_bars_figure
+from stereo_framework.tables.scores import standings
 
 A, B = SCENES
 FAT, FRAG = "hci_foreground_fattening", "hci_fragmentation"
@@ -38,17 +38,27 @@ def _footnote(figure):
     return figure.texts[-1].get_text().replace("\n", " ")
 
 
+def test_shares_of_the_worst():
+    given = {"a": {A: {FAT: 0.0, FRAG: 0.1}}, "b": {A: {FAT: 0.0, FRAG: math.nan}}, "c": {A: {FAT: 0.0, FRAG: 0.4}}}
+    np.testing.assert_allclose(normalized(standings(scored(given), [FAT, FRAG])), [[0, 0.25], [0, 1], [0, 1]])
+    # Where higher is better the best is 0; energies below 0 have no perfect one.
+    given = {"a": 90.0, "b": 80.0, "c": 60.0}
+    results = [result(A, {}, {"density_all": v}, method=name, energy=-v) for name, v in given.items()]
+    np.testing.assert_allclose(normalized(standings(results, ["density_all", "energy"])), [[0, 0], [1 / 3, 1 / 3], [1, 1]])
+
+
 def test_stacked_bars(results):
-    found = standings(results)
+    found = standings(results, ["hci"])
     figure = _drawn(stacked_bars_figure(found, {FAT: 3, "hci_porosity": 0}))
     [axes] = figure.axes
     weights = np.array([3 if m == FAT else 0 if m == "hci_porosity" else 1 for m in HCI])
-    totals = found.normalized @ weights / weights.sum()
+    shares = normalized(found)
+    totals = shares @ weights / weights.sum()
     order = np.argsort(totals, kind="stable")
     assert [text.get_text() for text in axes.get_yticklabels()] == [found.methods[i] for i in order]
     for place, i in enumerate(order):
         own = [p for p in axes.patches if round(p.get_y() + p.get_height() / 2) == place]
-        np.testing.assert_allclose([p.get_width() for p in own], found.normalized[i] * weights / sum(weights))
+        np.testing.assert_allclose([p.get_width() for p in own], shares[i] * weights / sum(weights))
         np.testing.assert_allclose([p.get_x() for p in own], np.cumsum([0, *(p.get_width() for p in own)])[:-1])
         assert [to_hex(p.get_facecolor()) for p in own] == list(COLOURS)
     assert [text.get_text().strip() for text in axes.texts] == [f"{totals[i]:.2f}" for i in order]
@@ -59,9 +69,10 @@ def test_stacked_bars(results):
 
 
 def test_radar(results):
-    found = standings(results)
+    found = standings(results, ["hci"])
     figure = _drawn(radar_figure(found))
-    for axes, values, top in zip(figure.axes, (found.ranks, found.normalized), (5, 1), strict=True):
+    ranks = np.stack([found.of(name).average_ranks for name in HCI], axis=1)
+    for axes, values, top in zip(figure.axes, (ranks, normalized(found)), (5, 1), strict=True):
         for line, row in zip(axes.lines, values, strict=True):
             np.testing.assert_allclose(line.get_ydata(), [*row, row[0]])
         assert axes.get_ylim() == (0, top)
@@ -70,11 +81,11 @@ def test_radar(results):
 
 
 def test_histograms(results):
-    found = standings(results)
+    found = standings(results, ["hci"])
     figure = _drawn(histogram_figure(found, "bp"))
     own = found.methods.index("bp")
-    for j, axes in enumerate(figure.axes):
-        column = found.scores[..., j]
+    for name, axes in zip(HCI, figure.axes, strict=True):
+        column = found.of(name).values
         assert sum(patch.get_height() for patch in axes.patches) == np.isfinite(column).sum()
         for patch in axes.patches:
             low, high = patch.get_x(), patch.get_x() + patch.get_width()
@@ -97,7 +108,7 @@ def test_any_measures_and_few_methods():
 
 
 def test_the_same_files_every_time(tmp_path, results):
-    found = standings(results)
+    found = standings(results, ["hci"])
     for draw in (lambda: stacked_bars_figure(found, {}), lambda: radar_figure(found)):
         first, second = (save_figure(draw(), tmp_path / name / "p", "") for name in "ab")
         assert [a.read_bytes() == b.read_bytes() for a, b in zip(first, second, strict=True)] == [True, True]

@@ -2,7 +2,6 @@
 
 import naive_ranking
 import numpy as np
-import pandas
 import pytest
 import yaml
 from hypothesis import given
@@ -11,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from published import TABLE5_2002, table
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.tables.ranking import LEVELS, average_ranks, column_name, competition_ranks, rank_methods
+from stereo_framework.tables.ranking import average_ranks, competition_ranks
 
 shapes = st.tuples(st.integers(1, 12), st.integers(1, 5))
 tables = hnp.arrays(np.float64, shapes, elements=st.one_of(st.integers(0, 3).map(float), st.just(np.inf), st.floats(0, 1)))
@@ -61,23 +60,3 @@ def test_scores_that_are_missing_are_refused():
         average_ranks(np.empty((2, 0)))
     with pytest.raises(DataError, match=r"shape \(2,\)"):
         average_ranks([1, 2])
-
-
-def _scores(values, columns=None, methods="abcdefgh"):
-    columns = columns or [(s, m, "lower") for s in "xy" for m in ("bad", "rms")][: len(values[0])]
-    return pandas.DataFrame(values, list(methods[: len(values)]), pandas.MultiIndex.from_tuples(columns, names=LEVELS), float)
-
-
-def test_higher_is_better_where_a_column_says_so():
-    scores = _scores([[1, 90], [2, 80]], [("", "bad", "lower"), ("", "density", "higher")])
-    found = rank_methods(scores)
-    assert found.column_ranks.tolist() == [[1, 1], [2, 2]]
-    assert found.groups.tolist() == [1, 2]
-    assert [column_name(*c) for c in scores.columns] == ["bad", "density"]
-    assert column_name("x", "bad") == "x:bad"
-
-
-def test_holes():
-    scores = _scores([[1, 2], [np.nan, 3], [4, np.nan], [5, 6]])
-    with pytest.raises(DataError, match=r"^method 'b' has no score in column 'x:bad' \(and 1 more holes\); "):
-        rank_methods(scores)

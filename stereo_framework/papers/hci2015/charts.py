@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.figures._looks import FONT, LINE, handle, legend_beside, longest, new_chart, styles
-from stereo_framework.tables.standings import Standings
-from stereo_framework.tables.words import measure_name, measure_symbol, unit
+from stereo_framework.tables.scores import Scores
+from stereo_framework.tables.values import better
+from stereo_framework.tables.words import measure_name, measure_symbol, short_names, unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,27 +27,53 @@ COLOURS = (
 _MARK = "#d55e00"
 
 
-def stacked_bars_figure(found: Standings, weights: Mapping[str, float]) -> Figure:
+def normalized(found: Scores) -> NDArray[np.float64]:
+    """Mean scores as shares of the worst method's: float64, (methods, measures), 0..1, lower is better; a missing score is 1.
+
+    Notes
+    -----
+    The paper does not say how its charts make scores comparable. Here 0 is perfect; where higher is better, or scores are negative, there is no perfect
+    score to count from, and 0 is the best of these methods.
+    """
+    shares = np.ones((len(found.methods), len(found.measures)))
+    for own, name in zip(shares.T, found.measures, strict=True):
+        means = found.of(name).means
+        there = np.isfinite(means)
+        low, high = means[there].min(initial=np.inf), means[there].max(initial=-np.inf)
+        perfect, worst = (high, low) if better(name) == "higher" else (min(low, 0.0), high)
+        own[there] = (means[there] - perfect) / ((worst - perfect) or 1.0)
+    return shares
+
+
+def footnote(found: Scores, how: str, *remarks: str) -> str:
+    """What one must know to read a chart of these scores: `how` the scenes are combined, what is missing, and the protocol."""
+    short = [short_names(found.scenes)[scene] for scene in found.scenes]
+    scenes = f"{len(short)} scenes ({', '.join(short)})" if 1 < len(short) <= 4 else f"{len(short)} scenes"
+    over = f"{how} {scenes}" if len(short) > 1 else f"scene {short[0]}"
+    return "; ".join(filter(None, (over, *remarks, *found.notes, f"protocol {found.protocol}")))
+
+
+def stacked_bars_figure(found: Scores, weights: Mapping[str, float]) -> Figure:
     """A bar for each method, stacked from its weighted scores, the best method at the top.
 
     Parameters
     ----------
-    found : Standings
+    found : Scores
     weights : mapping of str to float
         By measure; 1 where nothing is given.
 
     Notes
     -----
-    Honauer et al. 2015, Figure 7. The length of a bar is the weighted mean of the normalized scores; `standings` explains how they are normalized.
+    Honauer et al. 2015, Figure 7. The length of a bar is the weighted mean of the normalized scores.
     """
     shares = np.array([weights.get(name, 1.0) for name in found.measures])
-    parts = found.normalized * (shares / shares.sum())
+    parts = normalized(found) * (shares / shares.sum())
     order = np.argsort(parts.sum(axis=1), kind="stable")
     names = [found.methods[i] for i in order]
     legend = [measure_name(n) + ("" if w == 1 else f" × {w:g}") for n, w in zip(found.measures, shares, strict=True)]
     height = max(0.28 * len(names) + 0.6, LINE * (len(legend) + 2)) + 0.4
-    footnote = found.footnote("means over", "each score as a share of the worst method's")
-    figure = new_chart(4.0 + longest(names), longest(legend) + 0.6, height, "", footnote)
+    below = footnote(found, "means over", "each score as a share of the worst method's")
+    figure = new_chart(4.0 + longest(names), longest(legend) + 0.6, height, "", below)
     axes, left = figure.add_subplot(), np.zeros(len(names))
     for j, name in enumerate(legend):
         bars = axes.barh(range(len(names)), parts[order, j], 0.72, left, color=COLOURS[j % 9], edgecolor="white", label=name)
@@ -61,12 +88,12 @@ def stacked_bars_figure(found: Standings, weights: Mapping[str, float]) -> Figur
     return figure
 
 
-def radar_figure(found: Standings) -> Figure:
+def radar_figure(found: Scores) -> Figure:
     """Two radar charts, one of ranks and one of scores. The closer to the centre, the better.
 
     Notes
     -----
-    Honauer et al. 2015, Figure 9. Ranks are means over the scenes and scores are normalized means, as `standings` explains. The area within a
+    Honauer et al. 2015, Figure 9. Ranks are means over the scenes and scores are normalized means. The area within a
     line has no meaning of its own, since it depends on the order of the measures.
     """
     count, symbols = len(found.methods), list(map(measure_symbol, found.measures))
@@ -74,9 +101,10 @@ def radar_figure(found: Standings) -> Figure:
     handles = [handle(look, method) for look, method in zip(looks, found.methods, strict=True)]
     inside, beside = 2 * (2.7 + 2 * longest(symbols)), longest(found.methods) + 0.9
     height = max(3.1, LINE * count) + 0.4
-    figure = new_chart(inside, beside, height, "", found.footnote("means over", "the further in, the better"))
+    figure = new_chart(inside, beside, height, "", footnote(found, "means over", "the further in, the better"))
     angles = 2 * np.pi * np.arange(len(symbols) + 1) / len(symbols)
-    panels = (f"rank, 1 = best of {count}", found.ranks, count), ("score, 1 = the worst method's", found.normalized, 1)
+    ranks = np.stack([found.of(name).average_ranks for name in found.measures], axis=1)
+    panels = (f"rank, 1 = best of {count}", ranks, count), ("score, 1 = the worst method's", normalized(found), 1)
     for i, (title, values, end) in enumerate(panels, 1):
         axes = figure.add_subplot(1, 2, i, projection="polar", theta_offset=np.pi / 2, theta_direction=-1)
         for row, look in zip(values, looks, strict=True):
@@ -90,7 +118,7 @@ def radar_figure(found: Standings) -> Figure:
     return figure
 
 
-def histogram_figure(found: Standings, method: str) -> Figure:
+def histogram_figure(found: Scores, method: str) -> Figure:
     """A histogram for each measure, with the scores of one method marked: a line for each scene.
 
     Notes
@@ -99,10 +127,11 @@ def histogram_figure(found: Standings, method: str) -> Figure:
     """
     columns = min(len(found.measures), 3)
     rows = math.ceil(len(found.measures) / columns)
-    figure = new_chart(columns * 2.7, 1.7, rows * 1.75 + 0.4, "", found.footnote("scores on"))
+    figure = new_chart(columns * 2.7, 1.7, rows * 1.75 + 0.4, "", footnote(found, "scores on"))
     for j, name in enumerate(found.measures):
         axes = figure.add_subplot(rows, columns, j + 1)
-        column, marked = found.scores[..., j], found.scores[found.methods.index(method), :, j]
+        column = found.of(name).values
+        marked = column[found.methods.index(method)]
         there = column[np.isfinite(column)]
         axes.hist(there, bin_edges(there), color="0.75", edgecolor="white", linewidth=0.5)
         axes.vlines(marked[np.isfinite(marked)], 0, 1, _MARK, linewidth=1.2, transform=axes.get_xaxis_transform())

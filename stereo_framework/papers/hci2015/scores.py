@@ -18,13 +18,13 @@ from stereo_framework.figures.saving import svg_text
 from stereo_framework.io import read_disparity
 from stereo_framework.page.page import Cell, Picture, Text
 from stereo_framework.papers.comparison import compared, plain_table
-from stereo_framework.papers.hci2015.charts import histogram_figure, radar_figure, stacked_bars_figure
+from stereo_framework.papers.hci2015.charts import footnote, histogram_figure, radar_figure, stacked_bars_figure
 from stereo_framework.papers.hci2015.claims import COLUMNS, R2, THREE, Scores
 from stereo_framework.papers.paper import Context, Outcome, drawn, results_details
 from stereo_framework.papers.published import published_table, raw_table
 from stereo_framework.sweep import Result
 from stereo_framework.tables.ranking import competition_ranks
-from stereo_framework.tables.standings import standings
+from stereo_framework.tables.scores import standings
 
 FOLDER = "middlebury-v3/trainingQ/"
 
@@ -72,7 +72,7 @@ def mean_scores(found: Sequence[Result]) -> Scores:
     if not found:
         return {}
     of = standings(found, list(COLUMNS.values()))
-    return {column: dict(zip(of.methods, of.means[:, i].tolist(), strict=True)) for i, column in enumerate(COLUMNS)}
+    return {column: dict(zip(of.methods, of.of(name).means.tolist(), strict=True)) for column, name in COLUMNS.items()}
 
 
 def ranked(found: Sequence[Result]) -> dict[str, dict[str, int]]:
@@ -220,14 +220,14 @@ def scores(context: Context) -> Outcome:
     found = results(context)
     if not found:
         return Outcome([])
-    of = standings(found, list(COLUMNS.values()))
+    of, means = standings(found, list(COLUMNS.values())), mean_scores(found)
     kept = {r.method for r in dense(found)}
     least = {m: min(r.statistics["fraction_matched"] for r in found if r.method == m) for m in of.methods}
     header = ["method", *COLUMNS, "% estimated"]
     forms = ["", *(".1f" if name in ("RMS", "Bad1.0", "Bad4.0", "P_orient") else ".3f" for name in COLUMNS), ".0f"]
-    rows = [[method, *own, 100 * least[method]] for method, own in zip(of.methods, of.means.tolist(), strict=True)]
+    rows = [[method, *(means[column][method] for column in COLUMNS), 100 * least[method]] for method in of.methods]
     note = (
-        f"{of.footnote('Means over')}. Lower is better. RMS in pixels of the full size, Bad in percent, the nine metrics in pixels of a quarter of the size. Estimated: "
+        f"{footnote(of, 'Means over')}. Lower is better. RMS in pixels of the full size, Bad in percent, the nine metrics in pixels of a quarter of the size. Estimated: "
         "of all pixels, on the image where it is least; pixels without an estimate are not measured. Methods below the dense ones are semi-dense and not compared. The paper leaves out a border of max(20, 1 % of the width) pixels of the full size, about 29, "
         "which is about 7 here: so do the nine metrics; RMS and Bad leave out 20."
     )
