@@ -66,10 +66,6 @@ class Panel:
         Of a map.
     missing : str
         What it means that a map has no value; its pixels are grey.
-    under : ndarray, optional
-        An image that is seen where a map has no value.
-    legend : sequence of (tuple of int, str)
-        RGB colours and what they mean.
     below : str
         Lines of text.
     """
@@ -78,8 +74,6 @@ class Panel:
     values: NDArray
     scale: Scale | None = None
     missing: str = ""
-    under: Image | None = None
-    legend: Sequence[tuple[tuple[int, ...], str]] = ()
     below: str = ""
 
 
@@ -126,7 +120,6 @@ def grid_figure(
     title: str = "",
     *,
     room: int | None = None,
-    apart: bool = False,
     legend: Sequence[tuple[tuple[int, ...], str]] = (),
 ) -> Figure:
     """Draw pictures in rows; None leaves a place empty.
@@ -137,21 +130,19 @@ def grid_figure(
     title : str
     room : int, optional
         Screen pixels for the width of a picture; default: as many as `WIDEST` leaves to each.
-    apart : bool
-        Each picture has its scale and its legend below itself. Default: at the bottom stand those of all.
     legend : sequence of (tuple of int, str)
-        Further colours and what they mean.
+        RGB of further colours and what they mean.
     """
     across = max(map(len, rows))
     panels = [panel for row in rows for panel in row if panel]
     sizes = {id(panel): panel_size(panel.values.shape, room or WIDEST // across) for panel in panels}
-    scales = [] if apart else list(dict.fromkeys(panel.scale for panel in panels if panel.scale))
+    scales = list(dict.fromkeys(panel.scale for panel in panels if panel.scale))
     holes = dict.fromkeys(p.missing for p in panels if p.missing and not np.isfinite(p.values).all())
     meanings = [*legend, *([(_NO_VALUE, " or ".join(holes))] if holes else [])]
-    column = max(*(width for width, _ in sizes.values()), 420 if apart else 0)
+    column = max(width for width, _ in sizes.values())
     heading = [_HEADING if any(p and p.title for p in row) else 0 for row in rows]
     height = [max(sizes[id(p)][1] for p in row if p) for row in rows]
-    below = [_KEYS if apart or any(p and p.below for p in row) else _GAP for row in rows]
+    below = [_KEYS if any(p and p.below for p in row) else _GAP for row in rows]
     bottom, top = 74 * bool(scales) + 38 * bool(meanings), 40 if title else 4
     sheet = _Sheet(
         max(_GAP + across * (column + _GAP), _NARROWEST * len(scales), 320 * bool(meanings)),
@@ -162,27 +153,23 @@ def grid_figure(
         for i, panel in enumerate(row):
             if panel:
                 width, own = sizes[id(panel)]
-                x = _GAP + i * (column + _GAP) + (column - width) // 2 * apart
-                sheet.draw(panel, x, y - head - own, width, own, apart)
+                sheet.draw(panel, _GAP + i * (column + _GAP), y - head - own, width, own)
         y -= head + tall + under
     for i, scale in enumerate(scales):
         share = sheet.width // len(scales)
         place = (i * share + share // 8, bottom - 26, share - share // 4, 14)
         sheet.bar([p for p in panels if p.scale == scale], scale, place)
     if meanings:
-        sheet.figure.legend(handles=_patches(meanings), loc="lower left", ncols=len(meanings), **_PLAIN)
+        from matplotlib.patches import Patch
+
+        look: dict[str, Any] = {"edgecolor": "0.4", "linewidth": 0.5}
+        patches = [Patch(facecolor=_hex(colour), label=text, **look) for colour, text in meanings]
+        sheet.figure.legend(
+            handles=patches, loc="lower left", ncols=len(meanings), frameon=False, fontsize=FONT, handlelength=1.4
+        )
     if title:
         sheet.shorten(sheet.text(sheet.width / 2, sheet.height - top / 2, title, va="center", fontsize=FONT + 2), sheet.width)
     return sheet.figure
-
-
-_PLAIN: dict[str, Any] = {"frameon": False, "fontsize": FONT, "handlelength": 1.4}
-
-
-def _patches(meanings: Sequence[tuple[tuple[int, ...], str]]) -> list[Any]:
-    from matplotlib.patches import Patch
-
-    return [Patch(facecolor=_hex(colour), edgecolor="0.4", linewidth=0.5, label=text) for colour, text in meanings]
 
 
 def _hex(colour: tuple[int, ...]) -> str:
@@ -205,32 +192,23 @@ class _Sheet:
         """A text that is centred at x. A $ in the name of a scene does not begin a formula."""
         return self.figure.text(x / self.width, y / self.height, text, ha="center", parse_math=False, **look)
 
-    def draw(self, panel: Panel, x: int, y: int, width: int, height: int, apart: bool) -> None:
-        """A picture with its title and, where each has its own, with its scale and legend."""
+    def draw(self, panel: Panel, x: int, y: int, width: int, height: int) -> None:
+        """A picture with its title and the text below it."""
         axes = self.axes(x, y, width, height)
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set_visible(False)  # they would cover some of the outermost pixels
         # "auto" lets an image fill the axes, which have its aspect ratio already; any other would move it by fractions of a pixel.
-        if panel.under is not None:
-            axes.imshow(eight_bits(panel.under), cmap="gray", vmin=0, vmax=255, aspect="auto")
         if panel.scale is None:
             axes.imshow(eight_bits(panel.values), cmap="gray", vmin=0, vmax=255, aspect="auto")
         else:
             from matplotlib import colormaps
 
-            bad = _hex(_NO_VALUE) if panel.under is None else (0, 0, 0, 0)
-            colours = colormaps[panel.scale.colours].with_extremes(bad=bad)
+            colours = colormaps[panel.scale.colours].with_extremes(bad=_hex(_NO_VALUE))
             ends: dict[str, Any] = {"vmin": panel.scale.low, "vmax": panel.scale.high}
             axes.imshow(np.ma.masked_invalid(panel.values), cmap=colours, interpolation="nearest", aspect="auto", **ends)
         self.shorten(axes.set_title(panel.title, fontsize=FONT + 1, pad=5, parse_math=False), width)
         if panel.below:
             self.text(x + width / 2, y - 8, panel.below, va="top", fontsize=FONT, linespacing=1.4)
-        if apart and panel.scale:
-            self.bar([panel], panel.scale, (x + width // 10, y - 22, width - width // 5, 12))
-        if apart and panel.legend:
-            axes.legend(
-                handles=_patches(panel.legend), loc="upper center", bbox_to_anchor=(0.5, 0), ncols=len(panel.legend), **_PLAIN
-            )
 
     def bar(self, panels: Sequence[Panel], scale: Scale, place: tuple[int, int, int, int]) -> None:
         """The scale of pictures. It has arrows at the ends beyond which there are values."""

@@ -11,12 +11,12 @@ import numpy as np
 from stereo_framework.core.scene import Disparity
 from stereo_framework.evaluation.hci import HCI_METRICS, Subsets
 from stereo_framework.evaluation.regions import hci_subsets
-from stereo_framework.figures.hci_pictures import metrics_figure, subsets_figure
 from stereo_framework.figures.saving import rendered
 from stereo_framework.io.images import encode_png
 from stereo_framework.page.page import Picture, Text
 from stereo_framework.papers.comparison import compared, plain_table
 from stereo_framework.papers.hci2015.claims import COLUMNS
+from stereo_framework.papers.hci2015.metric_pictures import metrics_figure, subsets_figure
 from stereo_framework.papers.hci2015.scores import FOLDER, dense, on, results, scores_on
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.published import published_table

@@ -21,12 +21,12 @@ from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.figures._curves import Line, Mark, Panel, curves_figure
 from stereo_framework.figures.distributions import distributions_figure
-from stereo_framework.figures.ranked_dots import ranked_dots_figure
 from stereo_framework.figures.saving import pdf_bytes
 from stereo_framework.page.page import Block, Cell
 from stereo_framework.papers.comparison import plain_table
 from stereo_framework.papers.paper import Context, Outcome, drawn, results_details
 from stereo_framework.papers.photographs.left_out import GROUPS, JUDGED, left_out
+from stereo_framework.papers.photographs.ranked_dots import ranked_dots_figure
 from stereo_framework.script import load
 from stereo_framework.sweep import Result
 
