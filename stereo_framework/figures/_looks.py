@@ -77,7 +77,7 @@ def new_chart(inside: float, beside: float, height: float, title: str = "", foot
     """
     width, title = inside + beside, _folded(title, inside, LARGE)
     size = width, height + 0.25 * len(title.splitlines())
-    figure = new_figure(photographs=False, figsize=size, layout="constrained", facecolor="white")
+    figure = new_figure(figsize=size, layout="constrained", facecolor="white")
     if title:
         figure.suptitle(title, x=inside / width / 2, fontsize=LARGE, parse_math=False)
     if footnote:

@@ -181,7 +181,7 @@ class _Sheet:
 
     def __init__(self, width: int, height: int):
         size = width / _DPI, height / _DPI
-        self.figure = new_figure(photographs=True, figsize=size, dpi=_DPI, facecolor="white")
+        self.figure = new_figure(figsize=size, dpi=_DPI, facecolor="white")
         self.width, self.height = width, height
 
     def axes(self, x: float, y: float, width: float, height: float) -> Axes:

@@ -25,17 +25,9 @@ FURTHER_FONTS = (
 """Fonts of Linux, macOS and Windows with the letters of many languages."""
 
 
-def new_figure(*, photographs: bool, **options: Any) -> Figure:
-    """An empty figure, made without pyplot.
-
-    Parameters
-    ----------
-    photographs : bool
-        Whether it will contain photographs, and not only lines.
-    **options
-        Options of matplotlib's ``Figure``.
-    """
-    figure: Figure = _kinds()[photographs](**options)
+def new_figure(**options: Any) -> Figure:
+    """An empty figure, made without pyplot; `options` are those of matplotlib's ``Figure``."""
+    figure: Figure = _kind()(**options)
     return figure
 
 
@@ -50,42 +42,28 @@ def _take_letters() -> None:
 
 
 @functools.cache
-def _kinds() -> tuple[Any, Any]:
+def _kind() -> Any:
     # Imported on use, because matplotlib loads slowly.
     from matplotlib.figure import Figure
 
     _take_letters()
 
-    class Chart(Figure):
+    class Shown(Figure):
         def _repr_png_(self) -> bytes:
             file = io.BytesIO()
             self.savefig(file, format="png")
             return file.getvalue()
 
-    class Pictures(Figure):
-        def _repr_jpeg_(self) -> bytes:
-            from stereo_framework.io.images import encode_jpeg
-
-            return encode_jpeg(rendered(self))
-
-    return Chart, Pictures
+    return Shown
 
 
-def svg_text(figure: Figure, description: str | None = None, *, letters: bool = False) -> str:
-    """A figure as SVG, with a description for programs that list files.
-
-    Parameters
-    ----------
-    figure : Figure
-    description : str, optional
-    letters : bool
-        Keep text as text, for pages, which can search and change it. Default: convert it to outlines, which look the same everywhere.
-    """
+def svg_text(figure: Figure, description: str | None = None) -> str:
+    """A figure as SVG, with a description for programs that list files. Text is converted to outlines, which look the same everywhere."""
     import matplotlib
 
     file = io.StringIO()
     # Without a fixed salt, or with a date, every drawing would give a different file.
-    with matplotlib.rc_context({"svg.hashsalt": "stereo_framework", "svg.fonttype": "none" if letters else "path"}):
+    with matplotlib.rc_context({"svg.hashsalt": "stereo_framework", "svg.fonttype": "path"}):
         figure.savefig(file, format="svg", metadata={"Date": None, "Description": description})
     return file.getvalue()
 

@@ -365,13 +365,6 @@ def encode_png(array: NDArray) -> bytes:
     return _encode(".png", array)
 
 
-def encode_jpeg(array: NDArray) -> bytes:
-    """An image, uint8 (rows, columns) or (rows, columns, 3) RGB, as the bytes of a JPEG file, for people to look at."""
-    import cv2
-
-    return _encode(".jpg", array, [cv2.IMWRITE_JPEG_QUALITY, 85])
-
-
 def _encode_grey_and_alpha(array: NDArray) -> bytes:
     """The bytes of a PNG file with grey and alpha, which OpenCV does not write; `array` is uint8 or uint16 (rows, columns, 2). https://www.w3.org/TR/png-3"""
     rows, columns = array.shape[:2]

@@ -84,34 +84,30 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     protocols = list(by_protocol(results).values())
     order: list[str] = []
     summary: list[Block] = []
-    averaged = [average_rows(same, data) for same in protocols]
-    measures = [_measures(same) for same in protocols]
-    for same, own, averages in zip(protocols, measures, averaged, strict=True):
+    sweeps: list[Block] = []
+    listings: list[Block] = []
+    for same in protocols:
+        own, averages = _measures(same), average_rows(same, data)
         found, best_first = _summary(same, names if len(protocols) == 1 else setting_names(same), own, averages)
         summary += found
         order = order or best_first
+        sweeps += _sweeps(same, own[0]) if own else []
+        listings.append(_listing(same, averages, results[part]))
     if failed := [f"{r.scene} {r.method} {dict(r.axes) or ''}: {r.error}" for r in results if r.error]:
         summary.append(Details(f"{len(failed)} runs failed", "\n".join(failed[:most])))
-    sections = [Section("Summary", summary)]
-    if maps := _maps(folder, results, names, order, data):
-        sections.append(Section("Maps", maps))
-    if ranks := rank_blocks(results, names):
-        sections.append(Section("Ranks", ranks))
-    if curves := roc_blocks(results):
-        sections.append(Section("ROC", curves))
-    if sweeps := [block for same, own in zip(protocols, measures, strict=True) if own for block in _sweeps(same, own[0])]:
-        sections.append(Section("Sweeps", sweeps))
-    if energies := energy_blocks(results[part], names[part]):
-        sections.append(Section("Energies", energies))
-    if CHARTS:
-        sections.append(Section("Charts", [_chart(title, same) for title in CHARTS for same in protocols]))
-    if plots := sorted((folder / "plots").glob("*.svg")):
-        sections.append(Section("Plots", [Picture(_drawing(p), f"plot {p.stem}", p.stem) for p in plots]))
-    sections += [
-        Section("All results", [_listing(*both, results[part]) for both in zip(protocols, averaged, strict=True)]),
-        Section("Times", [_times(results[part], names[part])]),
-        Section("Behind the numbers", _details(folder, results[part])),
-    ]
+    sections: dict[str, Sequence[Block]] = {
+        "Summary": summary,
+        "Maps": _maps(folder, results, names, order, data),
+        "Ranks": rank_blocks(results, names),
+        "ROC": roc_blocks(results),
+        "Sweeps": sweeps,
+        "Energies": energy_blocks(results[part], names[part]),
+        "Charts": [_chart(title, same) for title in CHARTS for same in protocols],
+        "Plots": [Picture(_drawing(p), f"plot {p.stem}", p.stem) for p in sorted((folder / "plots").glob("*.svg"))],
+        "All results": listings,
+        "Times": [_times(results[part], names[part])],
+        "Behind the numbers": _details(folder, results[part]),
+    }
     scenes, methods = (len(set(of)) for of in ([r.scene for r in results], names))
     counts = [_count(n, what) for n, what in ((len(results), "result"), (methods, "method"), (scenes, "scene"))]
     lead = f"{', '.join(counts)}{f'; {lacking}' if lacking else ''}."
@@ -121,7 +117,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
         following = f"report {folder} --limit {most} --page {page + 1} --out {folder / f'report_{page + 1}.html'}"
         more = f"'{following}' shows the next, " * (page < pages)
         lead += f" The best of all stand in the summary; tables of single results show {which}: {more}'report {folder} --limit 0' shows all."
-    return Page(f"Run: {folder.resolve().name}", lead, sections)
+    return Page(f"Run: {folder.resolve().name}", lead, [Section(title, blocks) for title, blocks in sections.items() if blocks])
 
 
 def _count(number: int, what: str) -> str:

@@ -175,14 +175,11 @@ def _numbers(path: Path, name: str, cells: Sequence[str], methods: Sequence[str]
 def _check_protocols(protocols: Mapping[str, str]) -> None:
     """Refuse several protocols; by their texts, or by their names where a file gives these alone."""
     names = dict.fromkeys(protocols.values())
-    if len(names) > 1:
-        raise DataError(
-            f"results of several protocols ({', '.join(names)}) cannot be ranked together; choose one with --protocol, or measure all with one"
-        )
-    if len([text for text, name in protocols.items() if text != name]) > 1:
-        raise DataError(
-            f"results of protocols that are all called {next(iter(names))} and differ cannot be ranked together; measure all with one"
-        )
+    several = f"several protocols ({', '.join(names)}) cannot be ranked together; choose one with --protocol, or"
+    if len(names) == 1:
+        several = f"protocols that are all called {next(iter(names))} and differ cannot be ranked together;"
+    if len(names) > 1 or len([text for text, name in protocols.items() if text != name]) > 1:
+        raise DataError(f"results of {several} measure all with one")
 
 
 def _unlike(methods: Mapping[str, Mapping[tuple[str, str], float]]) -> list[str]:

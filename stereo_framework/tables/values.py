@@ -92,16 +92,21 @@ def by_protocol(results: Sequence[Result]) -> dict[str, list[Result]]:
 
 
 def column(results: Sequence[Result], name: str) -> list[Any]:
-    """The values of all results under a name, as `value` gives them; of a statistic without asking each for its parameters too."""
-    return [found if (found := r.statistics.get(name)) is not None else value(r, name) for r in results]
+    """The values of all results under a name, as `value` gives them."""
+    return [None if found == NOT_APPLICABLE else found for found in settings(results, name)]
 
 
 def settings(results: Sequence[Result], name: str) -> list[Any]:
     """The values of all results under a name, as `setting` gives them."""
     if name in ("scene", "method"):
         return [getattr(r, name) for r in results]
-    swept = [r.axes.get(name, NOT_APPLICABLE) for r in results]
-    return [setting(r, name) for r in results] if NOT_APPLICABLE in swept else swept
+    # Thousands are not asked for their parameters, which take long to read.
+    for found in (
+        [of.get(name, NOT_APPLICABLE) for of in own] for own in ([r.statistics for r in results], [r.axes for r in results])
+    ):
+        if NOT_APPLICABLE not in found:
+            return found
+    return [setting(r, name) for r in results]
 
 
 def all_names(mappings: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -73,7 +73,7 @@ def setting_names(results: Sequence[Result]) -> list[str]:
     return full if alike or "" in short or len(set(short)) < len(short) else [names[name] for name in full]
 
 
-def measure_name(name: str, labels: Mapping[str, str] = _NOTHING) -> str:
+def measure_name(name: str) -> str:
     """A statistic in words; an HCI metric is followed by the symbol of the paper.
 
     Examples
@@ -82,19 +82,7 @@ def measure_name(name: str, labels: Mapping[str, str] = _NOTHING) -> str:
     ('offset (P_off)', 'bad_pixels_all')
     """
     metric = HCI_METRICS.get(name)
-    return labels.get(name, f"{metric.title} ({metric.symbol})" if metric else name)
-
-
-def measure_symbol(name: str, labels: Mapping[str, str] = _NOTHING) -> str:
-    """A short name of a statistic; for an HCI metric it is the symbol of the paper.
-
-    Examples
-    --------
-    >>> measure_symbol("hci_offset"), measure_symbol("bad_pixels_all")
-    ('P_off', 'bad_pixels_all')
-    """
-    metric = HCI_METRICS.get(name)
-    return labels.get(name, metric.symbol if metric else name)
+    return f"{metric.title} ({metric.symbol})" if metric else name
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:

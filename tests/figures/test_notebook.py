@@ -80,11 +80,10 @@ def test_plots(match, results):
         plot(results, "scene", series="aggregation.box.siz")
 
 
-def test_figures_show_themselves_in_notebooks(match, results):
+def test_figures_show_themselves_in_notebooks(match):
     picture = show(match)
-    decoded = cv2.imdecode(np.frombuffer(picture._repr_jpeg_(), np.uint8), cv2.IMREAD_COLOR)
+    decoded = cv2.imdecode(np.frombuffer(picture._repr_png_(), np.uint8), cv2.IMREAD_COLOR)
     assert decoded.shape == rendered(picture).shape
-    assert plot(results, "aggregation.box.size")._repr_png_().startswith(b"\x89PNG")
 
 
 def test_methods_by_name():

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.figures._looks import FONT, LINE, handle, legend_beside, longest, new_chart, styles
 from stereo_framework.tables.scores import Scores
 from stereo_framework.tables.values import better
-from stereo_framework.tables.words import measure_name, measure_symbol, short_names, unit
+from stereo_framework.tables.words import measure_name, short_names, unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -96,7 +97,7 @@ def radar_figure(found: Scores) -> Figure:
     Honauer et al. 2015, Figure 9. Ranks are means over the scenes and scores are normalized means. The area within a
     line has no meaning of its own, since it depends on the order of the measures.
     """
-    count, symbols = len(found.methods), list(map(measure_symbol, found.measures))
+    count, symbols = len(found.methods), [HCI_METRICS[n].symbol if n in HCI_METRICS else n for n in found.measures]
     looks = list(styles([(method,) for method in found.methods], joined=True).values())
     handles = [handle(look, method) for look, method in zip(looks, found.methods, strict=True)]
     inside, beside = 2 * (2.7 + 2 * longest(symbols)), longest(found.methods) + 0.9

@@ -114,7 +114,7 @@ def _sheet(image: Image, count: int, title: str) -> tuple[Figure, list[Axes]]:
     """A figure with so many places for pictures of one size, three in a row."""
     rows, columns = math.ceil(count / 3), min(3, count)
     size = _WIDTH * columns, rows * (_WIDTH * image.shape[0] / image.shape[1] + 1) + 0.4
-    figure = new_figure(photographs=True, figsize=size, layout="constrained", facecolor="white")
+    figure = new_figure(figsize=size, layout="constrained", facecolor="white")
     figure.suptitle(title, fontsize=FONT + 2, parse_math=False)
     return figure, [figure.add_subplot(rows, columns, 1 + i, xticks=[], yticks=[]) for i in range(count)]
 
