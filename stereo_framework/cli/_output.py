@@ -113,7 +113,7 @@ def print_results(
         own = averages.get(text, [])
         part = range(len(same))[: most or None]
         below = range(len(own))[: _AVERAGES if most else None]
-        table = listing([*same, *own], columns, [*part, *(len(same) + i for i in below)])
+        table = listing([*same, *own], columns).rows_of([*part, *(len(same) + i for i in below)])
         printed += same[: len(part)]
         print_table(table.header, table.texts(), keys=table.keys, upright=True, best=table.best)
         say(said_protocol(text))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import Disparity, Image
+from stereo_framework.core.scene import Image
 
 LARGEST_ERROR = 4.0
 """Pixels of error at the ends of the error colours. The scale is fixed, so that figures can be compared."""
@@ -23,18 +23,6 @@ def rgb(image: Image) -> NDArray[np.uint8]:
     """An image with intensities 0..255, grey or in colour, as uint8 ``(rows, columns, 3)``."""
     bits = eight_bits(image)
     return bits if bits.ndim == 3 else np.repeat(bits[..., None], 3, axis=2)
-
-
-def disparity_colours(disparity: Disparity, shown: tuple[float, float]) -> NDArray[np.uint8]:
-    """A map in the colours of the figures, uint8 ``(rows, columns, 3)``; `shown` are the disparities, in pixels, at the ends of the colour scale."""
-    from matplotlib import colormaps
-
-    low, high = shown
-    with np.errstate(invalid="ignore"):
-        part = np.clip((disparity - low) / (max(high - low, 1e-6)), 0, 1)
-    picture = (255 * colormaps["viridis"](np.nan_to_num(part))[..., :3] + 0.5).astype(np.uint8)
-    picture[~np.isfinite(disparity)] = NO_VALUE
-    return picture
 
 
 def colour_table(name: str) -> NDArray[np.uint8]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from stereo_framework.figures._looks import FONT, handle, legend_beside, new_chart, styles
+from stereo_framework.sweep import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,35 +17,30 @@ _LEAST = 1e-3
 """Percent; the bound itself has no place on logarithmic axes."""
 
 
-def energies_figure(
-    traces: Mapping[str, Sequence[Sequence[float]]], maps: Mapping[str, tuple[float, float]], title: str = ""
-) -> Figure:
+def energies_figure(results: Mapping[str, Result], title: str = "") -> Figure:
     """Draw by how much energies lie above the highest lower bound over time, both axes logarithmic, and beside it the errors of the last maps.
 
     Parameters
     ----------
-    traces : mapping of str to sequence
-        By optimizer, for each iteration the seconds since its start, its energy and, where there is one, the lower bound, which is drawn dashed
-        by how much it lies below the highest one. Without any, the lowest energy stands in its place.
-    maps : mapping of str to (float, float)
-        By optimizer the energy of its map and its percentage of bad pixels.
+    results : mapping of str to Result
+        Of one scene and energy, by name. A lower bound is drawn dashed by how much it lies below the highest one; without any, the lowest energy stands
+        in its place.
     title : str
     """
+    traces = {name: r.trace or ((r.matching_seconds or 0.0, r.energy or 0.0),) for name, r in results.items()}
     points = [point for trace in traces.values() for point in trace]
     bound = max((point[2] for point in points if len(point) > 2), default=0.0) or min(point[1] for point in points)
     figure = new_chart(7.0, 1.8, 3.0, title)
     over_time, over_energy = figure.subplots(1, 2)
     looks = {name: {**look, "linestyle": "-"} for (name,), look in styles([(name,) for name in traces], joined=True).items()}
     for name, look in looks.items():
-        trace = traces[name]
+        trace, last = traces[name], results[name]
         seconds, above = [point[0] for point in trace], [_percent(point[1] - bound, bound) for point in trace]
         over_time.plot(seconds, above, **look, markevery=[len(trace) - 1])
         if all(len(point) > 2 for point in trace):
-            over_time.plot(
-                seconds, [_percent(bound - point[2], bound) for point in trace], "--", color=look["color"], linewidth=1
-            )
-        if name in maps:
-            over_energy.plot(_percent(maps[name][0] - bound, bound), maps[name][1], **{**look, "linestyle": "none"})
+            below = [_percent(bound - point[2], bound) for point in trace]
+            over_time.plot(seconds, below, "--", color=look["color"], linewidth=1)
+        over_energy.plot(_percent((last.energy or 0.0) - bound, bound), visible_errors(last), **look | {"linestyle": "none"})
     apart = "energy above the bound (%)"
     over_time.set_yscale("log")
     for axes, x, y in ((over_time, "seconds", "above the bound, dashed below it (%)"), (over_energy, apart, "bad pixels (%)")):
@@ -59,3 +56,9 @@ def energies_figure(
 
 def _percent(difference: float, bound: float) -> float:
     return max(100 * difference / bound, _LEAST)
+
+
+def visible_errors(result: Result) -> float:
+    """Percent of bad pixels, not occluded ones; NaN where that was not measured."""
+    bad = (value for name, value in result.statistics.items() if name.startswith("bad") and name.endswith("nonocc"))
+    return next(bad, math.nan)

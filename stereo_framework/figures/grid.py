@@ -144,97 +144,86 @@ def grid_figure(
     height = [max(sizes[id(p)][1] for p in row if p) for row in rows]
     below = [_KEYS if any(p and p.below for p in row) else _GAP for row in rows]
     bottom, top = 74 * bool(scales) + 38 * bool(meanings), 40 if title else 4
-    sheet = _Sheet(
-        max(_GAP + across * (column + _GAP), _NARROWEST * len(scales), 320 * bool(meanings)),
-        bottom + sum(heading) + sum(height) + sum(below) + top,
-    )
-    y = sheet.height - top
-    for row, head, tall, under in zip(rows, heading, height, below, strict=True):
+    width = max(_GAP + across * (column + _GAP), _NARROWEST * len(scales), 320 * bool(meanings))
+    tall = bottom + sum(heading) + sum(height) + sum(below) + top
+    figure = new_figure(figsize=(width / _DPI, tall / _DPI), dpi=_DPI, facecolor="white")
+    y = tall - top
+    for row, head, high, under in zip(rows, heading, height, below, strict=True):
         for i, panel in enumerate(row):
             if panel:
-                width, own = sizes[id(panel)]
-                sheet.draw(panel, _GAP + i * (column + _GAP), y - head - own, width, own)
-        y -= head + tall + under
+                wide, own = sizes[id(panel)]
+                place = _GAP + i * (column + _GAP), y - head - own, wide, own
+                axes = figure.add_axes(_shares(place, figure), xticks=[], yticks=[])
+                _draw(axes, panel)
+                _shorten(axes.set_title(panel.title, fontsize=FONT + 1, pad=5, parse_math=False), wide)
+                look: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": FONT, "linespacing": 1.4, "parse_math": False}
+                if panel.below:
+                    figure.text((place[0] + wide / 2) / width, (place[1] - 8) / tall, panel.below, **look)
+        y -= head + high + under
     for i, scale in enumerate(scales):
-        share = sheet.width // len(scales)
+        share = width // len(scales)
         place = (i * share + share // 8, bottom - 26, share - share // 4, 14)
-        sheet.bar([p for p in panels if p.scale == scale], scale, place)
+        _bar(figure.add_axes(_shares(place, figure)), [p for p in panels if p.scale == scale], scale)
     if meanings:
         from matplotlib.patches import Patch
 
-        look: dict[str, Any] = {"edgecolor": "0.4", "linewidth": 0.5}
-        patches = [Patch(facecolor=_hex(colour), label=text, **look) for colour, text in meanings]
-        sheet.figure.legend(
-            handles=patches, loc="lower left", ncols=len(meanings), frameon=False, fontsize=FONT, handlelength=1.4
-        )
+        patches = [Patch(facecolor=_hex(colour), label=text, edgecolor="0.4", linewidth=0.5) for colour, text in meanings]
+        figure.legend(handles=patches, loc="lower left", ncols=len(meanings), frameon=False, fontsize=FONT, handlelength=1.4)
     if title:
-        sheet.shorten(sheet.text(sheet.width / 2, sheet.height - top / 2, title, va="center", fontsize=FONT + 2), sheet.width)
-    return sheet.figure
+        look = {"ha": "center", "va": "center", "fontsize": FONT + 2, "parse_math": False}
+        _shorten(figure.text(0.5, 1 - top / 2 / tall, title, **look), width)
+    return figure
 
 
 def _hex(colour: tuple[int, ...]) -> str:
     return f"#{bytes(colour).hex()}"
 
 
-class _Sheet:
-    """A figure of a given size in screen pixels, on which parts are placed at pixel coordinates, with y upwards."""
+def _shares(place: tuple[int, int, int, int], figure: Figure) -> tuple[float, float, float, float]:
+    """A place in screen pixels, x, y upwards, width and height, as shares of a figure."""
+    x, y, width, height = place
+    across, up = figure.bbox.size
+    return x / across, y / up, width / across, height / up
 
-    def __init__(self, width: int, height: int):
-        size = width / _DPI, height / _DPI
-        self.figure = new_figure(figsize=size, dpi=_DPI, facecolor="white")
-        self.width, self.height = width, height
 
-    def axes(self, x: float, y: float, width: float, height: float) -> Axes:
-        """New axes at a place."""
-        return self.figure.add_axes((x / self.width, y / self.height, width / self.width, height / self.height))
+def _draw(axes: Axes, panel: Panel) -> None:
+    """A picture. Lines around it would cover some of the outermost pixels."""
+    from matplotlib import colormaps
 
-    def text(self, x: float, y: float, text: str, **look: Any) -> Text:
-        """A text that is centred at x. A $ in the name of a scene does not begin a formula."""
-        return self.figure.text(x / self.width, y / self.height, text, ha="center", parse_math=False, **look)
+    axes.spines[:].set_visible(False)
+    # "auto" lets an image fill the axes, which have its aspect ratio already; any other would move it by fractions of a pixel.
+    if panel.scale is None:
+        axes.imshow(eight_bits(panel.values), cmap="gray", vmin=0, vmax=255, aspect="auto")
+    else:
+        colours = colormaps[panel.scale.colours].with_extremes(bad=_hex(_NO_VALUE))
+        ends: dict[str, Any] = {"vmin": panel.scale.low, "vmax": panel.scale.high}
+        axes.imshow(np.ma.masked_invalid(panel.values), cmap=colours, interpolation="nearest", aspect="auto", **ends)
 
-    def draw(self, panel: Panel, x: int, y: int, width: int, height: int) -> None:
-        """A picture with its title and the text below it."""
-        axes = self.axes(x, y, width, height)
-        axes.set(xticks=[], yticks=[])
-        axes.spines[:].set_visible(False)  # they would cover some of the outermost pixels
-        # "auto" lets an image fill the axes, which have its aspect ratio already; any other would move it by fractions of a pixel.
-        if panel.scale is None:
-            axes.imshow(eight_bits(panel.values), cmap="gray", vmin=0, vmax=255, aspect="auto")
-        else:
-            from matplotlib import colormaps
 
-            colours = colormaps[panel.scale.colours].with_extremes(bad=_hex(_NO_VALUE))
-            ends: dict[str, Any] = {"vmin": panel.scale.low, "vmax": panel.scale.high}
-            axes.imshow(np.ma.masked_invalid(panel.values), cmap=colours, interpolation="nearest", aspect="auto", **ends)
-        self.shorten(axes.set_title(panel.title, fontsize=FONT + 1, pad=5, parse_math=False), width)
-        if panel.below:
-            self.text(x + width / 2, y - 8, panel.below, va="top", fontsize=FONT, linespacing=1.4)
+def _bar(axes: Axes, panels: Sequence[Panel], scale: Scale) -> None:
+    """The scale of pictures. It has arrows at the ends beyond which there are values."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colorbar import Colorbar
+    from matplotlib.colors import Normalize
 
-    def bar(self, panels: Sequence[Panel], scale: Scale, place: tuple[int, int, int, int]) -> None:
-        """The scale of pictures. It has arrows at the ends beyond which there are values."""
-        from matplotlib.cm import ScalarMappable
-        from matplotlib.colors import Normalize
+    finite = np.concatenate([p.values[np.isfinite(p.values)] for p in panels])
+    beyond = bool((finite < scale.low).any()) + 2 * bool((finite > scale.high).any())
+    shown = ScalarMappable(Normalize(scale.low, scale.high), scale.colours)
+    extend: Any = ("neither", "min", "max", "both")[beyond]
+    bar = Colorbar(axes, shown, orientation="horizontal", extend=extend, extendfrac=0.03)
+    bar.set_label(scale.label, fontsize=FONT, labelpad=1)
+    axes.tick_params(labelsize=FONT, pad=1)
+    bar.outline.set_linewidth(0.5)
 
-        finite = np.concatenate([p.values[np.isfinite(p.values)] for p in panels])
-        beyond = bool((finite < scale.low).any()) + 2 * bool((finite > scale.high).any())
-        bar = self.figure.colorbar(
-            ScalarMappable(Normalize(scale.low, scale.high), scale.colours),
-            cax=self.axes(*place),
-            orientation="horizontal",
-            extend=("neither", "min", "max", "both")[beyond],
-            extendfrac=0.03,
-        )
-        bar.set_label(scale.label, fontsize=FONT, labelpad=1)
-        bar.ax.tick_params(labelsize=FONT, pad=1)
-        bar.outline.set_linewidth(0.5)
 
-    def shorten(self, text: Text, width: float) -> None:
-        """Shorten a text in its middle until it fits, since the names of runs often differ at their ends."""
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
+def _shorten(text: Text, width: float) -> None:
+    """Shorten a text in its middle until it fits, since the names of runs often differ at their ends."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-        renderer = FigureCanvasAgg(self.figure).get_renderer()
-        full = text.get_text()
-        kept = len(full)
-        while kept > 1 and (measured := text.get_window_extent(renderer).width) > width:
-            kept = min(kept - 1, int(kept * width / measured))
-            text.set_text(f"{full[: (kept + 1) // 2]}…{full[len(full) - kept // 2 :]}")
+    assert text.figure is not None
+    renderer = FigureCanvasAgg(text.figure.get_figure(root=True)).get_renderer()
+    full = text.get_text()
+    kept = len(full)
+    while kept > 1 and (measured := text.get_window_extent(renderer).width) > width:
+        kept = min(kept - 1, int(kept * width / measured))
+        text.set_text(f"{full[: (kept + 1) // 2]}…{full[len(full) - kept // 2 :]}")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from stereo_framework.figures.energies import energies_figure
 from stereo_framework.figures.saving import svg_text
@@ -19,23 +18,6 @@ _MOST = 20
 """Charts of a page."""
 
 
-def energy_chart(results: Mapping[str, Result], title: str) -> str:
-    """The chart of results of one scene and energy, by name, as SVG."""
-    return svg_text(
-        energies_figure(
-            {name: r.trace or ((r.matching_seconds or 0.0, r.energy or 0.0),) for name, r in results.items()},
-            {name: (r.energy or 0.0, visible_errors(r)) for name, r in results.items()},
-            title=title,
-        )
-    )
-
-
-def visible_errors(result: Result) -> float:
-    """Percent of bad pixels, not occluded ones; NaN where that was not measured."""
-    bad = (value for name, value in result.statistics.items() if name.startswith("bad") and name.endswith("nonocc"))
-    return next(bad, math.nan)
-
-
 def energy_blocks(results: Sequence[Result], names: Sequence[str]) -> list[Block]:
     """A chart for each scene and energy of which an optimizer told its trace; settings that differ in their optimizer alone have one energy."""
     traced = {r.scene for r in results if r.environment.get(TRACE)}
@@ -45,7 +27,9 @@ def energy_blocks(results: Sequence[Result], names: Sequence[str]) -> list[Block
             energy = str([item for item in sorted(r.parameters.items()) if item[0].startswith(_ENERGY)])
             found.setdefault((r.scene, energy), {})[name] = r
     return [
-        Picture(energy_chart(own, short[scene]), f"energy over time and errors over energy, {short[scene]}", short[scene])
+        Picture(
+            svg_text(energies_figure(own, short[scene])), f"energy over time and errors over energy, {short[scene]}", short[scene]
+        )
         for (scene, _), own in list(found.items())[:_MOST]
         if any(r.trace for r in own.values())
     ]

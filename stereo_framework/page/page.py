@@ -334,27 +334,6 @@ class _Pictures:
         return self._places[content]
 
 
-def mark_best(rows: Sequence[Sequence[Cell]], better: Sequence[str]) -> list[list[Cell]]:
-    """The same rows with the best number of each column marked.
-
-    Parameters
-    ----------
-    rows : sequence of sequences of Cell
-    better : sequence of str
-        Per column ``"lower"``, ``"higher"`` or ``""`` for columns without a best. A column of one number has none either.
-    """
-    marked = [list(row) for row in rows]
-    for i, direction in enumerate(better):
-        numbers = [value for row in rows if (value := row[i].value) is not None]
-        if not direction or len(numbers) < 2:
-            continue
-        best = min(numbers) if direction == "lower" else max(numbers)
-        for row in marked:
-            if row[i].value == best:
-                row[i] = row[i]._replace(mark="best")
-    return marked
-
-
 @functools.cache
 def _environment() -> jinja2.Environment:
     import jinja2

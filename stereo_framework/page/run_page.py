@@ -211,7 +211,7 @@ def _by_scene(
     best = frozenset(
         (i, j)
         for j, (values, way) in enumerate(zip(shown, directions, strict=True), 1)
-        for i in best_places(values, [(way,)] * len(values))
+        for i in best_places(values, way, [range(len(values))])
     )
     rows = zip([found.methods[i] for i in kept], *shown, strict=True)
     said = [f"{direction} is better", *["rank 1 = best, averaged over the scenes"] * several, "seconds: mean time of matching"]
@@ -227,7 +227,7 @@ def _listing(results: Sequence[Result], means: Sequence[Result], shown: Sequence
     own = [i for i, r in enumerate(results) if id(r) in there]
     settings = {setting_name(results[i]) for i in own}
     below = [i for i, r in enumerate(means, len(results)) if setting_name(r) in settings]
-    found = PageTable.of(listing([*results, *means], kept=[*own, *below]))
+    found = PageTable.of(listing([*results, *means]).rows_of([*own, *below]))
     first = f"{len(own)} of " * (len(own) < len(results))
     return Folded(f"{first}{_count(len(results), 'result')} of protocol {results[0].protocol}, with all measures", [found])
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stereo_framework.page.page import Cell, PageTable, mark_best
+from stereo_framework.page.page import Cell, PageTable
 from stereo_framework.papers.published import PublishedTable
-from stereo_framework.tables.tables import Table
+from stereo_framework.tables.tables import Table, best_places
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,10 @@ def plain_table(
     """
     by_column = [forms] * len(header) if isinstance(forms, str) else forms
     cells = [[_cell(value, form) for value, form in zip(row, by_column, strict=True)] for row in rows]
-    return PageTable(caption, header, mark_best(cells, ["lower" if name in lower else "" for name in header]), note, keys)
+    for j in (j for j, name in enumerate(header) if name in lower):
+        for i in best_places([row[j].value for row in cells], "lower", [range(len(cells))]):
+            cells[i][j] = cells[i][j]._replace(mark="best")
+    return PageTable(caption, header, cells, note, keys)
 
 
 def _cell(value: Any, form: str) -> Cell:

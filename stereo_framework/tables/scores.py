@@ -20,16 +20,12 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.errors import ParameterError, few
 from stereo_framework.evaluation.metrics import spelled_out
-from stereo_framework.tables.means import protocol_of
 from stereo_framework.tables.ranking import astar_groups, competition_ranks
 from stereo_framework.tables.values import better, check_name, column, one_protocol
 from stereo_framework.tables.words import setting_names, short_names
 
 if TYPE_CHECKING:
     from stereo_framework.sweep import Result
-
-_COVERED = 0.95
-"""A note names the methods that estimate a smaller share of a subset than this, since HCI metrics do not count pixels without an estimate."""
 
 
 class Column(NamedTuple):
@@ -165,7 +161,7 @@ def standings(results: Sequence[Result], measures: Sequence[str], methods_of: Se
         )
     columns = tuple(Column(scene, name, better(name)) for scene in scenes for name in names)
     found = Scores(methods, columns, values.reshape(len(methods), -1), protocol=results[0].protocol)
-    return replace(found, notes=(*_missing(found), *_uncovered(results, [method for method, _ in places], names)))
+    return replace(found, notes=tuple(_missing(found)))
 
 
 def _missing(found: Scores) -> list[str]:
@@ -184,35 +180,3 @@ def _missing(found: Scores) -> list[str]:
             lacking = {c.measure for c, hole in zip(found.columns, own, strict=True) if hole}
             told.append(f"{method} ({', '.join(name for name in found.measures if name in lacking)})")
     return [*notes, f"missing scores count as the worst: {few(told, 3)}"] if told else notes
-
-
-def _uncovered(results: Sequence[Result], methods: Sequence[str], measures: Sequence[str]) -> list[str]:
-    """A note on methods that were measured only on a part of the pixels, those with an estimate, so that their scores are not those of dense maps.
-
-    Fragmentation is not considered: there it would mean missed structures, and porosity tells of missing estimates.
-    """
-    protocol = protocol_of(results)
-    apart = protocol is not None and protocol.missing in ("apart", "skip")
-    partial = [
-        name for name in measures if name != "hci_fragmentation" and (apart or name.startswith("hci_") or name == "error_rate")
-    ]
-    least: dict[str, float] = {}
-    for method, result in zip(methods, results, strict=True) if partial else ():
-        shares = [share for name in partial if (share := _coverage(result, name)) < _COVERED]
-        if shares:
-            least[method] = min([*shares, least.get(method, 1.0)])
-    told = [f"{method} (down to {share:.0%})" for method, share in sorted(least.items(), key=lambda item: item[1])]
-    return [f"measured on a part of the pixels alone, those with an estimate: {few(told, 3)}"] if told else []
-
-
-def _coverage(result: Result, name: str) -> float:
-    """The share of its pixels on which a measure was taken; NaN for a measure that counts missing estimates although the protocol leaves them out."""
-    statistics = result.statistics
-    if name.startswith("hci_"):
-        return statistics.get(name.replace("hci_", "hci_coverage_", 1), np.nan)
-    if name == "error_rate":
-        return 1 - statistics.get("sparsity_rate", np.nan)
-    if name.startswith(("invalid_pixels", "density", "total_bad")):
-        return np.nan
-    region = name.rpartition("_")[2]
-    return statistics.get(f"density_{region}", 100 - statistics.get(f"invalid_pixels_{region}", np.nan)) / 100

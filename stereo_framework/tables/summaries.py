@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.script.result_names import STATISTIC
 from stereo_framework.tables.means import Mean, Means, means
-from stereo_framework.tables.tables import Table, best_places, density
+from stereo_framework.tables.tables import Table, best_places, density, equal_items
 from stereo_framework.tables.values import better, one_protocol
 from stereo_framework.tables.words import caption, short_names, unit
 
@@ -48,11 +48,11 @@ def group(results: Sequence[Result], keys: Sequence[str], statistics: Sequence[s
     for key in dict.fromkeys(key[:-1] for key in found.cells):
         cells = [found.cells.get((*key, statistic)) for statistic in statistics]
         rows.append((*key, max(len(cell.values) for cell in cells if cell), *(cell.value if cell else None for cell in cells)))
-    scenes = [row[keys.index("scene")] for row in rows] if "scene" in keys else [""] * len(rows)
+    contests = equal_items(row[keys.index("scene")] if "scene" in keys else "" for row in rows)
     best = frozenset(
         (i, j)
         for j, name in enumerate(statistics, len(keys) + 1)
-        for i in best_places([row[j] for row in rows], [(better(name), scene) for scene in scenes])
+        for i in best_places([row[j] for row in rows], better(name), contests)
     )
     return Table((*keys, _RESULTS, *statistics), tuple(rows), len(keys), found.averaged, _notes(found, results), best)
 
@@ -89,13 +89,16 @@ def pivot(results: Sequence[Result], rows: Sequence[str], columns: Sequence[str]
     }
     table = [(*row, *(cells[row, c].value if (row, c) in cells else None for c in across)) for row in down]
 
+    # The cells of one statistic and, if scene is among the keys, of one scene.
     places = list(itertools.product(range(len(down)), range(len(across))))
-    contests = []
-    for i, j in places:
-        named = {STATISTIC: statistics[0]} | dict(zip(keys, (*down[i], *across[j]), strict=True))
-        contests.append((better(named[STATISTIC]), named.get("scene"), named[STATISTIC]))
-    places = [(i, len(rows) + j) for i, j in places]
-    best = frozenset(places[k] for k in best_places([table[i][j] for i, j in places], contests))
+    named = [dict(zip(keys, (*down[i], *across[j]), strict=True)) for i, j in places]
+    contests = equal_items((name.get(STATISTIC, statistics[0]), name.get("scene")) for name in named)
+    values = [table[i][len(rows) + j] for i, j in places]
+    best = frozenset(
+        (places[k][0], len(rows) + places[k][1])
+        for contest in contests
+        for k in best_places(values, better(named[contest[0]].get(STATISTIC, statistics[0])), [contest])
+    )
     short = short_names({r.scene for r in results})
     names = ([short[v] if k == "scene" else v for k, v in zip(columns, c, strict=True)] for c in across)
     header = (*rows, *(caption(columns, one) for one in names))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,6 @@ from stereo_framework.tables.values import (
     show,
     shown_alike,
     sort_rows,
-    value,
     word,
 )
 
@@ -92,7 +92,7 @@ class Table:
         return replace(self, rows=tuple(self.rows[i] for i in kept), best=best)
 
 
-def listing(results: Sequence[Result], columns: Sequence[str] = (), kept: Sequence[int] | None = None) -> Table:
+def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
     """A table with a row for each result: first what distinguishes it, then statistics, then the time. The best value on each scene is marked.
 
     Parameters
@@ -100,8 +100,6 @@ def listing(results: Sequence[Result], columns: Sequence[str] = (), kept: Sequen
     results : sequence of Result
     columns : sequence of str
         Statistics or dotted parameters to show instead of the usual ones.
-    kept : sequence of int, optional
-        Rows only of these; the columns, and what is best, are those of all results.
 
     Raises
     ------
@@ -112,25 +110,21 @@ def listing(results: Sequence[Result], columns: Sequence[str] = (), kept: Sequen
     axes = all_names(r.axes for r in results)
     shown = shown_statistics(results, columns)
     timed = "seconds" not in shown and any(r.matching_seconds is not None for r in results)
-    header = ("scene", "method", *axes, *shown, *(["seconds"] if timed else []))
-    first = 2 + len(axes)
-    places: dict[int, int] = {i: n for n, i in enumerate(range(len(results)) if kept is None else kept)}
-    rows = []
-    for result in map(results.__getitem__, places):
-        measured = [value(result, name) for name in header[first:]]
-        failed = ["failed" if result.error and v is None else v for v in measured]
-        rows.append((result.scene, result.method, *(result.axes.get(name, NOT_APPLICABLE) for name in axes), *failed))
-    scenes = {row[0] for row in rows}
-    compared = [i for i, r in enumerate(results) if r.scene in scenes]
-    own = [results[i] for i in compared]
-    marked = frozenset(
-        (places[compared[k]], j)
-        for j, name in enumerate(shown, first)
-        if (way := better(name))
-        for k in best_places(column(own, name), [(way, r.scene) for r in own])
-        if compared[k] in places
+    contests = equal_items(r.scene for r in results)
+    told = [
+        [r.scene for r in results],
+        [r.method for r in results],
+        *([r.axes.get(name, NOT_APPLICABLE) for r in results] for name in axes),
+    ]
+    measured = {name: column(results, name) for name in [*shown, *["seconds"] * timed]}
+    failed = [i for i, r in enumerate(results) if r.error]
+    for values, i in itertools.product(measured.values(), failed):
+        values[i] = "failed" if values[i] is None else values[i]
+    best = frozenset(
+        (i, j) for j, name in enumerate(shown, len(told)) for i in best_places(measured[name], better(name), contests)
     )
-    return Table(header, tuple(rows), first, notes=(protocol,), best=marked)
+    rows = zip(*told, *measured.values(), strict=True)
+    return Table(("scene", "method", *axes, *measured), tuple(rows), len(told), notes=(protocol,), best=best)
 
 
 def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> list[str]:
@@ -165,28 +159,36 @@ def density(statistics: Mapping[str, float]) -> float | None:
     return statistics.get("density_all", None if matched is None else 100 * matched)
 
 
-def best_places(values: Sequence[Any], contests: Sequence[tuple[Any, ...]]) -> list[int]:
+def best_places(values: Sequence[Any], better: str, contests: Iterable[Sequence[int]]) -> list[int]:
     """The places of the best numbers. Those that are printed alike are equal, and are all best; if all of a contest are, none is.
 
     Parameters
     ----------
     values : sequence
         Numbers, and what is passed over.
-    contests : sequence of tuple
-        For each value ``lower``, ``higher`` or, where there is no best, ``""``, and what else all values have in common that it is compared with.
+    better : str
+        ``lower``, ``higher`` or, where there is no best, ``""``.
+    contests : iterable of sequence of int
+        The places of values that are compared with each other.
     """
-    members: dict[tuple[Any, ...], list[int]] = {}
-    for i, (item, contest) in enumerate(zip(values, contests, strict=True)):
-        if is_number(item) and contest[0]:
-            members.setdefault(contest, []).append(i)
     best: list[int] = []
-    for (direction, *_), places in members.items():
-        first = (min if direction == "lower" else max)(values[i] for i in places)
+    for contest in contests if better else ():
+        places = [i for i in contest if is_number(values[i])]
+        if not places:
+            continue
+        first = (min if better == "lower" else max)(values[i] for i in places)
         text, width = show(first), shown_alike(first)
-        near = [i for i in places if values[i] == first or abs(values[i] - first) <= width]
-        alike = [i for i in near if show(values[i]) == text]
+        alike = [i for i in places if values[i] == first or (abs(values[i] - first) <= width and show(values[i]) == text)]
         best += alike if len(alike) < len(places) else []
     return best
+
+
+def equal_items(items: Iterable[Hashable]) -> list[list[int]]:
+    """The places of equal items."""
+    places: dict[Hashable, list[int]] = {}
+    for i, item in enumerate(items):
+        places.setdefault(item, []).append(i)
+    return list(places.values())
 
 
 def sort_table(table: Table, keys: Sequence[str]) -> Table:

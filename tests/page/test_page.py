@@ -20,7 +20,6 @@ from stereo_framework.page.page import (
     Section,
     Statement,
     Text,
-    mark_best,
 )
 
 
@@ -30,12 +29,12 @@ def page(tmp_path):
     picture = (tmp_path / "p.png").read_bytes()
     rows = [
         [Cell("ssd"), Cell("5.23", 5.23), Cell("-")],
-        [Cell("dp <b>"), Cell("4.12", 4.12, hint="a hint"), Cell("9", 9.0)],
-        [Cell("gc"), Cell("10.00", 10.0, "the check fails"), Cell("8", 8.0)],
+        [Cell("dp <b>"), Cell("4.12", 4.12, "best", "a hint"), Cell("9", 9.0)],
+        [Cell("gc"), Cell("10.00", 10.0, "the check fails"), Cell("8", 8.0, "best")],
     ]
     blocks = [
         Text("A & B"),
-        PageTable("scores", ["method", "bad (%)", "seconds"], mark_best(rows, ["", "lower", "lower"]), "a note"),
+        PageTable("scores", ["method", "bad (%)", "seconds"], rows, "a note"),
         Picture("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>", "a dot", "the caption"),
         Picture(picture, "a black picture"),
         Picture(picture, "the same again"),
@@ -105,15 +104,6 @@ def test_a_page_that_cannot_be_written(page, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match=r"file/assets/page-0\.svg: cannot be written"):
         page.write(tmp_path / "file" / "page.html")
-
-
-def test_the_best_of_a_column():
-    rows = [[Cell("a", 1.0), Cell("b", 1.0)], [Cell("c", 2.0), Cell("-")], [Cell("d", 1.0), Cell("-")]]
-    lower = mark_best(rows, ["lower", "lower"])
-    assert [row[0].mark for row in lower] == ["best", "", "best"]
-    assert [row[1].mark for row in lower] == ["", "", ""]  # one number is no contest
-    assert [row[0].mark for row in mark_best(rows, ["higher", ""])] == ["", "best", ""]
-    assert rows[0][0].mark == ""
 
 
 def test_in_a_browser(page, tmp_path, open_page):

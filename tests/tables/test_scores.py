@@ -8,7 +8,6 @@ from made_results import HCI, SCENES, result, scored, sweep
 from scipy.stats import rankdata
 
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.evaluation import resolve
 from stereo_framework.tables.scores import standings
 
 A, B = SCENES
@@ -59,29 +58,6 @@ def test_a_score_that_others_have_counts_as_the_worst():
     assert found.notes == (f"missing scores count as the worst: a ({FRAG})",)
     failed = [*scored({"a": {A: {}}, "b": {A: {}}}), result(A, {}, {}, method="c", error="no luck")]
     np.testing.assert_array_equal(standings(failed, ["hci"]).ranks[2], np.full(9, 3))
-
-
-@pytest.mark.parametrize(
-    ("protocol", "measure", "statistics", "told"),
-    [
-        ("taxonomy2002", "hci", {"hci_coverage_offset": 0.25, "hci_coverage_fuzziness": 0.5}, "25%"),
-        ("taxonomy2002", "hci_foreground_fattening", {"hci_coverage_offset": 0.25}, ""),
-        ("middlebury-v3", "bad_pixels_nonocc", {"invalid_pixels_nonocc": 40.0}, "60%"),
-        ("eth3d", "bad_pixels_nonocc", {"density_nonocc": 60.0}, "60%"),
-        ("kostliva2007", "error_rate", {"sparsity_rate": 0.4}, "60%"),
-        # Here missing estimates count.
-        ("middlebury-v3", "invalid_pixels_nonocc", {"invalid_pixels_nonocc": 40.0}, ""),
-        ("middlebury-v3", "total_bad_pixels_nonocc", {"invalid_pixels_nonocc": 40.0}, ""),
-        ("taxonomy2002", "bad_pixels_nonocc", {"invalid_pixels_nonocc": 40.0}, ""),
-    ],
-)
-def test_measures_that_count_missing_estimates_apart_tell_how_many(protocol, measure, statistics, told):
-    known = {"protocol": protocol, "protocol_text": str(resolve(protocol))}
-    every = HCI | {"bad_pixels_nonocc": 3.0, "error_rate": 0.03, "total_bad_pixels_nonocc": 45.0}
-    whole = dict.fromkeys(statistics, 1.0) | {"invalid_pixels_nonocc": 0.0, "density_nonocc": 100.0, "sparsity_rate": 0.0}
-    found = [result(A, {}, every | own, method=m, **known) for m, own in (("a", statistics), ("b", whole))]
-    part = "measured on a part of the pixels alone, those with an estimate: a (down to {})"
-    assert standings(found, [measure]).notes == ((part.format(told),) if told else ())
 
 
 TRUNCATION, SIZE = "matching_cost.truncation", "aggregation.box.size"

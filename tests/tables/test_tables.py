@@ -38,10 +38,10 @@ def test_what_distinguishes_results_and_the_usual_statistics():
     assert rows == [["s", "m", "1", "10.00", "1.50"], ["s", "m", "2", "20.00", "1.50"]]
 
 
-def test_some_rows_of_a_listing_are_judged_among_all():
-    some = listing(RESULTS, kept=[1])
-    assert (some.rows, some.best) == (listing(RESULTS).rows[1:], frozenset())
-    assert listing(RESULTS, kept=[1, 0]).best == {(1, some.header.index("bad_pixels_all"))}
+def test_some_rows_of_a_table_are_judged_among_all():
+    whole = listing(RESULTS)
+    assert (whole.rows_of([1]).rows, whole.rows_of([1]).best) == (whole.rows[1:], frozenset())
+    assert whole.rows_of([1, 0]).best == {(1, whole.header.index("bad_pixels_all"))}
 
 
 @pytest.mark.parametrize(("name", "whole"), [("fraction_matched", 1.0), ("density_all", 100.0)])

@@ -10,7 +10,8 @@ from pandas import DataFrame
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.core.volume import Energy, Labels
 from stereo_framework.datasets import load_scene
-from stereo_framework.page.energy_charts import energy_chart, visible_errors
+from stereo_framework.figures.energies import energies_figure, visible_errors
+from stereo_framework.figures.saving import svg_text
 from stereo_framework.page.page import Block, Picture, Text
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
 from stereo_framework.papers.comparison import compared, comparison_table, plain_table
@@ -102,7 +103,12 @@ def _shown(context: Context, results: Sequence[Result], tables: Sequence[Block])
         scene, name = load_scene(best.scene, data=context.data), short(best.scene)
         own = {r.method: r for r in results if r.scene == best.scene and r.energy is not None and r.error is None}
         charts.append(
-            Picture(energy_chart(own, name), f"energy over time and errors over energy, {name}", name, f"energies_{name}.svg")
+            Picture(
+                svg_text(energies_figure(own, name)),
+                f"energy over time and errors over energy, {name}",
+                name,
+                f"energies_{name}.svg",
+            )
         )
         told = {
             method: stored_map(

@@ -8,7 +8,7 @@ import numpy as np
 
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.evaluation import evaluate
-from stereo_framework.figures.colours import disparity_colours
+from stereo_framework.figures.colours import NO_VALUE, colour_table
 from stereo_framework.page.page import Block, Text
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map, stored_picture
 from stereo_framework.papers.comparison import as_printed, compared, comparison_table, plain_table
@@ -36,7 +36,9 @@ def figure1_and_table1(context: Context) -> Outcome:
     for scene, truth in context.truths([f"middlebury-v2/{name}" for name in published.rows]):
         found[short(scene.name)] = _measured(scene, truth - 1, ["all"])
         depth_error = np.abs(1 / truth - 1 / (truth - 1))
-        colours = disparity_colours(depth_error, (0, float(np.nanmax(depth_error))))
+        part = np.nan_to_num(depth_error / np.nanmax(depth_error))
+        colours = colour_table("viridis")[np.clip(256 * part, 0, 255).astype(int)]
+        colours[~np.isfinite(depth_error)] = NO_VALUE
         pictures.append(scene_row(scene, {"one pixel off": stored_map(truth - 1), "error in depth": stored_picture(colours)}))
     comparisons = [
         *compared(published, found, columns=["MAPE_all"], rows=list(found)),
