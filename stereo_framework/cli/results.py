@@ -60,6 +60,7 @@ def results(
         Write the plots and tables of the script's 'report' to the folder again.
     """
     from stereo_framework.sweep import Store
+    from stereo_framework.sweep.result import tidy
     from stereo_framework.tables import formats, means, results, summaries, tables
     from stereo_framework.tables.values import by_protocol
 
@@ -95,7 +96,7 @@ def results(
         if json:
             _output.print_json([r.record() for r in found])
         elif format == "csv":
-            print(tables.to_csv(found), end="")
+            print(tables.csv_text(*tidy(found)), end="")
         elif format == "table":
             _output.print_results(found, names, most=limit)
             print(f"{len(found)} results")

@@ -139,13 +139,14 @@ def _picture(title: str, thing: Any) -> NDArray:
 
 def _figure(pictures: Sequence[tuple[str, NDArray]], shown: tuple[float, float] | None) -> Figure:
     """Images and maps in rows; `shown` are the ends of the maps' colours, by default their smallest and largest value."""
-    maps = [array for _, array in pictures if array.ndim == 2 and array.dtype.kind == "f"]
+    maps = [array for _, array in pictures if _is_map(array)]
     known = np.concatenate([np.empty(0), *(values[np.isfinite(values)] for values in maps)])
     scale = disparities(shown or ((float(known.min()), float(known.max())) if known.size else (0.0, 1.0)))
-    panels = [
-        Panel(title, array, scale, "no value") if array.ndim == 2 and array.dtype.kind == "f" else Panel(title, array)
-        for title, array in pictures
-    ]
+    panels = [Panel(title, array, scale if _is_map(array) else None, "no value") for title, array in pictures]
     across = min(_ACROSS, len(panels))
     rows = [panels[i : i + across] for i in range(0, len(panels), across)]
     return grid_figure(rows, room=min(400, _WIDEST // across))
+
+
+def _is_map(array: NDArray) -> bool:
+    return array.ndim == 2 and array.dtype.kind == "f"

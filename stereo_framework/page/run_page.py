@@ -16,9 +16,8 @@ from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.figures.chart import CHARTS, chart_figure
 from stereo_framework.figures.saving import svg_text
 from stereo_framework.io import PathLike, read_bytes
-from stereo_framework.page.energy_charts import energy_blocks
 from stereo_framework.page.page import Block, Curves, Details, Folded, Page, PageTable, Picture, Section, Text
-from stereo_framework.page.standing import rank_blocks, roc_blocks
+from stereo_framework.page.standing import energy_blocks, rank_blocks, roc_blocks
 from stereo_framework.page.stored_pictures import SceneRow, Scenes, Stored, scene_row, stored_map, usual_limits
 from stereo_framework.sweep import Result, Store
 from stereo_framework.sweep.kept_scenes import scene_of

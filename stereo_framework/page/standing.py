@@ -1,4 +1,4 @@
-"""The sections of a page that say who is how good: Middlebury's ranks with the A* groups, and ROC curves."""
+"""The sections of a page that say who is how good: Middlebury's ranks with the A* groups, ROC curves, and energies."""
 
 from __future__ import annotations
 
@@ -7,18 +7,26 @@ from collections.abc import Sequence
 import numpy as np
 
 from stereo_framework.core.errors import DataError, StereoFrameworkError
+from stereo_framework.figures.energies import energies_figure
 from stereo_framework.figures.roc_plot import roc_figure
 from stereo_framework.figures.saving import svg_text
 from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
 from stereo_framework.sweep import Result
+from stereo_framework.sweep.result import TRACE
 from stereo_framework.tables.boundary import boundary
 from stereo_framework.tables.ranking import astar_verdict
 from stereo_framework.tables.score_files import read_scores
 from stereo_framework.tables.tables import Table
-from stereo_framework.tables.words import setting_name
+from stereo_framework.tables.words import setting_name, short_names
 
 _MOST_METHODS = 60
 """Rows of a table of ranks; of sweeps the best ones are listed elsewhere."""
+
+_ENERGY = ("preprocessing", "matching_cost", "aggregation", "smoothness", "search")
+"""Whose parameters an energy depends on."""
+
+_MOST_ENERGIES = 20
+"""Charts of a page."""
 
 
 def rank_blocks(results: Sequence[Result], names: Sequence[str]) -> list[Block]:
@@ -78,4 +86,21 @@ def roc_blocks(results: Sequence[Result]) -> list[Block]:
     return [
         Picture(picture, f"ROC curves, {title}", f"Error rate against sparsity, {title}"),
         PageTable("Efficiencies", header, rows, note),
+    ]
+
+
+def energy_blocks(results: Sequence[Result], names: Sequence[str]) -> list[Block]:
+    """A chart for each scene and energy of which an optimizer told its trace; settings that differ in their optimizer alone have one energy."""
+    traced = {r.scene for r in results if r.environment.get(TRACE)}
+    short, found = short_names(sorted(traced)), dict[tuple[str, str], dict[str, Result]]()
+    for r, name in zip(results, names, strict=True):
+        if r.scene in traced and r.energy is not None and r.error is None:
+            energy = str([item for item in sorted(r.parameters.items()) if item[0].startswith(_ENERGY)])
+            found.setdefault((r.scene, energy), {})[name] = r
+    return [
+        Picture(
+            svg_text(energies_figure(own, short[scene])), f"energy over time and errors over energy, {short[scene]}", short[scene]
+        )
+        for (scene, _), own in list(found.items())[:_MOST_ENERGIES]
+        if any(r.trace for r in own.values())
     ]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.evaluation.metrics import METRICS, metric_of, spelled_out
-from stereo_framework.sweep.result import tidy
 from stereo_framework.tables.values import (
     NOT_APPLICABLE,
     all_names,
@@ -205,11 +204,6 @@ def sort_table(table: Table, keys: Sequence[str]) -> Table:
     order = sort_rows(range(len(table.rows)), keys, lambda i, name: table.rows[i][table.header.index(name)])
     best = frozenset((order.index(i), j) for i, j in table.best)
     return replace(table, rows=tuple(table.rows[i] for i in order), best=best)
-
-
-def to_csv(results: Sequence[Result]) -> str:
-    """CSV with one row for each result, which holds all parameters and statistics; a cell is empty where one does not apply."""
-    return csv_text(*tidy(results))
 
 
 def csv_text(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

@@ -9,7 +9,8 @@ import pytest
 
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.sweep import Result
-from stereo_framework.tables.tables import listing, show, to_csv
+from stereo_framework.sweep.result import tidy
+from stereo_framework.tables.tables import csv_text, listing, show
 
 RESULTS = [
     Result(
@@ -99,7 +100,7 @@ def test_show(item, text):
 
 
 def test_csv_has_every_digit():
-    rows = list(csv.DictReader(io.StringIO(to_csv(RESULTS))))
+    rows = list(csv.DictReader(io.StringIO(csv_text(*tidy(RESULTS)))))
     assert [r["box.size"] for r in rows] == ["1", "2"]
     assert rows[1]["bad_pixels_all"] == "20.0"
     assert rows[1]["rms_error_occ"] == ""

@@ -8,9 +8,10 @@ import pytest
 from cli_parts import call
 
 from stereo_framework import run
+from stereo_framework.sweep.result import tidy
 from stereo_framework.tables.results import ordered, stored, where
 from stereo_framework.tables.summaries import group, pivot
-from stereo_framework.tables.tables import listing, to_csv
+from stereo_framework.tables.tables import csv_text, listing
 
 SCRIPT = {
     "name": "mixed",
@@ -35,7 +36,7 @@ def test_energy_is_missing(made):
     whole = where(found, ["method=whole"])
     assert [r.energy for r in whole] == [None, None]
     assert all(r.error is None and r.record()["energy"] is None for r in whole)
-    assert [row["energy"] == "" for row in csv.DictReader(io.StringIO(to_csv(found)))] == [False, True] * 2
+    assert [row["energy"] == "" for row in csv.DictReader(io.StringIO(csv_text(*tidy(found))))] == [False, True] * 2
     assert found.frame["energy"].isna().tolist() == [False, True] * 2
     assert [row[2] for row in listing(found, ["energy"]).texts()][1::2] == ["-", "-"]
     assert (
