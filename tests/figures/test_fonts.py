@@ -19,7 +19,7 @@ NOBODYS = "\U00012000"
 
 
 def rendered(title):
-    saving._kinds.cache_clear()
+    saving._kind.cache_clear()
     return saving.rendered(disparity_figure(np.zeros((200, 300), np.float32), (0, 9), title))
 
 
