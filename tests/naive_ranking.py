@@ -21,8 +21,3 @@ def groups(table):
             found[p] = number
         rest -= front
     return found
-
-
-def longest_chain(table, p):
-    """Methods in the longest chain of dominance that ends with p."""
-    return 1 + max((longest_chain(table, q) for q in range(len(table)) if dominates(table[q], table[p])), default=0)

@@ -1,16 +1,9 @@
 """Plots of ROC curves by their parts."""
 
-import subprocess
-import sys
-
 import numpy as np
-import pytest
 
-from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation.roc import Point, highest, roc_curve
 from stereo_framework.figures.roc_plot import roc_figure
-from stereo_framework.figures.saving import save_figure
-from stereo_framework.io import read_image
 
 METHODS = {
     "dense": [Point(0, 0.125)],
@@ -59,28 +52,3 @@ def test_a_combined_curve_is_drawn_as_it_is():
     assert (x[0], y[0], x[-1], y[-1]) == (0, 1, 1, 0)
     beside = (np.abs(x[:, None] - curve.x) > 1e-9).all(axis=1)
     np.testing.assert_allclose(y[beside], curve(x[beside]), atol=1e-12)
-
-
-def test_files(tmp_path):
-    first, second = (
-        save_figure(roc_figure(METHODS, boundary=METHODS["dense"], title="cost $1"), tmp_path / name, "") for name in "ab"
-    )
-    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
-    # 7.2 x 4.8 inches at 200 dots an inch, and a quarter of an inch for the title.
-    assert read_image(tmp_path / "a.png").shape == (1010, 1440, 3)
-    assert "</svg>" in (tmp_path / "a.svg").read_text()
-    with pytest.raises(DataError, match="cannot be written: .*a.png is no folder"):
-        save_figure(roc_figure(METHODS), tmp_path / "a.png" / "b", "")
-
-
-def test_pyplot_never_loads():
-    code = """
-import sys
-from stereo_framework.figures.roc_plot import roc_figure
-from stereo_framework.figures.saving import svg_text
-assert "matplotlib" not in sys.modules
-svg_text(roc_figure({}))
-print("matplotlib.pyplot" in sys.modules)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False"]

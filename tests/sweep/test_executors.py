@@ -241,7 +241,10 @@ def test_a_run_that_kills_its_workers_is_found_out(tmp_path, registry):
         results = stereo_framework.run(dangerous(tmp_path), scenes=own_scene(), executor=pool)
     for result in results:
         if result.axes["refinement.dangerous.at"] == 5:
-            assert result.error == "its worker died twice, once while it was alone with it (killed, out of memory, or ended by its method)"
+            assert (
+                result.error
+                == "its worker died twice, once while it was alone with it (killed, out of memory, or ended by its method)"
+            )
         else:
             assert result.error is None
             assert result.statistics

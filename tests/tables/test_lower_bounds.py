@@ -1,10 +1,7 @@
 """An optimizer's lower bound of the energy, and how far above it a map's energy lies, stand in results, tables and reports."""
 
-import csv
-
 import numpy as np
 import pytest
-from cli_parts import invoke
 
 from stereo_framework import run
 from stereo_framework.tables.results import stored, where
@@ -20,10 +17,6 @@ SCRIPT = {
         "first": {"optimization": {"use": "trw_s", "iterations": 1}},
         "second": {"optimization": {"use": "trw_s", "iterations": 4}},
         "rows": {"optimization": "scanline_optimization"},
-    },
-    "report": {
-        "plots": {"gaps": {"x": "method", "y": "gap", "x_scale": "category"}},
-        "tables": {"gaps": {"rows": "method", "columns": "scene", "value": ["energy", "lower_bound", "gap"]}},
     },
 }
 
@@ -55,15 +48,3 @@ def test_tables_show_them_where_there_are_some(folder):
     assert [cell is None for cell in bound] == [cell is None for cell in gap] == [False, False, True]
     assert not {"energy", "lower_bound", "gap"} & set(listing(where(found, ["method=rows"])).header)
     assert [better(name) for name in ("energy", "lower_bound", "gap")] == ["lower", "higher", "lower"]
-
-
-def test_reports_know_them(folder):
-    for verb in (["results", folder, "--plots"], ["report", folder]):
-        done = invoke(*verb)
-        assert done.exit_code == 0, done.output
-    first, second, rows = list(csv.reader((folder / "tables/gaps.csv").read_text().splitlines()))[-3:]
-    assert first[0] == "first"
-    assert all(first[1:])
-    assert all(second[1:])
-    assert [bool(cell) for cell in rows[1:]] == [True, False, False]
-    assert (folder / "plots/gaps.svg").is_file()

@@ -25,42 +25,6 @@ def test_equals_the_slow_version(values):
     assert astar_groups(values).tolist() == naive_ranking.groups(values.tolist())
 
 
-@given(tables)
-def test_groups_are_what_they_should_be(values):
-    groups = astar_groups(values)
-    beats = np.array([[naive_ranking.dominates(p, q) for q in values] for p in values])
-    # A partition into groups 1, 2, ... none of them empty.
-    assert set(groups.tolist()) == set(range(1, int(groups.max()) + 1))
-    for i, group in enumerate(groups):
-        assert not beats[i, groups == group].any()
-        # Nobody is dominated by a later group, and everybody by the one just before.
-        assert (groups[beats[:, i]] < group).all()
-        assert group == 1 or beats[groups == group - 1, i].any()
-    same = (values[:, None] == values[None]).all(axis=2)
-    assert (groups[:, None] == groups[None])[same].all()
-
-
-@given(tables.filter(lambda v: len(v) <= 8))
-def test_a_group_counts_the_longest_chain_that_ends_in_it(values):
-    rows = values.tolist()
-    assert astar_groups(values).tolist() == [naive_ranking.longest_chain(rows, p) for p in range(len(rows))]
-
-
-@given(tables, st.randoms(use_true_random=False))
-def test_the_order_of_methods_does_not_matter(values, random):
-    order = list(range(len(values)))
-    random.shuffle(order)
-    np.testing.assert_array_equal(astar_groups(values[order]), astar_groups(values)[order])
-
-
-@given(tables)
-def test_units_do_not_matter(values):
-    """Any increasing map of a measure keeps the groups."""
-    finite = np.clip(values, -9, 9)
-    mapped = np.stack([column**3 if k % 2 else 2 * column - 5 for k, column in enumerate(finite.T)], axis=1)
-    np.testing.assert_array_equal(astar_groups(mapped), astar_groups(finite))
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_equals_moocore(seed):
     """An independent implementation of non-dominated sorting, on tables with ties and duplicates."""
