@@ -1,10 +1,8 @@
 """Streams that are closed, narrow alphabets, Python without docstrings, and interrupts before anything has begun."""
 
 import os
-import signal
 import subprocess
 import sys
-import time
 
 import pytest
 import typer
@@ -69,15 +67,25 @@ def test_every_option_has_a_text():
             assert getattr(parameter, "help", None), f"{name} {parameter.name}"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seconds", [0.15, 0.3, 0.5, 0.9])
-def test_an_interrupt_in_the_first_moment_is_a_line(seconds):
-    process = subprocess.Popen(
-        [*PROGRAM, "run", "ssd", "--scene", "synthetic/planes"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    time.sleep(seconds)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode in (0, 130)
-    assert process.returncode == 0 or said.splitlines()[-1].startswith("interrupted")
-    assert "Traceback" not in said
+INTERRUPTED = """
+import signal, sys
+from stereo_framework.__main__ import main
+left = int(sys.argv.pop(1))
+def watch(event, arguments):
+    global left
+    left -= event == "import"
+    if event == "import" and left == 0:
+        signal.raise_signal(signal.SIGINT)
+sys.addaudithook(watch)
+main()
+"""
+
+
+@pytest.mark.parametrize("imports", [1, 2, 30, 150, 400, 800])
+def test_an_interrupt_in_the_first_moment_is_a_line(imports):
+    """Each time at another import, from that of the command line to those of a verb."""
+    command = [sys.executable, "-c", INTERRUPTED, str(imports), "stages", "box"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert done.stderr.splitlines()[-1].startswith("interrupted")
+    assert "Traceback" not in done.stderr
