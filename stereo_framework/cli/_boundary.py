@@ -7,36 +7,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stereo_framework.cli import _output
-from stereo_framework.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from stereo_framework.evaluation.roc import Point
+    from stereo_framework.sweep import Result
     from stereo_framework.tables.boundary import Boundary
 
 
-def rank_by_boundary(
-    folders: Sequence[Path],
-    *,
-    protocol: str | None,
-    error_rate: float | None,
-    density: float | None,
-    drop_incomplete: bool,
-    out: Path | None,
-    json: bool,
+def print_boundary(
+    results: Sequence[Result], wish: Mapping[str, float], *, drop_incomplete: bool, out: Path | None, json: bool
 ) -> int:
     """Compare methods by error rate against sparsity, and answer a wish; returns the exit status."""
     import yaml
 
     from stereo_framework.io import output_folder, write_bytes
     from stereo_framework.tables.boundary import boundary, script_of
-    from stereo_framework.tables.results import stored
 
-    if error_rate is not None and density is not None:
-        raise ParameterError("--error-rate and --density are two wishes; give one")
-    results = [r for folder in folders for r in stored(folder) if protocol in (None, r.protocol)]
     found = boundary(results, drop_incomplete=drop_incomplete)
-    wished = error_rate is not None or density is not None
-    answer = found.choose(error_rate=error_rate, density=density) if wished else None
+    answer = found.choose(**wish) if wish else None
     if out is not None:
         _plots(found, out)
         if answer is not None:
@@ -58,12 +46,11 @@ def rank_by_boundary(
     if out is not None:
         print(f"plots in {out}")
     if answer is not None:
-        rates = (
-            f"error rate {answer.error_rate:.4f}, density {1 - answer.sparsity_rate:.4f} on the mean of {len(feasible)} scenes"
-        )
-        _output.say(f"{answer.method}: {rates}", f"  {_setting(answer, found.mean[answer.method])}")
+        rates = f"error rate {answer.error_rate:.4f}, density {1 - answer.sparsity_rate:.4f}"
+        _output.say(f"{answer.method}: {rates} on the mean of {len(feasible)} scenes")
+        _output.say(f"  {_setting(answer, found.mean[answer.method])}")
         print(f"script: {out / 'answer.yaml'}" if out else "--out DIR writes it as a script")
-    elif wished:
+    elif wish:
         print("no known setting meets this wish on the mean of the scenes")
         return 1
     return 0

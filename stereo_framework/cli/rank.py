@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
 from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
-from stereo_framework.cli._boundary import rank_by_boundary
+from stereo_framework.cli._boundary import print_boundary
 from stereo_framework.core.errors import DataError, ParameterError, few
 
 if TYPE_CHECKING:
@@ -67,22 +67,24 @@ def rank(
     out
         With --boundary, folder for plots (SVG, PNG) and the answer as a script.
     """
+    if error_rate is not None and density is not None:
+        raise ParameterError("--error-rate and --density are two wishes; give one")
     if boundary:
-        wishes: dict[str, Any] = {"error_rate": error_rate, "density": density, "out": out}
-        return rank_by_boundary(tables, protocol=protocol, drop_incomplete=drop_incomplete, json=json, **wishes)
+        from stereo_framework.tables.results import stored
+
+        results = [r for folder in tables for r in stored(folder) if protocol in (None, r.protocol)]
+        wish = {name: value for name, value in (("error_rate", error_rate), ("density", density)) if value is not None}
+        return print_boundary(results, wish, drop_incomplete=drop_incomplete, out=out, json=json)
     for option, given in (("--error-rate", error_rate), ("--density", density), ("--out", out)):
         if given is not None:
             raise ParameterError(f"{option} goes with --boundary")
     from stereo_framework.tables.ranking import astar_verdict
     from stereo_framework.tables.score_files import read_scores
 
-    both = set(lower or []) & set(higher or [])
-    if both:
+    if both := set(lower or []) & set(higher or []):
         raise ParameterError(f"--lower and --higher: {min(both)!r} stands in both")
-    better: dict[str, Literal["lower", "higher"]] = dict.fromkeys(lower or [], "lower")
-    better |= dict.fromkeys(higher or [], "higher")
-    wanted = opt.names(columns)
-    found = read_scores(tables, measures=wanted, better=better, protocol=protocol)
+    better: Any = dict.fromkeys(lower or [], "lower") | dict.fromkeys(higher or [], "higher")
+    found = read_scores(tables, measures=opt.names(columns), better=better, protocol=protocol)
     for note in found.notes:
         print(f"warning: {note}", file=sys.stderr)
     found = _complete(found, drop_incomplete)

@@ -170,7 +170,9 @@ class _Served:
                 self._submit(Unit([task]))
                 yield from self._finished()
                 if self.lost:
-                    told = "its worker died twice, once while it was alone with it (killed, out of memory, or ended by its method)"
+                    told = (
+                        "its worker died twice, once while it was alone with it (killed, out of memory, or ended by its method)"
+                    )
                     yield task, failed(task, told)
         finally:
             if not self._is_gone():
