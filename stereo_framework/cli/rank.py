@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from stereo_framework.cli import _options as opt
@@ -114,6 +113,8 @@ def rank(
 
 def _complete(scores: Scores, drop: bool) -> Scores:
     """The scores without the methods that lack one, which are told, or refused unless they are to be dropped."""
+    import numpy as np
+
     holes = np.isnan(scores.values)
     lacking = {
         scores.methods[i]: [c.name for c, hole in zip(scores.columns, holes[i], strict=True) if hole]

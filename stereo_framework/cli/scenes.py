@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 def scenes(
-    words: Annotated[list[str] | None, typer.Argument(metavar="SCENE")] = None,
-    new: Annotated[Path | None, typer.Option("--new", metavar="FOLDER")] = None,
+    sets: Annotated[list[str] | None, typer.Argument(metavar="SET")] = None,
+    describe: Annotated[str | None, typer.Option(metavar="SCENE")] = None,
+    new: Annotated[Path | None, typer.Option(metavar="FOLDER")] = None,
     fetch: Annotated[bool, typer.Option("--fetch")] = False,
     json: opt.Json = False,
 ) -> int:
@@ -27,14 +28,16 @@ def scenes(
 
     Sets are fetched from their publishers into the data root: --data, STEREO_DATA, or the user's cache folder.
 
-    Example: stereo-framework scenes synthetic/planes
+    Example: stereo-framework scenes --describe synthetic/planes
 
     Example: stereo-framework scenes --new my_images
 
     Parameters
     ----------
-    words
-        A scene to describe, without it all that are found are listed; with --fetch the public data sets, or scenes of them, to download.
+    sets
+        With --fetch: the public data sets, or scenes of them, to download; without it those that there are are listed.
+    describe
+        Show this scene's size, search range, truth, masks and calibration.
     new
         Write a scene.yaml, with comments, for the images in this folder.
     fetch
@@ -43,33 +46,27 @@ def scenes(
     from stereo_framework.core.errors import ParameterError
     from stereo_framework.datasets import data_roots, load_scene, scene_names
 
-    named = words or []
+    if sets and not fetch:
+        raise ParameterError(f"scenes {sets[0]}: say what to do: --describe {sets[0]}, or --fetch {sets[0]}")
     if new is not None:
         from stereo_framework.datasets.new_scene import new_scene
         from stereo_framework.own_pair.search_range import looked_at
 
-        if named:
-            raise ParameterError(f"scenes: --new {new} goes without {named[0]!r}")
         print(f"{new_scene(new, lambda pair: looked_at(pair)[0])}: look through it; then every verb takes --scene {new}")
-    elif fetch:
-        (_fetch if named else _list_public_sets)(named, json)
-    elif len(named) > 1:
-        raise ParameterError(
-            f"scenes: one at a time can be described, not {', '.join(named)}; to download: scenes --fetch SET..."
-        )
-    elif named:
-        record = _record(load_scene(named[0]))
+    elif describe is not None:
+        record = _record(load_scene(describe))
         if json:
             _output.print_json([record])
         else:
             _output.say(*(f"{key:12} {value}" for key, value in record.items()), indent=13)
+    elif fetch:
+        (_fetch if sets else _list_public_sets)(sets or [], json)
+    elif json:
+        _output.print_json(list(scene_names()))
     else:
         found = scene_names()
-        if json:
-            _output.print_json(list(found))
-        else:
-            print("\n".join(found))
-            print(f"({len(found)} scenes; data roots: {', '.join(map(str, data_roots())) or 'none'})")
+        print("\n".join(found))
+        print(f"({len(found)} scenes; data roots: {', '.join(map(str, data_roots())) or 'none'})")
     return 0
 
 
@@ -79,15 +76,15 @@ def _record(scene: Scene) -> dict[str, Any]:
     rows, columns = scene.reference.shape[:2]
     truth = "none"
     if scene.truth is not None:
-        known = np.isfinite(scene.truth)
-        low, high = scene.truth[known].min(), scene.truth[known].max()
-        truth = f"{low:g}..{high:g} px, known at {100 * known.mean():.1f} % of the pixels"
+        known = scene.truth[np.isfinite(scene.truth)]
+        truth = f"{known.min():g}..{known.max():g} px, known at {100 * known.size / scene.truth.size:.1f} % of the pixels"
+    frames = [frame.name for frame in scene.frames]
     return {
         "name": scene.name,
         "size": f"{columns}x{rows} {'colour' if scene.reference.ndim == 3 else 'grey'}",
-        "frames": ", ".join(f.name for f in scene.frames),
-        "reference": f"{scene.reference_index} ({scene.frames[scene.reference_index].name})",
-        "match": f"{scene.match_index} ({scene.frames[scene.match_index].name})",
+        "frames": ", ".join(frames),
+        "reference": f"{scene.reference_index} ({frames[scene.reference_index]})",
+        "match": f"{scene.match_index} ({frames[scene.match_index]})",
         "search": f"{scene.search} px" if scene.search else "none",
         "truth": truth,
         "masks": ", ".join(sorted(scene.masks)) or "none",
@@ -104,10 +101,12 @@ def _list_public_sets(names: list[str], json: bool) -> None:
 
     if json:
         keys = ("name", "about", "megabytes", "cite", "page", "register")
-        _output.print_json([{key: getattr(s, key) for key in keys} for s in public_sets()])
+        _output.print_json({key: getattr(one, key) for key in keys} for one in public_sets())
         return
-    sizes = {s.name: "?" if s.megabytes is None else f"{s.megabytes:g}" for s in public_sets()}
-    rows = [[s.name, s.about, "after registration" if s.register else sizes[s.name]] for s in public_sets()]
+    rows = []
+    for one in public_sets():
+        size = "?" if one.megabytes is None else f"{one.megabytes:g}"
+        rows.append([one.name, one.about, "after registration" if one.register else size])
     _output.print_table(["data set", "what", "MB"], rows)
     print("Fetch one with: stereo-framework scenes --fetch SET. Their owners ask to be cited.")
 
@@ -116,28 +115,24 @@ def _fetch(names: list[str], json: bool) -> None:
     from stereo_framework.datasets import data_roots, fetch
     from stereo_framework.datasets.catalogue import find
 
-    wanted = {name: find(name)[0] for name in names}  # every name is checked before anything is fetched
     every: list[Fetched] = []
-    for name, public_set in wanted.items():
+    for name, public_set in {name: find(name)[0] for name in names}.items():  # all names are checked first
         with Progress(1) as progress:
             progress.watch(f"fetching {name}")
             found = fetch(name, progress=_megabytes)
         every += found
         if json:
             continue
-        new = [f for f in found if not f.already_there]
-        size = sum(f.bytes for f in new) / 1e6
-        old = len(found) - len(new)
+        new = [one for one in found if not one.already_there]
+        size, old = sum(one.bytes for one in new) / 1e6, len(found) - len(new)
         print(f"{name}: {len(new)} files fetched ({size:.1f} MB), {old} already there, in {data_roots()[0]}")
-        for f in new:
-            if f.checked in _DOUBTS:
-                print(f"  {f.name}: {_DOUBTS[f.checked]}: recorded, sha256 {f.sha256}")
+        for one in new:
+            if one.checked in ("unknown", "unlike copy"):
+                unlike = "unlike that of the public copy that is known"
+                print(f"  {one.name}: checksum {one.checked.replace('unlike copy', unlike)}: recorded, sha256 {one.sha256}")
         print(f"  please cite {public_set.cite}; see {public_set.page}")
     if json:
-        _output.print_json([vars(f) for f in every])
-
-
-_DOUBTS = {"unknown": "checksum unknown", "unlike copy": "checksum unlike that of the public copy that is known"}
+        _output.print_json(map(vars, every))
 
 
 def _megabytes(file: str, done: int, total: int | None) -> None:

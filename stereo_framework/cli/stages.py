@@ -121,23 +121,15 @@ def _record(stage: Stage) -> dict[str, Any]:
         name: {"default": parameter.default, "legal": describe(parameter.annotation), "unit": stage.unit(name)}
         for name, parameter in stage.parameters.items()
     }
-    return {
-        "slot": stage.slot,
-        "name": stage.name,
-        "summary": stage.summary,
-        "source": stage.source,
-        "gets": list(stage.data),
-        "returns": SLOTS[stage.slot].returns,
-        "parameters": parameters,
-    }
+    own = {"slot": stage.slot, "name": stage.name, "summary": stage.summary, "source": stage.source}
+    return own | {"gets": list(stage.data), "returns": SLOTS[stage.slot].returns, "parameters": parameters}
 
 
 def _page(stage: Stage) -> str:
-    from stereo_framework.core.parameters import describe, spelled
+    from stereo_framework.core.parameters import spelled
 
     lines = [f"{stage.slot}: {stage.name}", f"source: {stage.source}", f"gets: {', '.join(stage.data)}", ""]
-    for name, parameter in stage.parameters.items():
-        default = parameter.default if isinstance(parameter.default, str) else spelled(parameter.default)
-        legal = "; ".join(filter(None, [describe(parameter.annotation), stage.unit(name)]))
-        lines.append(f"  {name} = {default}   ({legal})")
+    for name, own in _record(stage)["parameters"].items():
+        default = own["default"] if isinstance(own["default"], str) else spelled(own["default"])
+        lines.append(f"  {name} = {default}   ({'; '.join(filter(None, [own['legal'], own['unit']]))})")
     return "\n".join([*lines, "", inspect.getdoc(stage.function) or ""])

@@ -48,7 +48,7 @@ def test_check_schema_scenes_stages(cli, script):
     assert "no fault; 1 run on synthetic/planes" in cli("check", script(SCRIPT)).stdout
     assert json.loads(cli("check", "--schema").stdout)["type"] == "object"
     assert "synthetic/planes" in cli("scenes").stdout.split()
-    assert "320x240 colour" in cli("scenes", "synthetic/planes").stdout
+    assert "320x240 colour" in cli("scenes", "--describe", "synthetic/planes").stdout
     assert {"box", "min_filter", "winner_take_all"} <= {s["name"] for s in json.loads(cli("stages", "--json").stdout)}
     assert "size = 9   (a whole number >= 1; pixels)" in cli("stages", "box").stdout
     assert "  beta = 0.5   (a number >= 0)\n" in cli("stages", "membrane_diffusion").stdout

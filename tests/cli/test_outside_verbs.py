@@ -183,7 +183,7 @@ def test_a_new_scene_file(cli, mine, calibrated):
         (mine / "calib.txt").write_text(CALIB)
     told = cli("scenes", "--new", mine).stdout
     assert told.startswith(f"{mine}/scene.yaml: look through it")
-    [record] = json.loads(cli("scenes", mine, "--json").stdout)
+    [record] = json.loads(cli("scenes", "--describe", mine, "--json").stdout)
     # ndisp 9 means 0 to 8; else what the images show, which lie 3 pixels apart.
     low, high = map(float, record["search"].split(" ")[0].split(".."))
     assert (low, high) == (0, 8) if calibrated else low <= 3 <= high < 32
@@ -195,7 +195,7 @@ def test_a_new_scene_file(cli, mine, calibrated):
     (mine / "scene.yaml").write_text(
         text.replace("# reference: 0 ", "reference: 0 ").replace("# calibration", "calibration").replace("# border", "border")
     )
-    cli("scenes", mine)
+    cli("scenes", "--describe", mine)
     assert "scene.yaml: exists already" in cli("scenes", "--new", mine, status=2).stderr
 
 

@@ -108,13 +108,11 @@ def test_faults(root, server):
     server.requests.clear()
     one_line(scenes("--fetch", "map", "nothing"))
     assert not server.requests
-    assert one_line(scenes("tsukuba", "venus")) == (
-        "error: scenes: one at a time can be described, not tsukuba, venus; to download: scenes --fetch SET..."
-    )
+    assert one_line(scenes("tsukuba")) == "error: scenes tsukuba: say what to do: --describe tsukuba, or --fetch tsukuba"
 
 
 def test_describing_a_scene():
-    text = scenes("synthetic/planes").stdout
+    text = scenes("--describe", "synthetic/planes").stdout
     assert "320x240 colour" in text
-    [record] = json.loads(scenes("synthetic/planes", "--json").stdout)
+    [record] = json.loads(scenes("--describe", "synthetic/planes", "--json").stdout)
     assert (record["name"], record["weight"]) == ("synthetic/planes", "1 in its benchmark's averages")
