@@ -1,52 +1,71 @@
 """Data on each side of every rule of groups2012, by the name of the sentence: with which it must hold, and with which it must not."""
 
-from stereo_framework.papers.groups2012 import items
+from pandas import DataFrame, Series
+
+from stereo_framework.papers.own_methods import REGIONS
 from stereo_framework.papers.published import published_table, raw_table
 
-_TABLE1, _TABLE2 = (raw_table("groups2012", name) for name in ("table1", "table2"))
-_RANKS, _SIXTH = ({name: pair[i] for name, pair in raw_table("groups2012", "table6")["rows"].items()} for i in (0, 1))
-_THREE, _FOUR = (published_table("groups2012", name).rows for name in ("table3", "table4"))
-_PRINTED = items.printed_groups()
-_COMPUTED = {"GC+SegmBorder": 1, "DP": 6}
+_SIX = published_table("groups2012", "table6").frame
+_RANKS, _SIXTH = _SIX["middlebury_rank"], _SIX["astar_group"]
+_THREE, _FOUR = (published_table("groups2012", name).frame for name in ("table3", "table4"))
+
+
+def _groups(*groups):
+    return Series(groups, list("abcdefghij")[: len(groups)])
 
 
 def _wrong(rows, name, column, value):
-    return {**rows, name: {**rows[name], column: value}}
+    rows = rows.copy()
+    rows.loc[name, column] = value
+    return rows
 
 
-def _contradicting(bmp, sze):
-    """Two methods a and b with BMP of 1 and SZE of 10 for the better one."""
-    return {"BMP": {"a": [1.0] * 3, "b": [1 + bmp] * 3}, "SZE": {"a": [10 * (1 + sze)] * 3, "b": [10.0] * 3}}
+def _contradicting(a, b):
+    """Two methods with the same BMP, and the same SZE, in all regions."""
+    return (
+        {
+            measure: DataFrame([[first] * 3, [second] * 3], ["a", "b"])
+            for measure, (first, second) in {"BMP": a, "SZE": b}.items()
+        },
+    )
+
+
+def _teddy(*methods):
+    """In the order of their errors."""
+    return (DataFrame({"teddy_nonocc": range(len(methods))}, list(methods)),)
 
 
 def _venus(factor):
     """Five methods, of which PatchMatch has 100 in each region of venus, three have more by this factor and one less."""
-    values = {"PatchMatch": 100, "a": 100 * factor, "b": 100 * factor, "c": 100 * factor, "d": 50}
-    return {name: {f"venus_{region}": v for region in ("nonocc", "all", "disc")} for name, v in values.items()}
+    errors = Series({"PatchMatch": 100, "a": 100 * factor, "b": 100 * factor, "c": 100 * factor, "d": 50})
+    return (DataFrame({f"venus_{region}": errors for region in REGIONS}),)
 
 
 SIDES = {
-    "seven_groups": ([({str(i): i for i in range(1, 8)},)], [({"a": 1, "b": 2, "c": 6},), ({str(i): i for i in range(1, 9)},)]),
+    "seven_groups": ([(_groups(*range(1, 8)),)], [(_groups(1, 2, 6),), (_groups(*range(1, 9)),)]),
     "top_ranked": (
-        [(_RANKS, _SIXTH), ({"a": 1, "b": 2, "c": 3}, {"a": 2, "b": 1, "c": 1})],
+        [(_RANKS, _SIXTH), (_groups(1, 2, 3), _groups(2, 1, 1))],
         # Only the first third counts: the fifth of fifteen does, the sixth does not.
-        [(_RANKS, {name: 1 if rank <= 5 else 7 for name, rank in _RANKS.items()})],
+        [(_RANKS, (_RANKS > 5) * 6 + 1)],
     ),
     "contradict": (
-        [(_TABLE1["rows"],), (_contradicting(0.02, 0.03),)],
-        [(_contradicting(0.03, 0.02),), (_contradicting(-0.02, 0.03),)],
+        [
+            ({m: DataFrame(own, REGIONS).T for m, own in raw_table("groups2012", "table1")["rows"].items()},),
+            _contradicting((1, 1.02), (10.3, 10)),
+        ],
+        [_contradicting((1, 1.03), (10.2, 10)), _contradicting((1, 0.98), (10.3, 10))],
     ),
     "segm_border": ([(_THREE,)], [(_wrong(_THREE, "MI-nonpara", "cones_disc", 24.2),)]),
     "local_beside_global": (
-        [(_FOUR, ("DistinctSM", "PatchMatch"))],
+        [(list(_FOUR.index), ("DistinctSM", "PatchMatch"))],
         [(["a", "b"], ("a", "b")), (["a", "b"], ("c",))],
     ),
     "patch_match_teddy": (
-        [(_FOUR,), ({name: {"teddy_nonocc": i} for i, name in enumerate(("a", "PatchMatch", "c", "d", "e"))},)],
-        [({name: {"teddy_nonocc": i} for i, name in enumerate(("a", "PatchMatch", "c", "d", "e", "f"))},)],
+        [(_FOUR,), _teddy("a", "PatchMatch", "c", "d", "e")],
+        [_teddy("a", "PatchMatch", "c", "d", "e", "f")],
     ),
-    "patch_match_venus": ([(_FOUR,), (_venus(1.1001),)], [(_venus(1.0999),)]),
+    "patch_match_venus": ([(_FOUR,), _venus(1.1001)], [_venus(1.0999)]),
     "ranks_are_distant": ([([4, 11, 13],), ([1, 3],)], [([1, 3, 4],), ([5],)]),
-    "most_in_group_two": ([(_SIXTH,), ({"a": 2, "b": 2, "c": 1},)], [({"a": 2, "b": 2, "c": 1, "d": 3},)]),
-    "no_single_winner": ([({"a": 1, "b": 1, "c": 2},)], [({"a": 1, "b": 2, "c": 2},)]),
+    "most_in_group_two": ([(_SIXTH,), (_groups(2, 2, 1),)], [(_groups(2, 2, 1, 3),)]),
+    "no_single_winner": ([(_groups(1, 1, 2),)], [(_groups(1, 2, 2),)]),
 }

@@ -3,6 +3,7 @@
 import itertools
 
 import made_results
+from pandas import DataFrame
 
 from stereo_framework.papers.hci2015.claims import COLUMNS, GEOMETRIC
 from stereo_framework.papers.hci2015.scores import FOLDER
@@ -19,24 +20,24 @@ def made(scene, method, **values):
 def ranks_as(*orders):
     """The same ranks of methods by every measure; those of the existing measures are the first order's, those of the metrics the last one's."""
     by = [{name: i + 1 for i, name in enumerate(order)} for order in orders]
-    return {c: by[-1] if c in GEOMETRIC else by[0] for c in COLUMNS}
+    return DataFrame({c: by[-1] if c in GEOMETRIC else by[0] for c in COLUMNS})
 
 
 def _first_in(count):
     """Method a is first by RMS, and in so many of the nine metrics."""
-    return {"RMS": {"a": 1, "b": 2}} | {c: {"a": 1, "b": 2} if i < count else {"a": 2, "b": 1} for i, c in enumerate(GEOMETRIC)}
+    first, second = {"a": 1, "b": 2}, {"a": 2, "b": 1}
+    return DataFrame({"RMS": first} | {c: first if i < count else second for i, c in enumerate(GEOMETRIC)})
 
 
 def _three(last):
     """SGBM, graph cuts and windows have one order in eight metrics, and another one perhaps in the last."""
     order = dict(zip(("sgbm", "gc", "window"), (1, 2, 3), strict=True))
-    return dict.fromkeys(COLUMNS, order) | {GEOMETRIC[-1]: dict(zip(order, last, strict=True))}
+    return DataFrame(dict.fromkeys(COLUMNS, order) | {GEOMETRIC[-1]: dict(zip(order, last, strict=True))})
 
 
 def _pairs(*values):
     """Two measures of methods."""
-    first, second = zip(*values, strict=True)
-    return ({"F": {f"m{i}": v for i, v in enumerate(first)}, "G": {f"m{i}": v for i, v in enumerate(second)}},)
+    return (DataFrame(values, columns=["F", "G"]),)
 
 
 _OPPOSED = (
@@ -49,38 +50,40 @@ _OPPOSED = (
     ],
     [_pairs((0.1, 0.1), (0.2, 0.3), (0.3, 0.2), (0.4, 0.4)), _pairs((0.1, 0.2), (0.2, 0.3), (0.185, 0.4))],
 )
-_TEXT = raw_table("hci2015", "text_values")
-_FIVE = published_table("hci2015", "figure5").rows
+_FIVE = DataFrame(published_table("hci2015", "figure5").rows)
 
 
 def r2(value, **pairs):
     """r² of every two measures, other ones where they are named, ``RMS_F_por``."""
-    found = dict.fromkeys(itertools.permutations(COLUMNS, 2), value)
+    found = DataFrame(value, list(COLUMNS), list(COLUMNS))
     for a, b in itertools.permutations(COLUMNS, 2):
-        for name in (f"{a}_{b}", f"{b}_{a}"):
-            if name.replace(".", "") in pairs:
-                found[a, b] = pairs[name.replace(".", "")]
+        if (own := pairs.get(f"{a}_{b}".replace(".", ""))) is not None:
+            found.loc[a, b] = found.loc[b, a] = own
     return found
 
 
 def _low(count, value=0.19):
     """r² of which so many of the 36 pairs of the nine metrics are this low."""
-    low = list(itertools.combinations(GEOMETRIC, 2))[:count]
-    return r2(0.9) | dict.fromkeys(low, value)
+    return r2(0.9, **{f"{a}_{b}": value for a, b in list(itertools.combinations(GEOMETRIC, 2))[:count]})
 
 
 def _rms(count):
     """RMS has .49 with so many of the nine metrics and .51 with the others."""
-    return r2(0.9) | {("RMS", name): 0.49 if i < count else 0.51 for i, name in enumerate(GEOMETRIC)}
+    return r2(0.9, **{f"RMS_{name}": 0.49 if i < count else 0.51 for i, name in enumerate(GEOMETRIC)})
 
 
 def _similar(rms, porosity):
-    return ({"RMS": {"a": 100.0, "b": 100.0 * (1 - rms), "c": 300.0}, "F_por": {"a": 1.0, "b": 1 - porosity, "c": 1.0}},)
+    return (DataFrame({"RMS": [100.0, 100.0 * (1 - rms), 300.0], "F_por": [1.0, 1 - porosity, 1.0]}, list("abc")),)
 
 
 def _weighted(fine):
     """Method a is better than b by .3 in six metrics, and worse by this much in the three of fine structures."""
-    return ({c: {"a": 0.7, "b": 1.0} if c[0] != "F" else {"a": 1.0, "b": 1 - fine} for c in GEOMETRIC},)
+    return (DataFrame({c: [0.7, 1.0] if c[0] != "F" else [1.0, 1 - fine] for c in GEOMETRIC}, list("ab")),)
+
+
+def _printed(**keys):
+    """What the text prints, by the names of measures."""
+    return DataFrame({column: raw_table("hci2015", "text_values")[key] for column, key in keys.items()})
 
 
 _TABLE = [("RMS", "D_fat"), ("RMS", "F_por"), ("Bad1.0", "Bad4.0")]
@@ -92,16 +95,16 @@ SIDES = {
         [(ranks_as("abcd", "dabc"),)],
         [
             (ranks_as("abcd", "adbc"),),
-            (ranks_as("abcd", "dabc") | {"Bad4.0": {"d": 2, "a": 1, "b": 3, "c": 4}},),
-            (ranks_as("abcd", "dabc") | {"P_off": {"a": 1, "b": 2, "c": 3, "d": 4}},),
+            (ranks_as("abcd", "dabc").assign(**{"Bad4.0": [1, 3, 4, 2]}),),
+            (ranks_as("abcd", "dabc").assign(P_off=[1, 2, 3, 4]),),
         ],
     ),
     "rank_differently": ([(_three((2, 1, 3)),)], [(_three((1, 2, 3)),)]),
     "planes_apart": (
-        [({"P_orient": _TEXT["Playtable_P_orient_deg"], "P_bump": _TEXT["Playtable_P_bump"]},), *_OPPOSED[0]],
+        [(_printed(P_orient="Playtable_P_orient_deg", P_bump="Playtable_P_bump"),), *_OPPOSED[0]],
         _OPPOSED[1],
     ),
-    "order_changes": ([({"D_thin": _TEXT["Adirondack_D_thin"], "D_fuz": _TEXT["Adirondack_D_fuz"]},), *_OPPOSED[0]], _OPPOSED[1]),
+    "order_changes": ([(_printed(D_thin="Adirondack_D_thin", D_fuz="Adirondack_D_fuz"),), *_OPPOSED[0]], _OPPOSED[1]),
     "similar_rms": ([(_FIVE,), _similar(0.049, 0.251)], [_similar(0.051, 0.251), _similar(0.049, 0.249)]),
     # Six times .3 against three times three times .2 or less: only with the higher weight the order changes.
     "weights_change_ranks": ([_weighted(0.21)], [_weighted(0.19), _weighted(0.61)]),
@@ -121,7 +124,7 @@ SIDES = {
     ),
     "subset_rankings": (
         # In the mean, not in most.
-        [({"a": (0.5, 0.9), "b": (0.6, 0.5)},), ({"a": (0.5, 0.9), "b": (0.6, 0.5), "c": (0.6, 0.5)},)],
-        [({"a": (0.5, 0.4)},), ({"a": (0.5, 1.0), "b": (0.5, 0.9)},)],
+        [(DataFrame([(0.5, 0.9), (0.6, 0.5)]),), (DataFrame([(0.5, 0.9), (0.6, 0.5), (0.6, 0.5)]),)],
+        [(DataFrame([(0.5, 0.4)]),), (DataFrame([(0.5, 1.0), (0.5, 0.9)]),)],
     ),
 }

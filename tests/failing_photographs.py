@@ -7,14 +7,19 @@ SCENES = {"photographs": 10, "roads": 8}
 
 def _chosen(value, count, worse):
     """A value on all scenes but the first `worse`, where it is 100."""
-    errors = {f"scene{i}": 100.0 if i < worse else float(value + i) for i in range(count)}
-    return DataFrame({"error": errors, "setting": "", "seconds": 1.0})
+    return [100.0 if i < worse else float(value + i) for i in range(count)]
 
 
 def found(worse=0, **values):
     """Methods with a value each; on the first scenes the first method is worse than all others."""
     first = next(iter(values))
-    return {g: {m: _chosen(v, n, worse * (m == first)) for m, v in values.items()} for g, n in SCENES.items()}
+    rows = [
+        (group, method, f"scene{i}", error)
+        for group, count in SCENES.items()
+        for method, value in values.items()
+        for i, error in enumerate(_chosen(value, count, worse * (method == first)))
+    ]
+    return DataFrame(rows, columns=["group", "method", "scene", "error"])
 
 
 def _costs(**changed):

@@ -1,17 +1,21 @@
 """Data on each side of every rule of sigma_z2011, by the name of the sentence: with which it must hold, and with which it must not."""
 
+from pandas import DataFrame
+
 from stereo_framework.papers.published import published_table
 
-_ROWS = {i: published_table("sigma_z2011", f"table{i}").rows for i in range(1, 6)}
+_ROWS = {i: published_table("sigma_z2011", f"table{i}").frame for i in range(1, 6)}
 
 
 def _wrong(number, row, column, value):
     """A printed table with another number in one place."""
-    return {**_ROWS[number], row: {**_ROWS[number][row], column: value}}
+    rows = _ROWS[number].copy()
+    rows.loc[row, column] = value
+    return rows
 
 
 def _off(**changes):
-    return {"venus": {"BMP_all": 0.0, "MSE_all": 1.0, "MAPE_all": 4.0} | changes}
+    return DataFrame({"venus": {"BMP_all": 0.0, "MSE_all": 1.0, "MAPE_all": 4.0} | changes}).T
 
 
 _ORDER, _BEST = list(range(1, 11)), [True] * 2 + [False] * 8
@@ -33,8 +37,8 @@ SIDES = {
     "bmp_alike": (
         [(_ROWS[3],)],
         [
-            ({name: {**row, "MAPE": value} for (name, row), value in zip(_ROWS[3].items(), (2.0, 2.1, 2.16), strict=True)},),
-            ({name: {**row, "SZE": value} for (name, row), value in zip(_ROWS[3].items(), (500, 510, 540), strict=True)},),
+            (_ROWS[3].assign(MAPE=[2.0, 2.1, 2.16]),),
+            (_ROWS[3].assign(SZE=[500, 510, 540]),),
         ],
     ),
     "consistent": (
@@ -44,7 +48,7 @@ SIDES = {
             (_wrong(4, "CoopRegion", "MSE", 0.474),),
             (_wrong(4, "CoopRegion", "MAE", 0.222),),
             (_wrong(4, "OutlierConf", "MAPE", 4.559),),
-            ({name: {**row, "BMP": i} for i, (name, row) in enumerate(_ROWS[4].items())},),
+            (_ROWS[4].assign(BMP=range(4)),),
         ],
     ),
     "views_alike": ([(_ROWS[4],)], [(_wrong(4, "OutlierConf", "MSSIM", 1.06),)]),

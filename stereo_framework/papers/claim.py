@@ -15,9 +15,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stereo_framework.page.page import Statement
+
+if TYPE_CHECKING:
+    from pandas import Series
 
 Cases = Iterable[tuple[str, bool]]
 """The figures of each case of a sentence, and whether it holds there."""
@@ -138,6 +141,17 @@ def verdict(cases: Cases) -> tuple[bool | None, str]:
     found = sorted(cases, key=lambda case: case[1])
     figures = "; ".join(f"{'' if holds else 'NOT '}{f}" for f, holds in found)
     return (all(holds for _, holds in found) if found else None), figures or "no data"
+
+
+def told(values: Mapping[str, float] | Series, unit: str = "", form: str = ".2f") -> str:
+    """Names and numbers as text."""
+    return ", ".join(f"{name} {value:{form}}{unit}" for name, value in values.items())
+
+
+def cases(rows: Iterable[tuple[Any, Any]], holds: Callable[[Any], bool], unit: str = " %", form: str = ".2f") -> Cases:
+    """A case for each place: its numbers by name, and whether something holds of them."""
+    for where, own in rows:
+        yield f"{where}: {told(own, unit, form)}", holds(own)
 
 
 def _told(judged: tuple[bool | None, str]) -> tuple[str, str]:

@@ -1,12 +1,14 @@
-"""Our own methods and the public submissions to the Middlebury benchmark, version 2, in place of maps that are not available."""
+"""Our own methods and the public submissions to the Middlebury benchmark, version 2, in place of maps that are not available.
+
+Scores have a row for each method and a column for each region of a scene, ``SCENE_REGION``.
+"""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
-import numpy as np
+from pandas import DataFrame, Series
 
 from stereo_framework.datasets import data_roots
 from stereo_framework.papers.paper import Context, short
@@ -18,22 +20,20 @@ REGIONS = ("nonocc", "all", "disc")
 SUBMISSIONS = {"patchmatch": "PatchMatch", "adcensus": "ADCensus"}
 """Public maps: folders of ``middlebury-v2/submissions``, and the names that the papers give to the methods."""
 
-Rows = Mapping[str, Mapping[str, float]]
-"""Errors by method and column."""
-
 
 def submission_scores(context: Context, folder: str, measure: str) -> dict[str, float]:
-    """A measure of a submission's maps by ``SCENE_REGION``; empty if no data root holds them."""
+    """A measure of a submission's maps by column; empty if no data root holds them."""
     places = [root / "middlebury-v2/submissions" / folder for root in data_roots(context.data)]
-    place: Path | None = next((p for p in places if p.is_dir()), None)
     found: dict[str, float] = {}
-    for scene, path in find_maps(place, protocol="middlebury-v2", data=context.data).maps.items() if place else ():
-        found |= _columns(scene, measure, measure_map(path, scene, changes={"measures": [measure]}, data=context.data).statistics)
+    for place in [p for p in places if p.is_dir()][:1]:
+        for scene, path in find_maps(place, protocol="middlebury-v2", data=context.data).maps.items():
+            measured = measure_map(path, scene, changes={"measures": [measure]}, data=context.data)
+            found |= _columns(scene, measure, measured.statistics)
     return found
 
 
-def scores(context: Context, measure: str) -> dict[str, dict[str, float]]:
-    """A measure by method and ``SCENE_REGION``: for the paper's script ``own_methods`` and for the submissions that are available.
+def scores(context: Context, measure: str) -> DataFrame:
+    """A measure for the paper's script ``own_methods`` and for the submissions that are available.
 
     All methods have the same columns, which are those of the scenes that our methods ran on.
     """
@@ -41,31 +41,27 @@ def scores(context: Context, measure: str) -> dict[str, dict[str, float]]:
     for r in context.run("own_methods"):
         if r.error is None:
             ours.setdefault(r.method, {}).update(_columns(r.scene, measure, r.statistics))
-    columns = list(dict.fromkeys(c for row in ours.values() for c in row))
     theirs = {name: submission_scores(context, folder, measure) for folder, name in SUBMISSIONS.items()} if ours else {}
-    return {name: {c: row[c] for c in columns} for name, row in {**ours, **theirs}.items() if all(c in row for c in columns)}
+    columns = list(dict.fromkeys(c for row in ours.values() for c in row))
+    return DataFrame.from_dict({**ours, **theirs}, orient="index", columns=None).reindex(columns=columns).dropna()
 
 
-def groups(rows: Rows) -> dict[str, int]:
+def groups(rows: DataFrame) -> Series:
     """The group of each method by non-dominated sorting of its errors, 1 = no other method dominates it."""
-    return dict(zip(rows, astar_groups(_table(rows)).tolist(), strict=True)) if rows else {}
+    return Series(astar_groups(rows.to_numpy()) if len(rows) else [], rows.index, dtype=int)
 
 
-def ranked(rows: Rows) -> tuple[dict[str, float], dict[str, int]]:
-    """By method, as the benchmark does it: the average rank over the columns, and the rank of that."""
-    average = average_ranks(_table(rows))
-    return dict(zip(rows, average.tolist(), strict=True)), dict(zip(rows, competition_ranks(average).tolist(), strict=True))
+def ranked(rows: DataFrame) -> DataFrame:
+    """By method, as the benchmark does it: the ``average`` rank over the columns, and the ``rank`` of that."""
+    average = average_ranks(rows.to_numpy())
+    return DataFrame({"average": average, "rank": competition_ranks(average)}, rows.index)
 
 
-def nearest(rows: Rows, column: str, count: int, apart: Callable[[float, float], float] = operator.truediv) -> list[str]:
-    """Those methods, so many, of which the highest error in a column is the least apart from the lowest; none without enough of them."""
-    order = sorted(rows, key=lambda method: rows[method][column])
+def nearest(column: Series, count: int, apart: Callable[[float, float], float] = operator.truediv) -> list[str]:
+    """Those methods, so many, of which the highest error is the least apart from the lowest; none without enough of them."""
+    order = column.sort_values(kind="stable")
     runs = [order[i : i + count] for i in range(len(order) - count + 1)]
-    return min(runs, key=lambda run: apart(rows[run[-1]][column], rows[run[0]][column]), default=[])
-
-
-def _table(rows: Rows) -> np.ndarray:
-    return np.array([list(row.values()) for row in rows.values()])
+    return list(min(runs, key=lambda run: apart(run.iloc[-1], run.iloc[0])).index) if runs else []
 
 
 def _columns(scene: str, measure: str, statistics: Mapping[str, float]) -> dict[str, float]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase as fnmatch
 from typing import Any
 
+from pandas import DataFrame
+
 from stereo_framework.core.shipped import shipped_yaml
 
 
@@ -36,6 +38,11 @@ class PublishedTable:
     rows: Mapping[str, Mapping[str, Any]]
     ranks: Mapping[str, Mapping[str, int]]
     tolerances: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def frame(self) -> DataFrame:
+        """The numbers by row and column; NaN where none is printed."""
+        return DataFrame.from_dict(self.rows, orient="index")[list(self.columns)]
 
     def limits(self, row: str, column: str) -> tuple[float | None, float | None, str]:
         """How far our number may lie below and above the printed one, and the reason."""

@@ -2,6 +2,7 @@
 
 import pytest
 from made_results import result
+from pandas import Series
 
 from stereo_framework.papers import find_paper
 from stereo_framework.papers.comparison import compared
@@ -53,16 +54,15 @@ def test_both_papers_run_the_same_methods():
 
 
 def test_scores_are_those_of_complete_methods(context):
-    assert scores(context, "bad_pixels") == {}
+    assert not len(scores(context, "bad_pixels"))
     context.made = [*_made(1, 2, "whole"), *_made(1, 2, "part", V2[:3])]
     found = scores(context, "bad_pixels")
-    assert list(found) == ["whole", "PatchMatch", "ADCensus"]
-    assert len(found["whole"]) == 12
+    assert (list(found.index), found.shape[1]) == (["whole", "PatchMatch", "ADCensus"], 12)
     # As the benchmark's site prints it.
-    assert found["PatchMatch"]["teddy_all"] == pytest.approx(8.16, abs=0.005)
+    assert found.loc["PatchMatch", "teddy_all"] == pytest.approx(8.16, abs=0.005)
     # Columns are those of our runs.
     context.made = _made(1, 2, "part", V2[:1])
-    assert list(scores(context, "sigma_z_error")["ADCensus"]) == ["tsukuba_nonocc", "tsukuba_all", "tsukuba_disc"]
+    assert list(scores(context, "sigma_z_error")) == ["tsukuba_nonocc", "tsukuba_all", "tsukuba_disc"]
 
 
 def test_submissions_that_are_not_there(tmp_path, monkeypatch):
@@ -82,7 +82,8 @@ def test_groups_among_the_printed_rows(context):
     # Of seven and nine rows one stands in both tables, and PatchMatch is measured.
     assert "the 14 other rows" in table.note
     # Of ours the two of the nearest BMP are shown beside the two printed ones, on tsukuba.
-    assert groups_items.table1(context).ours["errors"] == {
+    errors = groups_items.table1(context).ours["errors"]
+    assert {m: own.T.to_dict("list") for m, own in errors.items()} == {
         "BMP": {"bad": [100] * 3, "worse": [101] * 3},
         "SZE": {"bad": [1e5] * 3, "worse": [1e5] * 3},
     }
@@ -112,7 +113,7 @@ def test_groups_of_the_submissions(context, monkeypatch):
         ("ADCensus", 2, 2, False),
     ]
     # A map that is better than all printed rows moves both on, and another group is reported.
-    monkeypatch.setattr(groups_items, "printed_groups", lambda: {"PatchMatch": 2, "ADCensus": 1})
+    monkeypatch.setattr(groups_items, "printed_groups", lambda: Series({"PatchMatch": 2, "ADCensus": 1}))
     assert all(c.outside for c in groups_items.tables5_to_7(context).comparisons)
     monkeypatch.setattr(groups_items, "submission_scores", lambda *_: {})
     assert [c.ours for c in groups_items.tables5_to_7(context).comparisons] == [None, None]
@@ -157,8 +158,8 @@ def test_our_maps_of_the_nearest_bad_pixels(monkeypatch, tmp_path):
     made = {"a": 5.0, "b": 1.0, "c": 1.1, "d": 1.2, "e": 9.0}
     context.made = [r for name, value in made.items() for r in _made(10 * value, value, name)]
     rows = sigma_items.tables3_and_4(context).ours["venus"]
-    assert list(rows) == ["b", "c", "d"]
-    assert rows["c"] == pytest.approx({"SZE": 11.0, "BMP": 1.1, "MAE": 2.2, "MSE": 3.3, "MAPE": 4.4})
+    assert list(rows.index) == ["b", "c", "d"]
+    assert rows.loc["c"].to_dict() == pytest.approx({"SZE": 11.0, "BMP": 1.1, "MAE": 2.2, "MSE": 3.3, "MAPE": 4.4})
 
 
 def test_without_scenes(context):

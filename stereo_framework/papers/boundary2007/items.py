@@ -15,7 +15,7 @@ from stereo_framework.figures.roc_plot import roc_figure
 from stereo_framework.page.page import Text
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
 from stereo_framework.papers.boundary2007.claims import shown
-from stereo_framework.papers.claim import Alternatives
+from stereo_framework.papers.claim import Alternatives, told
 from stereo_framework.papers.comparison import compared, comparison_table, plain_table
 from stereo_framework.papers.paper import Context, Outcome, drawn, results_details, short
 from stereo_framework.papers.published import published_table
@@ -65,20 +65,17 @@ def curves(context: Context) -> Outcome:
         "(equation 12), what all methods reach together; in the mean over the scenes (equation 15) it is M (equation 16). Towards the left a method leaves fewer pixels out "
         "(SR, equation 7), towards the bottom fewer are wrong (ER, equation 6)."
     )
-    order = dict.fromkeys(scene for scene in ("stripes", *SCENES) if scene in found.points)
-    boundaries, cases = {scene: found.feasible(scene) for scene in order}, found.cases()
-    plots: dict[str, tuple[Mapping[str, list[Point]], Sequence[Point] | Curve]] = {
-        s: (found.points[s], own) for s, own in boundaries.items()
-    }
-    plots["mean"] = (found.mean, cases["mean"])
+    boundaries = {scene: found.feasible(scene) for scene in dict.fromkeys(("stripes", *SCENES)) if scene in found.points}
+    edges: dict[str, Sequence[Point] | Curve] = {**boundaries, "mean": found.cases()["mean"]}
     places = {"stripes": "Figure 5: Stripes", "mean": f"Figure 6, rightmost column: mean of {len(boundaries)} scenes"}
     pictures = []
-    for title, (methods, edge) in plots.items():
-        e = ", ".join(f"{name} {efficiency(roc_curve(points)):.3f}" for name, points in methods.items())
+    for title, edge in edges.items():
+        methods = found.points.get(title, found.mean)
+        e = told({name: efficiency(roc_curve(points)) for name, points in methods.items()}, form=".3f")
         caption = f"{places.get(title, f'Figure 6: {title}')}. Efficiency (equation 10): {e}."
         figure = roc_figure(methods, boundary=edge, title=title)
         pictures.append(drawn(f"roc_{title}", figure, f"error rate against sparsity rate: {title}", caption))
-    extremes = {"W, worst case": cases["worst case"], "B, best case": cases["best case"]}
+    extremes = {f"{letter}, {case}": found.cases()[case] for letter, case in (("W", "worst case"), ("B", "best case"))}
     figure = roc_figure(boundaries, cases=extremes, title="Boundaries of all scenes")
     caption = (
         "Figure 7: the boundary of every scene, and the worst (W, equation 13) and the best case (B, equation 14) over them."
@@ -101,8 +98,8 @@ def table1(context: Context) -> Outcome:
         "point (equation 10). Expected: of the mean curve over the scenes that are there, not the mean of the row."
     )
     header = ["scene", "printed: most efficient", "least", "ours: most efficient", "least"]
-    tables = [comparison_table("Efficiency, published and ours", comparisons, 3), plain_table("Marks of Table 1", header, marks)]
-    return Outcome([Text(text), *tables, results_details(results)], comparisons)
+    blocks = [comparison_table("Efficiency, published and ours", comparisons, 3), plain_table("Marks of Table 1", header, marks)]
+    return Outcome([Text(text), *blocks, results_details(results)], comparisons)
 
 
 def _by_column(found: Boundary) -> dict[str, dict[str, float]]:
@@ -115,8 +112,7 @@ def table2(context: Context) -> Outcome:
     published = published_table("boundary2007", "table2")
     comparisons = compared(published, found_boundary(_results(context)).improvements(), _why_not)
     text = "I(row | column) is what the row's mean curve gains over the column's where it is better, 0..1 (equation 11)."
-    table = comparison_table("Expected improvement, published and ours", comparisons, 3)
-    return Outcome([Text(text), table], comparisons)
+    return Outcome([Text(text), comparison_table("Expected improvement, published and ours", comparisons, 3)], comparisons)
 
 
 def _why_not(row: str, column: str) -> str:
@@ -133,9 +129,7 @@ def figure8(context: Context) -> Outcome:
         pictures = {}
         for method, name in METHODS.items():
             best = nearest_to_boundary(found, short(scene.name), name)
-            [chosen] = [
-                r for r in results if (r.scene, r.method, dict(r.parameters)) == (scene.name, method, dict(best.parameters))
-            ]
+            [chosen] = [r for r in results if (r.scene, r.method, r.parameters) == (scene.name, method, best.parameters)]
             overrides = [f"{key}={value}" for key, value in chosen.axes.items()]
             disparity = context.run(f"{method}_grid", overrides=overrides, scenes=[scene], maps=True)[0].disparity
             setting = ", ".join(f"{key.rpartition('.')[2]} {value}" for key, value in chosen.axes.items())
@@ -150,11 +144,9 @@ def figure8(context: Context) -> Outcome:
 def nearest_to_boundary(found: Boundary, scene: str, method: str) -> Point:
     """A method's best point with respect to a scene's boundary: the middle one of those on it, otherwise the one nearest to it, in the ratio of error rates."""
     edge = found.feasible(scene)
-    on = shown([p for p in edge if p.method == method])
-    if on:
+    if on := shown([p for p in edge if p.method == method]):
         return on[len(on) // 2]
-    own = shown(found.points[scene][method]) or found.points[scene][method]
-    height = roc_curve(edge)
+    own, height = shown(found.points[scene][method]) or found.points[scene][method], roc_curve(edge)
     return min(own, key=lambda p: p.error_rate / max(float(height(np.array([p.sparsity_rate]))[0]), 1e-6))
 
 
@@ -163,18 +155,15 @@ def costs(context: Context) -> Outcome:
     results, published = _results(context), published_table("boundary2007", "table1")
     everything = found_boundary([*results, *context.run("costs")])
     e = _by_column(everything)
-    named = {f"{name} as printed": published.rows[name] for name in ("GC", "BP")} | {
-        words: e[m] for m, words in COSTS.items() if m in e
-    }
+    named = {f"{name} as printed": published.rows[name] for name in ("GC", "BP")}
+    named |= {words: e[m] for m, words in COSTS.items() if m in e}
     note = "As run: all settings of the paper's grid; the others: 9 settings for GC and 4 for BP, as configs/boundary2007/costs.yaml has them."
     rows = [[words, *map(own.get, published.columns)] for words, own in named.items()]
     table = plain_table("Efficiency by matching cost", ["method and cost", *published.columns], rows, ".3f", note)
-    absent = [name for name in SCENES if name not in everything.points]
-    if context.quick or absent:
+    missing = ", ".join(name for name in SCENES if name not in everything.points)
+    if context.quick or missing:
         # On fewer scenes than the paper's, these would be different sentences.
-        return Outcome(
-            [table], absent="one scene and few settings only" if context.quick else f"not measured: {', '.join(absent)}"
-        )
+        return Outcome([table], absent="one scene and few settings only" if context.quick else f"not measured: {missing}")
     text = (
         "A sentence whose verdict differs between the costs of GC and BP in this table is not judged, since the paper prints neither. A match that would lie outside the match "
         "image has no cell in the table of equations 3 to 5; it counts as an error here, since a dense map could otherwise go without its errors at the image's side."
@@ -191,9 +180,9 @@ def costs(context: Context) -> Outcome:
 
 def with_costs(found: Boundary, gc: str, bp: str) -> Boundary:
     """The boundary with these methods in the places of GC and BP."""
+    from_place = {name: name for name in METHODS.values()} | {"GC": gc, "BP": bp}
 
     def exchanged(methods: Mapping[str, list[Point]]) -> dict[str, list[Point]]:
-        from_place = {"GC": gc, "BP": bp}
-        return {name: [replace(p, method=name) for p in methods[from_place.get(name, name)]] for name in METHODS.values()}
+        return {name: [replace(p, method=name) for p in methods[place]] for name, place in from_place.items()}
 
     return Boundary({scene: exchanged(own) for scene, own in found.points.items()}, exchanged(found.mean))

@@ -13,9 +13,9 @@ Energies = Mapping[str, Mapping[str, float]]
 
 def bound_is_below(found: Energies) -> Cases:
     for scene, energies in found.items():
-        if (bound := energies.get("lower bound")) is not None:
-            lowest = min((e, name) for name, e in energies.items() if name != "lower bound")
-            yield f"{scene}: bound {bound:.0f}, {lowest[1]} {lowest[0]:.0f}", bound <= lowest[0]
+        if "lower bound" in energies:
+            lowest, name = min((e, name) for name, e in energies.items() if name != "lower bound")
+            yield f"{scene}: bound {energies['lower bound']:.0f}, {name} {lowest:.0f}", energies["lower bound"] <= lowest
 
 
 def truth_costs_more(found: Energies) -> Cases:

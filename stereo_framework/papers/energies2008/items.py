@@ -29,9 +29,8 @@ def energies(context: Context) -> Outcome:
     by_row = {row: {scene: own[row] for scene, own in found.items() if row in own} for row in published.rows}
     comparisons = compared(published, by_row)
     text = "Energies of float64. Maps of the truth are rounded, half to even, and unknown disparities are 0; in our own checks they are those of the map of the lowest energy."
-    blocks: list[Block] = [Text(text), comparison_table("Energies, the library's and ours", comparisons)]
-    data = {"found": _energies(context, results, zero=False)}
-    return Outcome(_shown(context, results, blocks), comparisons, data)
+    blocks = [Text(text), comparison_table("Energies, the library's and ours", comparisons), *_shown(context, results)]
+    return Outcome(blocks, comparisons, {"found": _energies(context, results, zero=False)})
 
 
 def later(context: Context) -> Outcome:
@@ -40,11 +39,11 @@ def later(context: Context) -> Outcome:
     found = _energies(context, results, zero=False)
     if not found:
         return Outcome([results_details(results)])
-    points = {
-        scene: {r.method: (r.energy, visible_errors(r)) for r in results if short(r.scene) == scene and r.energy is not None}
-        for scene in found
-    }
-    above = DataFrame.from_dict(found, orient="index")
+    points: dict[str, dict[str, tuple[float, float]]] = {scene: {} for scene in found}
+    for r in results:
+        if r.energy is not None:
+            points[short(r.scene)][r.method] = r.energy, visible_errors(r)
+    above = DataFrame(found).T
     above = 100 * (above.div(above["lower bound"], axis=0) - 1)
     errors = DataFrame({scene: {m: error for m, (_, error) in own.items()} for scene, own in points.items()}).T
     note = "Where the truth is unknown its map is that of the lowest energy, so that the rest alone decides."
@@ -52,7 +51,7 @@ def later(context: Context) -> Outcome:
         plain_table("Energy above the bound, in percent of it", ["scene", *above], above.itertuples(), note=note),
         plain_table("Errors, in percent of the non-occluded pixels", ["scene", *errors], errors.itertuples()),
     ]
-    return Outcome(_shown(context, results, tables), data={"found": found, "points": points})
+    return Outcome([*tables, *_shown(context, results)], data={"found": found, "points": points})
 
 
 def _energies(context: Context, results: Sequence[Result], *, zero: bool) -> dict[str, dict[str, float]]:
@@ -66,8 +65,7 @@ def _energies(context: Context, results: Sequence[Result], *, zero: bool) -> dic
     for best in _best(results):
         scene = load_scene(best.scene, data=context.data)
         if scene.truth is not None:
-            own = found[short(best.scene)]
-            own["truth"] = _energy(best, scene).of(_truth(scene, None if zero else best.disparity))
+            found[short(best.scene)]["truth"] = _energy(best, scene).of(_truth(scene, None if zero else best.disparity))
     return found
 
 
@@ -96,26 +94,17 @@ def _truth(scene: Scene, elsewhere: Disparity | None) -> Labels:
     return np.rint((disparity - search.minimum) / search.step).clip(0, search.levels - 1).astype(np.int16)
 
 
-def _shown(context: Context, results: Sequence[Result], tables: Sequence[Block]) -> list[Block]:
-    """Tables, a chart of each scene and the maps of all optimizers."""
+def _shown(context: Context, results: Sequence[Result]) -> list[Block]:
+    """A chart of each scene and the maps of all optimizers."""
     rows, charts = [], []
     for best in _best(results):
-        scene, name = load_scene(best.scene, data=context.data), short(best.scene)
+        name, stored = short(best.scene), {}
         own = {r.method: r for r in results if r.scene == best.scene and r.energy is not None and r.error is None}
-        charts.append(
-            Picture(
-                svg_text(energies_figure(own, name)),
-                f"energy over time and errors over energy, {name}",
-                name,
-                f"energies_{name}.svg",
-            )
-        )
-        told = {
-            method: stored_map(
-                r.disparity, caption=f"{r.energy:,.0f}, {visible_errors(r):.2f} % bad, {r.matching_seconds or 0:.0f} s"
-            )
-            for method, r in own.items()
-            if r.disparity is not None
-        }
-        rows.append(scene_row(scene, told))
-    return [*tables, *charts, Scenes(rows, "Below each map: energy, errors, time."), results_details(results)]
+        description = f"energy over time and errors over energy, {name}"
+        charts.append(Picture(svg_text(energies_figure(own, name)), description, name, f"energies_{name}.svg"))
+        for method, r in own.items():
+            caption = f"{r.energy:,.0f}, {visible_errors(r):.2f} % bad, {r.matching_seconds or 0:.0f} s"
+            if r.disparity is not None:
+                stored[method] = stored_map(r.disparity, caption=caption)
+        rows.append(scene_row(load_scene(best.scene, data=context.data), stored))
+    return [*charts, Scenes(rows, "Below each map: energy, errors, time."), results_details(results)]

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 import numpy as np
+from pandas import DataFrame, Series
 
 from stereo_framework.papers.claim import Cases
-from stereo_framework.papers.own_methods import REGIONS, Rows
+from stereo_framework.papers.own_methods import REGIONS
 
 
-def seven_groups(groups: Mapping[str, int]) -> Cases:
-    count = len(set(groups.values()))
-    yield f"{count} groups of {len(groups)} methods", count == 7
+def seven_groups(groups: Series) -> Cases:
+    yield f"{groups.nunique()} groups of {len(groups)} methods", groups.nunique() == 7
 
 
-def top_ranked(ranks: Mapping[str, int], groups: Mapping[str, int]) -> Cases:
-    first = sorted(ranks, key=ranks.__getitem__)[: len(ranks) // 3]
-    yield ", ".join(f"{name} group {groups[name]}" for name in first), any(groups[name] > 1 for name in first)
+def top_ranked(ranks: Series, groups: Series) -> Cases:
+    first = groups[ranks.sort_values(kind="stable").index[: len(ranks) // 3]]
+    yield ", ".join(f"{name} group {group}" for name, group in first.items()), (first > 1).any()
 
 
-def contradict(errors: Mapping[str, Mapping[str, Sequence[float]]]) -> Cases:
-    for i, region in enumerate(REGIONS):
-        found = {measure: sorted((values[i], name) for name, values in methods.items()) for measure, methods in errors.items()}
-        lead = {measure: pair[1][0] / pair[0][0] - 1 for measure, pair in found.items()}
-        told = ", ".join(f"{measure} prefers {pair[0][1]} by {100 * lead[measure]:.1f} %" for measure, pair in found.items())
-        yield f"{region}: {told}", found["BMP"][0][1] != found["SZE"][0][1] and lead["SZE"] > lead["BMP"]
+def contradict(errors: Mapping[str, DataFrame]) -> Cases:
+    """Takes the errors of two methods by measure."""
+    for region, *both in zip(REGIONS, *(errors[measure].to_numpy().T for measure in ("BMP", "SZE")), strict=True):
+        lead = [values.max() / values.min() - 1 for values in both]
+        best = [errors["BMP"].index[np.argmin(values)] for values in both]
+        told = ", ".join(f"{m} prefers {name} by {100 * by:.1f} %" for m, name, by in zip(errors, best, lead, strict=True))
+        yield f"{region}: {told}", best[0] != best[1] and lead[1] > lead[0]
 
 
-def segm_border(rows: Rows) -> Cases:
-    own = rows["GC+SegmBorder"]
-    best = [c for c in own if own[c] < min(row[c] for name, row in rows.items() if name != "GC+SegmBorder")]
-    yield f"lowest in {len(best)} of {len(own)} columns", len(best) == len(own)
+def segm_border(rows: DataFrame) -> Cases:
+    best = rows.loc["GC+SegmBorder"] < rows.drop("GC+SegmBorder").min()
+    yield f"lowest in {best.sum()} of {len(best)} columns", best.all()
 
 
 def local_beside_global(first: Collection[str], local: Collection[str]) -> Cases:
@@ -39,15 +39,15 @@ def local_beside_global(first: Collection[str], local: Collection[str]) -> Cases
     yield "; ".join(f"{kind}: {', '.join(names) or 'none'}" for kind, names in kinds.items()), all(kinds.values())
 
 
-def patch_match_teddy(rows: Rows) -> Cases:
-    place = 1 + sum(row["teddy_nonocc"] < rows["PatchMatch"]["teddy_nonocc"] for row in rows.values())
+def patch_match_teddy(rows: DataFrame) -> Cases:
+    place = int(rows["teddy_nonocc"].rank(method="min")["PatchMatch"])
     yield f"place {place} of {len(rows)}", place > len(rows) / 3
 
 
-def patch_match_venus(rows: Rows) -> Cases:
+def patch_match_venus(rows: DataFrame) -> Cases:
     for region in REGIONS:
-        others = [row[f"venus_{region}"] for name, row in rows.items() if name != "PatchMatch"]
-        worse = sum(other >= 1.1 * rows["PatchMatch"][f"venus_{region}"] for other in others)
+        own, others = rows[f"venus_{region}"]["PatchMatch"], rows[f"venus_{region}"].drop("PatchMatch")
+        worse = (others >= 1.1 * own).sum()
         yield f"{region}: {worse} of {len(others)} others are worse by a tenth", 2 * worse > len(others)
 
 
@@ -57,11 +57,11 @@ def ranks_are_distant(first_ranks: Collection[int]) -> Cases:
     yield f"ranks {', '.join(map(str, found))}: {apart:.1f} apart", apart >= 2
 
 
-def most_in_group_two(groups: Mapping[str, int]) -> Cases:
-    second = sum(group == 2 for group in groups.values())
+def most_in_group_two(groups: Series) -> Cases:
+    second = (groups == 2).sum()
     yield f"{second} of {len(groups)}", 2 * second > len(groups)
 
 
-def no_single_winner(groups: Mapping[str, int]) -> Cases:
-    first = [name for name, group in groups.items() if group == 1]
+def no_single_winner(groups: Series) -> Cases:
+    first = groups.index[groups == 1]
     yield f"{len(first)} of {len(groups)}: {', '.join(first)}", len(first) > 1

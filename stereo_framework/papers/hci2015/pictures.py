@@ -1,12 +1,14 @@
-"""Figures 1 to 5: what our methods make of edges, planes and fine structures, pixel by pixel."""
+"""Figures 2 to 5: what our methods make of edges, planes and fine structures, pixel by pixel."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
+from pandas import DataFrame
 
 from stereo_framework.core.scene import Disparity
 from stereo_framework.evaluation.hci import HCI_METRICS, Subsets
@@ -17,8 +19,8 @@ from stereo_framework.page.page import Picture, Text
 from stereo_framework.papers.comparison import compared, plain_table
 from stereo_framework.papers.hci2015.claims import COLUMNS
 from stereo_framework.papers.hci2015.metric_pictures import metrics_figure, subsets_figure
-from stereo_framework.papers.hci2015.scores import FOLDER, dense, on, results, scores_on
-from stereo_framework.papers.paper import Context, Outcome
+from stereo_framework.papers.hci2015.scores import FOLDER, dense, measured, results
+from stereo_framework.papers.paper import Context, Outcome, short
 from stereo_framework.papers.published import published_table
 
 if TYPE_CHECKING:
@@ -33,39 +35,36 @@ _NOTES = {
 
 def figure3(context: Context) -> Outcome:
     """The subsets of three scenes."""
-    drawn = {}
-    for scene in context.scenes([FOLDER + name for name in _NOTES]):
-        short = scene.name.removeprefix(FOLDER)
-        description = f"subsets of {short}: discontinuities, planes, fine structures"
-        drawn[f"figure3_{short}.png"] = (
-            subsets_figure(scene.reference, hci_subsets(scene), short),
-            description,
-            f"{short}. {_NOTES[short]}",
+    scenes = {short(scene.name): scene for scene in context.scenes([FOLDER + name for name in _NOTES])}
+    return _pictures(
+        (
+            f"figure3_{name}.png",
+            subsets_figure(scene.reference, hci_subsets(scene), name),
+            f"subsets of {name}: discontinuities, planes, fine structures",
+            f"{name}. {_NOTES[name]}",
         )
-    return _pictures(drawn)
+        for name, scene in scenes.items()
+    )
 
 
-def metrics(name: str, scene: str, columns: Sequence[str], methods: Sequence[str]) -> Callable[[Context], Outcome]:
-    """What builds a row of pictures for each of these methods that has a map of a scene."""
-
-    def build(context: Context) -> Outcome:
-        found, drawn, names = on(results(context), scene), {}, [COLUMNS[column] for column in columns]
-        for loaded, truth in context.truths([FOLDER + scene]):
-            for method in methods:
-                if (disparity := found[method].disparity if method in found else None) is not None:
-                    of = {n: HCI_METRICS[n].measure(disparity, truth, hci_subsets(loaded)) for n in names}
-                    figure = metrics_figure(loaded.reference, of, f"{scene}, {method}")
-                    description = f"{', '.join(columns)} of {method} on {scene}, pixel by pixel"
-                    drawn[f"{name}_{scene}_{method}.png"] = figure, description, f"{scene}, {method}"
-        return _pictures(drawn) if drawn else Outcome([Text(f"{scene} is not among the scenes that were run.")])
-
-    return build
+def _metrics(item: str, name: str, columns: Sequence[str], methods: Sequence[str], context: Context) -> Outcome:
+    """A row of pictures for each of these methods that has a map of a scene."""
+    pictures = []
+    maps = {r.method: r.disparity for r in results(context) if r.scene == FOLDER + name}
+    for scene, truth in context.truths([FOLDER + name]):
+        for method in methods:
+            if (disparity := maps.get(method)) is not None:
+                found = {COLUMNS[c]: HCI_METRICS[COLUMNS[c]].measure(disparity, truth, hci_subsets(scene)) for c in columns}
+                figure = metrics_figure(scene.reference, found, f"{name}, {method}")
+                description = f"{', '.join(columns)} of {method} on {name}, pixel by pixel"
+                pictures.append((f"{item}_{name}_{method}.png", figure, description, f"{name}, {method}"))
+    return _pictures(pictures) if pictures else Outcome([Text(f"{name} is not among the scenes that were run.")])
 
 
-def _pictures(drawn: Mapping[str, tuple[Figure, str, str]]) -> Outcome:
+def _pictures(drawn: Iterable[tuple[str, Figure, str, str]]) -> Outcome:
     """Figures by file, each with its description and caption: on the page at half size, so that it stays small."""
     blocks, files = [], {}
-    for name, (figure, description, caption) in drawn.items():
+    for name, figure, description, caption in drawn:
         whole = rendered(figure)
         files[name] = encode_png(whole)
         small = cv2.resize(whole, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
@@ -73,21 +72,20 @@ def _pictures(drawn: Mapping[str, tuple[Figure, str, str]]) -> Outcome:
     return Outcome(blocks, files=files)
 
 
-figure2 = metrics("figure2", "Adirondack", ("D_fat", "D_thin", "D_fuz"), ("window", "so", "gc", "sgbm"))
-figure4 = metrics("figure4", "PlaytableP", ("P_bump", "P_off", "P_orient"), ("window", "window_subpixel", "gc", "sgbm"))
-figure5_pictures = metrics("figure5", "Pipes", ("F_por", "F_frag", "F_fat"), ("window", "ssd", "bp", "sgbm"))
+figure2 = partial(_metrics, "figure2", "Adirondack", ("D_fat", "D_thin", "D_fuz"), ("window", "so", "gc", "sgbm"))
+figure4 = partial(_metrics, "figure4", "PlaytableP", ("P_bump", "P_off", "P_orient"), ("window", "window_subpixel", "gc", "sgbm"))
+figure5_pictures = partial(_metrics, "figure5", "Pipes", ("F_por", "F_frag", "F_fat"), ("window", "ssd", "bp", "sgbm"))
 
 
 def figure5(context: Context) -> Outcome:
     """Porosity, fragmentation and detail fattening on Pipes: published and ours, and ours by the equations as printed."""
-    published, names = published_table("hci2015", "figure5"), ("RMS", "F_por", "F_frag", "F_fat")
+    published, names, found = published_table("hci2015", "figure5"), ["RMS", "F_por", "F_frag", "F_fat"], results(context)
     rows = [[f"{m} (published)", *(published.rows[name][m] for name in names), None, None] for m in published.columns]
-    found = results(context)
-    for scene, truth in context.truths([FOLDER + "Pipes"]):
-        for method, result in on(found, "Pipes").items():
-            assert result.disparity is not None, "maps were asked for"
-            printed = as_printed(result.disparity, truth, hci_subsets(scene))
-            rows.append([method, *(result.statistics[COLUMNS[n]] for n in names), *printed])
+    maps = [r.disparity for r in found if r.scene == f"{FOLDER}Pipes"]
+    for scene, truth in context.truths([f"{FOLDER}Pipes"]):
+        for disparity, own in zip(maps, measured(found, "Pipes")[names].itertuples(), strict=True):
+            assert disparity is not None, "maps were asked for"
+            rows.append([*own, *as_printed(disparity, truth, hci_subsets(scene))])
     note = (
         "Other methods, so nothing is judged. Published: one structure at full size, of which equation 11 gives 0.50 in two pieces (LCU) and 0.67 in three (MeshS); ours: all "
         "structures of a quarter of the size. Equations 10 and 11 as printed take the nearest found pixel of any structure and divide by the number of all structures; ours take that of the "
@@ -95,9 +93,9 @@ def figure5(context: Context) -> Outcome:
     )
     header = ["method", *names, "equation 10 as printed", "equation 11 as printed"]
     table = plain_table("Pipes: published methods and ours", header, rows, note=note)
-    ours = scores_on(dense(found), "Pipes", "RMS", "F_por")
+    ours = measured(dense(found), "Pipes")
     unmeasured = compared(published, {}, "the algorithm's map is not to be had")
-    return Outcome([table], unmeasured, {"scores": published.rows}, {"scores": ours if all(ours.values()) else None})
+    return Outcome([table], unmeasured, {"scores": DataFrame(published.rows)}, {"scores": ours if len(ours) else None})
 
 
 def as_printed(disparity: Disparity, truth: Disparity, subsets: Subsets) -> tuple[float, float]:

@@ -5,34 +5,38 @@ All items show our methods, and OpenCV's as an outside one, on the scenes that a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pandas import DataFrame, Series
 
 from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation.disparity_error import rms_error
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.regions import hci_subsets
+from stereo_framework.figures._curves import Line, Mark, Panel, curves_figure
 from stereo_framework.figures._looks import new_chart
-from stereo_framework.figures.saving import svg_text
+from stereo_framework.figures.distributions import distributions_figure
 from stereo_framework.io import read_disparity
-from stereo_framework.page.page import Cell, Picture, Text
+from stereo_framework.page.page import Cell, Text
 from stereo_framework.papers.comparison import compared, plain_table
-from stereo_framework.papers.hci2015.charts import footnote, histogram_figure, radar_figure, stacked_bars_figure
-from stereo_framework.papers.hci2015.claims import COLUMNS, R2, THREE, Scores
+from stereo_framework.papers.hci2015.claims import COLUMNS, THREE
 from stereo_framework.papers.paper import Context, Outcome, drawn, results_details
 from stereo_framework.papers.published import published_table, raw_table
+from stereo_framework.papers.ranked_dots import ranked_dots_figure
 from stereo_framework.sweep import Result
-from stereo_framework.tables.ranking import competition_ranks
-from stereo_framework.tables.scores import standings
+from stereo_framework.tables.scores import Scores, standings
+from stereo_framework.tables.words import measure_name, short_names
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FOLDER = "middlebury-v3/trainingQ/"
 
 _DENSE = 0.99
 """Smallest share of estimated pixels at which a map counts as dense: after filling, only rows without any estimate stay empty."""
-
-_SUBSETS = {metric.symbol: metric.subset for metric in HCI_METRICS.values()}
-"""The paper's symbols of the subsets, by those of the metrics."""
 
 
 def results(context: Context) -> list[Result]:
@@ -46,49 +50,40 @@ def dense(found: Sequence[Result]) -> list[Result]:
     return [r for r in found if r.method not in sparse]
 
 
-def on(found: Sequence[Result], scene: str) -> dict[str, Result]:
-    """Results on a scene by method."""
-    return {r.method: r for r in found if r.scene == FOLDER + scene}
+def measured(found: Sequence[Result], scene: str = "") -> DataFrame:
+    """Scores by method and the paper's names of measures, of one scene or of all maps."""
+    there = [r for r in found if not scene or r.scene == FOLDER + scene]
+    return DataFrame(
+        {c: [r.statistics[name] for r in there] for c, name in COLUMNS.items()}, [r.method for r in there], dtype=float
+    )
 
 
-def scores_on(found: Sequence[Result], scene: str, *columns: str) -> Scores:
-    """Scores of the methods on a scene by the paper's names of measures."""
-    of = on(found, scene)
-    return {c: {name: r.statistics[COLUMNS[c]] for name, r in of.items()} for c in columns}
+def fits(found: Sequence[Result], scene: str = "") -> DataFrame | None:
+    """r² of the linear fit of every measure to every other, over the maps where both are measured; None without enough of them."""
+    scores = measured(found, scene)
+    return scores.corr() ** 2 if len(scores) >= 3 else None
 
 
-def fits(found: Sequence[Result]) -> R2:
-    """r² of the linear fit of every measure to every other, over these maps, where both are measured; empty without enough of them."""
-    from pandas import DataFrame
-
-    if len(found) < 3:
-        return {}
-    r2 = DataFrame({c: [r.statistics[name] for r in found] for c, name in COLUMNS.items()}, dtype=float).corr() ** 2
-    return {(a, b): float(r2[a][b]) for a in COLUMNS for b in COLUMNS if a != b}
-
-
-def mean_scores(found: Sequence[Result]) -> Scores:
-    """Means over the images by measure and method."""
+def mean_scores(found: Sequence[Result]) -> DataFrame | None:
+    """Means over the images by method and measure."""
     if not found:
-        return {}
+        return None
     of = standings(found, list(COLUMNS.values()))
-    return {column: dict(zip(of.methods, of.of(name).means.tolist(), strict=True)) for column, name in COLUMNS.items()}
+    return DataFrame({column: of.of(name).means for column, name in COLUMNS.items()}, of.methods)
 
 
-def ranked(found: Sequence[Result]) -> dict[str, dict[str, int]]:
-    """Ranks by measure and method; a method without a score where others have one is last, as in the charts."""
-    return {
-        column: dict(zip(own, competition_ranks([math.inf if math.isnan(v) else v for v in own.values()]).tolist(), strict=True))
-        for column, own in mean_scores(found).items()
-    }
+def ranked(found: Sequence[Result]) -> DataFrame | None:
+    """Ranks by method and measure; a method without a score where others have one is last, as in the charts."""
+    means = mean_scores(found)
+    return None if means is None else means.rank(method="min", na_option="bottom").astype(int)
 
 
 def figure1(context: Context) -> Outcome:
     """Ranks of the dense methods by the mean over the images, three of them set off."""
     ranks = ranked(dense(results(context)))
     rows = [
-        [method, *(Cell.number(ranks[column][method], "d", mark="best" if method in THREE else "") for column in COLUMNS)]
-        for method in sorted(ranks.get("RMS", ()), key=lambda m: ranks["RMS"][m])
+        [method, *(Cell.number(rank, "d", mark="best" if method in THREE else "") for rank in own)]
+        for method, *own in (() if ranks is None else ranks.sort_values("RMS", kind="stable").itertuples())
     ]
     note = "1 is best, of the mean over the images; equal means share the better rank, a missing one is last. Semi-dense methods are left out. Set off: three methods."
     table = plain_table("Ranks by each measure, in the order of RMS", ["method", *COLUMNS], rows, note=note)
@@ -106,55 +101,93 @@ def figure6(context: Context) -> Outcome:
 
 
 def _text_values(context: Context, scene: str, keys: Mapping[str, str]) -> Outcome:
-    texts = raw_table("hci2015", "text_values")
-    published = {column: texts[key] for key, column in keys.items()}
-    ours = scores_on(dense(results(context)), scene, *keys.values())
+    published = DataFrame({column: raw_table("hci2015", "text_values")[key] for key, column in keys.items()})
+    ours, first = measured(dense(results(context)), scene)[list(published)], published.columns[0]
     rows = [
-        [f"{method}{words}", *(own[column][method] for column in own)]
+        [f"{method}{words}", *values]
         for own, words in ((published, " (published)"), (ours, ""))
-        for method in sorted(next(iter(own.values())), key=next(iter(own.values())).__getitem__)
+        for method, *values in own.sort_values(first, kind="stable").itertuples()
     ]
     note = (
-        f"In the order of {next(iter(published))}. Other methods, images of a quarter of the size: nothing is judged. Fuzziness is in pixels times grey level slopes by equations 5 and 6 as "
+        f"In the order of {first}. Other methods, images of a quarter of the size: nothing is judged. Fuzziness is in pixels times grey level slopes by equations 5 and 6 as "
         "printed, about ten times the published numbers; what unit these have is not printed."
     )
     table = plain_table(f"{scene}: published and ours", ["method", *published], rows, note=note)
-    return Outcome([table], data={"scores": published}, ours={"scores": ours if all(ours.values()) else None})
+    return Outcome([table], data={"scores": published}, ours={"scores": ours if len(ours) else None})
 
 
 def charts(context: Context) -> Outcome:
-    """Stacked bars, radar charts and histograms of the dense methods' scores."""
+    """Weighted scores, profiles and distributions of the dense methods' scores."""
     found = dense(results(context))
     if not found:
         return Outcome([])
-    there = [name for name in HCI_METRICS if any(not math.isnan(r.statistics.get(name, math.nan)) for r in found)]
-    of = standings(found, there)
-    fine = {name: 3.0 for name, metric in HCI_METRICS.items() if metric.symbol.startswith("F_")}
-    pictures = (
-        drawn("stacked_bars", stacked_bars_figure(of, {}), "Weighted scores, all weights alike"),
-        drawn("stacked_bars_structures", stacked_bars_figure(of, fine), "Weighted scores, fine structures counting three times"),
-        drawn("radar", radar_figure(of), "Profiles: the further in, the better"),
-        drawn("histograms", histogram_figure(of, of.methods[0]), f"All scores, and those of {of.methods[0]} among them"),
-    )
+    of = standings(found, [name for name in HCI_METRICS if any(np.isfinite(r.statistics.get(name, np.nan)) for r in found)])
+    parts = _shares(of)
+    parts = parts.loc[parts.mean(axis=1).sort_values(kind="stable").index]
+    fine = [name for name in of.measures if HCI_METRICS[name].symbol.startswith("F_")]
+    weighted = {"all weights alike": parts, "fine structures three times": parts[[*of.measures, *fine, *fine]]}
+    dots = {title: {str(m): own.tolist() for m, own in shares.iterrows()} for title, shares in weighted.items()}
+    pictures = [
+        drawn("weighted_scores", ranked_dots_figure(dots, "weighted score, 1 = the worst"), "Figure 7: scores by weight"),
+        drawn("profiles", profiles_figure(of), "Figure 9: profiles by ranks and by scores, the lower, the better"),
+    ]
+    for kind, words in (("D", "edges"), ("P", "planes"), ("F", "fine structures")):
+        panels = {}
+        for name in (name for name in of.measures if HCI_METRICS[name].symbol.startswith(kind)):
+            values = of.of(name).values / np.nanmax(of.of(name).values)
+            panels[f"{measure_name(name)}, share of the largest"] = {"all methods": values, of.methods[0]: values[0]}
+        if panels:
+            caption = f"Figure 12: all scores of {words}, and those of {of.methods[0]} among them"
+            pictures.append(drawn(f"histograms_{kind}", distributions_figure(panels, 1 / 12), caption))
     text = "Each score is a share of the worst method's among these: 0 is perfect. A score that is missing counts as the worst."
     return Outcome([*pictures, Text(text)], data={"scores": mean_scores(found)})
 
 
+def _shares(found: Scores) -> DataFrame:
+    """Mean scores by method and measure as shares of the worst method's, 0..1; a missing score is 1."""
+    means = DataFrame({name: found.of(name).means for name in found.measures}, found.methods)
+    return means.div(means.max().replace(0, 1)).fillna(1.0)
+
+
+def _footnote(found: Scores, how: str, *remarks: str) -> str:
+    """What one must know to read these scores: `how` the scenes are combined, what is missing, and the protocol."""
+    short = [short_names(found.scenes)[scene] for scene in found.scenes]
+    scenes = f"{len(short)} scenes ({', '.join(short)})" if 1 < len(short) <= 4 else f"{len(short)} scenes"
+    over = f"{how} {scenes}" if len(short) > 1 else f"scene {short[0]}"
+    return "; ".join([over, *remarks, *found.notes, f"protocol {found.protocol}"])
+
+
+def profiles_figure(found: Scores) -> Figure:
+    """Ranks, in the mean over the scenes, and mean scores as shares of the worst method's, of each method in each measure.
+
+    Notes
+    -----
+    Honauer et al. 2015, Figure 9, which closes these curves to rings.
+    """
+    ranks = DataFrame({name: found.of(name).average_ranks for name in found.measures}, found.methods)
+    panels = []
+    for i, (label, values) in enumerate(
+        {f"rank, 1 = best of {len(ranks)}": ranks, "score, 1 = the worst": _shares(found)}.items()
+    ):
+        rows = values.rename(columns=lambda name: HCI_METRICS[name].symbol).iterrows()
+        curves = tuple(Line((method,), tuple(Mark(symbol, value) for symbol, value in own.items())) for method, own in rows)
+        panels.append(Panel(0, i, "", "measure", label, curves))
+    names = {(method,): method for method in found.methods}
+    return curves_figure(panels, names, x_scale="category", footnote=_footnote(found, "means over", "the lower, the better"))
+
+
 def figure10(context: Context) -> Outcome:
     """RMS against bad pixels and some of the metrics on Jadeplant, as points."""
-    found = [r for r in dense(results(context)) if r.scene == FOLDER + "Jadeplant"]
-    r2 = fits(found)
-    if not r2:
+    found = dense(results(context))
+    scores, r2 = measured(found, "Jadeplant"), fits(found, "Jadeplant")
+    if r2 is None:
         return Outcome([Text("Jadeplant was not run.")], absent="Jadeplant was not run")
     blocks = []
     for column in ("Bad1.0", "Bad4.0", "D_fuz", "F_por", "P_orient"):
-        title = f"RMS and {column}: r² {r2['RMS', column]:.2f}"
+        title = f"RMS and {column}: r² {r2['RMS'][column]:.2f}"
         figure = new_chart(4.0, 0.4, 3.2, title)
-        axes = figure.add_subplot(xlabel="RMS (pixels)", ylabel=column)
-        axes.plot(
-            [r.statistics[COLUMNS["RMS"]] for r in found], [r.statistics[COLUMNS[column]] for r in found], "o", markersize=4
-        )
-        blocks.append(Picture(svg_text(figure, title), title))
+        figure.add_subplot(xlabel="RMS (pixels)", ylabel=column).plot(scores["RMS"], scores[column], "o", markersize=4)
+        blocks.append(drawn(f"figure10_{column}", figure, title))
     return Outcome(blocks, data={"r2": r2})
 
 
@@ -162,7 +195,7 @@ def figure11(context: Context) -> Outcome:
     """r² between RMS, bad pixels and the nine metrics, beside the published part of the table."""
     published, found = published_table("hci2015", "figure11"), dense(results(context))
     r2 = fits(found)
-    ours = {row: {c: r2[row, c] for c in published.columns if (row, c) in r2} for row in published.rows}
+    ours = {} if r2 is None else {row: r2[row].drop(row).to_dict() for row in published.rows}
     rows = [
         [row, words, *map(own.get(row, {}).get, published.columns)]
         for row in published.rows
@@ -172,31 +205,33 @@ def figure11(context: Context) -> Outcome:
     comparisons = compared(published, ours, "other methods, on images of a quarter of the size")
     pairs = [*dict.fromkeys(tuple(sorted((row, c))) for row, values in published.rows.items() for c in values)]
     table = plain_table("r² of linear fits between scores", ["measure", "", *published.columns], rows, keys=2)
-    data = {"r2": None if context.quick else r2 or None, "table": pairs}
+    data = {"r2": None if context.quick else r2, "table": pairs}
     return Outcome([Text(text), table], comparisons, data, absent="one scene only")
 
 
 def subset_errors(context: Context) -> Outcome:
     """Section 4.4: the rank correlation of each metric with the RMS of the whole image and with that of its own subset, over all maps."""
-    from scipy.stats import spearmanr
-
     found = dense(results(context))
     scenes = {s.name: s for s in context.scenes(list(dict.fromkeys(r.scene for r in found)))}
-    measured = [(r, _by_subset(r, scenes[r.scene])) for r in found if r.scene in scenes and r.map is not None]
-    if len(measured) < 3 or context.quick:
-        reason = "one scene only" if measured else "no maps to measure"
+    there = [r for r in found if r.scene in scenes and r.map is not None]
+    if len(there) < 3 or context.quick:
+        reason = "one scene only" if there else "no maps to measure"
         return Outcome([Text(f"Not measured: {reason}.")], absent=reason)
-    correlations = {}
-    for symbol, subset in _SUBSETS.items():
-        of = [r.statistics[COLUMNS[symbol]] for r, _ in measured]
-        both = [r.statistics[COLUMNS["RMS"]] for r, _ in measured], [errors[subset] for _, errors in measured]
-        whole, own = (float(spearmanr(of, errors, nan_policy="omit").statistic) for errors in both)
-        correlations[symbol] = whole, own
-    rows = [[symbol, _SUBSETS[symbol], *pair] for symbol, pair in correlations.items()]
-    note = f"Spearman's, over {len(measured)} maps of dense methods. RMS in pixels, of all pixels that are not occluded and of the evaluated pixels of the subset alone; a pixel without an estimate is left out."
+    scores, errors = measured(there), DataFrame([_by_subset(r, scenes[r.scene]) for r in there])
+    subsets = {metric.symbol: metric.subset for metric in HCI_METRICS.values()}
     header = ["metric", "its subset", "with the RMS of the image", "with the RMS of the subset"]
+    rows = [
+        (symbol, subset, *_rank_correlations(scores[symbol], scores["RMS"], errors[subset])) for symbol, subset in subsets.items()
+    ]
+    note = f"Spearman's, over {len(there)} maps of dense methods. RMS in pixels, of all pixels that are not occluded and of the evaluated pixels of the subset alone; a pixel without an estimate is left out."
     table = plain_table("Rank correlation of each metric with the RMS", header, rows, note=note)
-    return Outcome([table], data={"correlations": correlations})
+    return Outcome([table], data={"correlations": DataFrame(rows, columns=header).set_index("metric")[header[2:]]})
+
+
+def _rank_correlations(of: Series, *errors: Series) -> list[float]:
+    from scipy.stats import spearmanr
+
+    return [float(spearmanr(of, own, nan_policy="omit").statistic) for own in errors]
 
 
 def _by_subset(result: Result, scene: Scene) -> dict[str, float]:
@@ -220,14 +255,15 @@ def scores(context: Context) -> Outcome:
     found = results(context)
     if not found:
         return Outcome([])
-    of, means = standings(found, list(COLUMNS.values())), mean_scores(found)
-    kept = {r.method for r in dense(found)}
-    least = {m: min(r.statistics["fraction_matched"] for r in found if r.method == m) for m in of.methods}
+    of, kept = standings(found, list(COLUMNS.values())), {r.method for r in dense(found)}
     header = ["method", *COLUMNS, "% estimated"]
     forms = ["", *(".1f" if name in ("RMS", "Bad1.0", "Bad4.0", "P_orient") else ".3f" for name in COLUMNS), ".0f"]
-    rows = [[method, *(means[column][method] for column in COLUMNS), 100 * least[method]] for method in of.methods]
+    least = {m: min(r.statistics["fraction_matched"] for r in found if r.method == m) for m in of.methods}
+    means = mean_scores(found)
+    assert means is not None
+    rows = [[method, *own, 100 * least[method]] for method, *own in means.itertuples()]
     note = (
-        f"{footnote(of, 'Means over')}. Lower is better. RMS in pixels of the full size, Bad in percent, the nine metrics in pixels of a quarter of the size. Estimated: "
+        f"{_footnote(of, 'Means over')}. Lower is better. RMS in pixels of the full size, Bad in percent, the nine metrics in pixels of a quarter of the size. Estimated: "
         "of all pixels, on the image where it is least; pixels without an estimate are not measured. Methods below the dense ones are semi-dense and not compared. The paper leaves out a border of max(20, 1 % of the width) pixels of the full size, about 29, "
         "which is about 7 here: so do the nine metrics; RMS and Bad leave out 20."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from pandas import DataFrame
 
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.evaluation import evaluate
@@ -12,7 +13,7 @@ from stereo_framework.figures.colours import NO_VALUE, colour_table
 from stereo_framework.page.page import Block, Text
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map, stored_picture
 from stereo_framework.papers.comparison import as_printed, compared, comparison_table, plain_table
-from stereo_framework.papers.own_methods import REGIONS, Rows, groups, nearest, ranked, scores
+from stereo_framework.papers.own_methods import REGIONS, groups, nearest, ranked, scores
 from stereo_framework.papers.paper import Context, Outcome, results_details, short
 from stereo_framework.papers.published import published_table
 
@@ -45,27 +46,23 @@ def figure1_and_table1(context: Context) -> Outcome:
         *compared(published, {}, _VIEWS, columns=["MSSIM", "MSE_rendered", "PSNR_rendered"]),
     ]
     text = "Maps that are one pixel off everywhere have no bad pixel by the usual threshold (equation 1); the far pixels are off by most, depth being 1 / disparity here."
-    blocks: list[Block] = [
-        Text(text),
-        *([Scenes(pictures)] if pictures else []),
-        comparison_table("Published and ours", comparisons, 3),
-    ]
-    data = {"rows": found}
-    return Outcome(blocks, comparisons, data)
+    scenes: list[Block] = [Scenes(pictures)] if pictures else []
+    blocks = [Text(text), *scenes, comparison_table("Published and ours", comparisons, 3)]
+    return Outcome(blocks, comparisons, {"rows": DataFrame(found).T})
 
 
 def table2(context: Context) -> Outcome:
     """Sigma-Z-Errors of the truth minus one pixel on cones, with depth 1 / disparity; those of the truth itself are obvious."""
     published = published_table("sigma_z2011", "table2")
-    errors_of = [_measured(scene, truth - 1) for scene, truth in context.truths(["middlebury-v2/cones"])]
+    errors_of = (_measured(scene, truth - 1) for scene, truth in context.truths(["middlebury-v2/cones"]))
     found = dict(zip(["inaccurate"], errors_of, strict=False))
-    errors = [c for c in published.columns if c.startswith("SZE")]
+    errors, views = [c for c in published.columns if c.startswith("SZE")], ["PSNR", "MSSIM"]
     comparisons = [
         *compared(published, found, columns=errors, rows=list(found)),
-        *compared(published, {}, _LOST, columns=[c for c in published.columns if c not in ("PSNR", "MSSIM")], rows=["artefacts"]),
-        *compared(published, {}, _VIEWS, columns=["PSNR", "MSSIM"]),
+        *compared(published, {}, _LOST, columns=[c for c in published.columns if c not in views], rows=["artefacts"]),
+        *compared(published, {}, _VIEWS, columns=views),
     ]
-    return Outcome([comparison_table("Published and ours", comparisons, 3)], comparisons, {"rows": published.rows})
+    return Outcome([comparison_table("Published and ours", comparisons, 3)], comparisons, {"rows": published.frame})
 
 
 def tables3_and_4(context: Context) -> Outcome:
@@ -75,35 +72,41 @@ def tables3_and_4(context: Context) -> Outcome:
         as_printed("Table 3: venus, all pixels, as printed; the maps are not to be had", table3),
         as_printed("Table 4: tsukuba, non-occluded pixels, as printed; the maps are not to be had", table4),
     ]
-    ours = (
-        {} if context.quick else {"venus": _nearest(context, "venus_all", 3), "tsukuba": _nearest(context, "tsukuba_nonocc", 4)}
-    )
-    return Outcome(blocks, data={"venus": table3.rows, "tsukuba": table4.rows}, ours=ours)
+    wanted = {} if context.quick else {"venus": ("venus_all", 3), "tsukuba": ("tsukuba_nonocc", 4)}
+    ours = {name: _nearest(context, *place) for name, place in wanted.items()}
+    return Outcome(blocks, data={"venus": table3.frame, "tsukuba": table4.frame}, ours=ours)
 
 
-def _nearest(context: Context, column: str, count: int) -> Rows | None:
+def _nearest(context: Context, column: str, count: int) -> DataFrame | None:
     """All errors in a column of those of our methods whose bad pixels there are nearest to each other."""
     by_measure = {name: scores(context, measure) for name, measure in _MEASURES.items()}
-    methods = nearest(by_measure["BMP"], column, count)
-    return {method: {name: rows[method][column] for name, rows in by_measure.items()} for method in methods} or None
+    methods = nearest(by_measure["BMP"][column], count) if len(by_measure["BMP"]) else []
+    return DataFrame({name: own.loc[methods, column] for name, own in by_measure.items()}) if methods else None
 
 
 def table5(context: Context) -> Outcome:
     """The printed ranks of fifteen methods, and our own methods and the public submissions ranked in the same way."""
     published = published_table("sigma_z2011", "table5")
-    ranks = {m: [row[f"{m}_rank"] for row in published.rows.values()] for m in ("SZE", "BMP")}
-    best = {m: [bool(row[f"in_Astar_{m}"]) for row in published.rows.values()] for m in ("SZE", "BMP")}
+    ranks = {m: published.frame[f"{m}_rank"] for m in ("SZE", "BMP")}
+    best = {m: published.frame[f"in_Astar_{m}"] == 1 for m in ranks}
     table = as_printed("As printed; the maps are not to be had. In A*: 1 = yes", published)
     data = {"ranks": ranks, "best": best}
-    by_measure = {m: {} if context.quick else scores(context, _MEASURES[m]) for m in ("SZE", "BMP")}
-    if not by_measure["SZE"]:
+    found = {} if context.quick else {m: scores(context, _MEASURES[m]) for m in ranks}
+    if not any(map(len, found.values())):
         return Outcome([table], data=data)
-    found = {m: (*ranked(rows), {name: group == 1 for name, group in groups(rows).items()}) for m, rows in by_measure.items()}
-    rows = []
-    for name in by_measure["SZE"]:
-        told = [(average[name], f"{places[name]}", "yes" if top[name] else "no") for average, places, top in found.values()]
-        rows.append([name, *told[0], *told[1]])
-    header = ["method", *(f"{m} {what}" for m in found for what in ("average rank", "rank", "in A*"))]
+    ours = {m: ranked(rows).assign(best=groups(rows) == 1) for m, rows in found.items()}
+    rows = [
+        [
+            name,
+            *(
+                text
+                for own in ours.values()
+                for text in (own["average"][name], f"{own['rank'][name]}", "yes" if own["best"][name] else "no")
+            ),
+        ]
+        for name in ours["SZE"].index
+    ]
+    header = ["method", *(f"{m} {what}" for m in ours for what in ("average rank", "rank", "in A*"))]
     own = plain_table("Our own methods and the public submissions by either measure", header, rows)
-    ours = {name: {m: [*of[i].values()] for m, of in found.items()} for i, name in ((1, "ranks"), (2, "best"))}
-    return Outcome([table, own, results_details(context.run("own_methods"))], data=data, ours=ours)
+    asked = {"ranks": {m: of["rank"] for m, of in ours.items()}, "best": {m: of["best"] for m, of in ours.items()}}
+    return Outcome([table, own, results_details(context.run("own_methods"))], data=data, ours=asked)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 from pandas import DataFrame, Series, concat
 
-from stereo_framework.papers.claim import Cases
+from stereo_framework.papers.claim import Cases, cases, told
 from stereo_framework.papers.paper import short
 from stereo_framework.sweep import Result
 
@@ -66,31 +64,23 @@ def only(data: Any, **levels: Any) -> Any:
     return data
 
 
-def places(data: Any) -> Iterator[tuple[str, Any]]:
-    """The rows of each region on each scene."""
-    for (region, scene), own in data.groupby(level=["region", "scene"], sort=False):
-        yield f"{scene} {region}:", own
-
-
 def each(data: Any, level: str = "scene") -> Iterator[tuple[str, Any]]:
     """The rows of each scene, or of each value of another level of the index, without it."""
     for value, own in data.groupby(level=level, sort=False):
         yield value, own.droplevel(level)
 
 
-def every(holds: Series, things: str) -> Cases:
+def _places(data: Any) -> Iterator[tuple[str, Any]]:
+    """The rows of each region on each scene."""
+    return ((f"{scene} {region}", own) for (region, scene), own in data.groupby(level=["region", "scene"], sort=False))
+
+
+def _everywhere(holds: Series, things: str) -> Cases:
     """Whether something holds of all things, in each region and on each scene."""
-    for where, own in places(holds):
-        yield f"{where} {own.sum()} of {len(own)} {things}", bool(own.all())
+    return ((f"{where}: {own.sum()} of {len(own)} {things}", bool(own.all())) for where, own in _places(holds))
 
 
-def told(values: Any, unit: str = " %") -> str:
-    """Names and numbers as text."""
-    return ", ".join(f"{name} {value:.2f}{unit}" for name, value in values.items())
-
-
-def listed(truncations: Iterable[float]) -> str:
-    """Truncation values as text."""
+def _listed(truncations: Any) -> str:
     return ", ".join("none" if t == _NONE else f"{t:g}" for t in truncations)
 
 
@@ -99,102 +89,95 @@ def listed(truncations: Iterable[float]) -> str:
 
 def curves(results: Results, **levels: str) -> DataFrame:
     """A row for each curve, by region, scene, method, cost and whether intervals are matched, with truncation values as columns; without scenes on which runs failed."""
-    wide = (
-        errors(results, "method", "cost", "interval", "truncation")
-        .unstack("truncation")
-        .reindex(columns=[*_NOISE, *_GOOD, _NONE])
-    )
+    wide = errors(results, "method", "cost", "interval", "truncation").unstack("truncation")
+    wide = wide.reindex(columns=[*_NOISE, *_GOOD, _NONE])
     broken = wide.isna().any(axis=1).groupby(level=["region", "scene"]).transform("any")
     return only(wide[~broken.astype(bool)], **levels)
 
 
-def gains(wide: DataFrame) -> DataFrame:
+def _gains(results: Results, **levels: str) -> DataFrame:
     """By how many points intervals lower the errors, by curve and truncation value."""
+    wide = curves(results, **levels)
     return (only(wide, interval=False) - only(wide, interval=True)).dropna()
-
-
-def _means(rows: Series) -> Series:
-    return rows.groupby(level=["region", "scene"], sort=False).mean()
 
 
 def costs_alike(results: Results) -> Cases:
     wide = curves(results)[[*_GOOD, _NONE]]
-    apart = _means((only(wide, cost="absolute_difference") - only(wide, cost="squared_difference")).abs().mean(axis=1))
-    spread = _means(wide.max(axis=1) - wide.min(axis=1))
-    for (region, scene), points in spread.items():
-        here = apart[region, scene]
-        yield f"{scene} {region}: {here:.2f} points apart, {points:.2f} between truncation values", here < points
+    apart = (only(wide, cost="absolute_difference") - only(wide, cost="squared_difference")).abs().mean(axis=1)
+    spread = dict(_places(wide.max(axis=1) - wide.min(axis=1)))
+    for where, own in _places(apart):
+        here, points = own.mean(), spread[where].mean()
+        yield f"{where}: {here:.2f} points apart, {points:.2f} between truncation values", here < points
 
 
 def truncation_near_discontinuities(results: Results) -> Cases:
     wide = curves(results)
-    saved = _means(wide[_NONE] - wide[[*_NOISE, *_GOOD]].min(axis=1))
-    for scene, own in saved.unstack("region").reindex(columns=REGIONS).iterrows():
-        yield f"{scene}: {told(own, '')}", own["discont"] == own.max()
+    saved = (wide[_NONE] - wide[[*_NOISE, *_GOOD]].min(axis=1)).groupby(level=["scene", "region"]).mean()
+    return cases(saved.unstack().reindex(columns=REGIONS).iterrows(), lambda own: own["discont"] == own.max(), "")
 
 
 def truncation_5_to_50(results: Results) -> Cases:
     for scene, own in each(curves(results, region="nonocc")):
         best = own.idxmin(axis=1)
-        yield f"{scene}: {listed(best)}", best.isin(_GOOD).all()
+        yield f"{scene}: {_listed(best)}", best.isin(_GOOD).all()
 
 
 def truncation_20(results: Results) -> Cases:
     counts = curves(results, region="nonocc").idxmin(axis=1).value_counts()
     if len(counts):
-        figures = ", ".join(f"{listed([value])} in {count}" for value, count in counts.items())
+        figures = ", ".join(f"{_listed([value])} in {count}" for value, count in counts.items())
         yield figures, (counts.drop(20, errors="ignore") < counts.get(20, 0)).all()
 
 
 def noise(results: Results) -> Cases:
     wide = only(curves(results), interval=False)
-    return every(wide[_NOISE].min(axis=1) >= 2 * wide[_GOOD].min(axis=1), "curves")
+    return _everywhere(wide[_NOISE].min(axis=1) >= 2 * wide[_GOOD].min(axis=1), "curves")
 
 
 def interval_in_noise(results: Results) -> Cases:
-    return every(gains(curves(results))[_NOISE].stack() > 0, "settings")
+    return _everywhere(_gains(results)[_NOISE].stack() > 0, "settings")
 
 
 def _gains_less(good: Sequence[float], results: Results) -> Iterator[tuple[str, bool]]:
     """Whether intervals gain less at `good` truncation values than in the noise."""
-    gained = gains(curves(results))
-    for where, own in places(gained):
+    for where, own in _places(_gains(results)):
         low, high = (own[some].mean(axis=1).mean() for some in (_NOISE, list(good)))
-        yield f"{where} {high:+.2f} points against {low:+.2f}", high < low
+        yield f"{where}: {high:+.2f} points against {low:+.2f}", high < low
 
 
 def best_varies(results: Results) -> Cases:
     best = curves(results, region="nonocc").groupby(level="scene", sort=False).mean().idxmin(axis=1)
     if len(best) > 1:
-        yield ", ".join(f"{scene} {listed([value])}" for scene, value in best.items()), best.nunique() > 1
+        yield ", ".join(f"{scene} {_listed([value])}" for scene, value in best.items()), best.nunique() > 1
 
 
 def window_21(small: Results, large: Results) -> Cases:
     """Takes the results with windows of 9 and of 21."""
     both = concat([errors(own, "cost", "interval", "truncation") for own in (small, large)], axis=1).dropna()
-    for where, own in places(both):
+    for where, own in _places(both):
         rho = own.corr(method="spearman").iloc[0, 1]
-        yield f"{where} {rho:.2f}", rho >= 0.7
+        yield f"{where}: {rho:.2f}", rho >= 0.7
 
 
 def untruncated_best(results: Results) -> Cases:
     wide = curves(results)
-    return every(wide[_NONE] <= wide.min(axis=1), "curves")
+    return _everywhere(wide[_NONE] <= wide.min(axis=1), "curves")
 
 
 def lowest_at_discontinuities(shifted: Results, plain: Results) -> Cases:
     """Takes the results of Experiments 2 and 1, as `comparable` does."""
     ours, others = (curves(own, region="discont").groupby(level="scene").min() for own in (shifted, plain))
-    for scene in ours.index.intersection(others.index):
-        low, other = ours[_NONE][scene], min(ours.loc[scene].min(), others.loc[scene].min())
+    lowest = concat([ours.min(axis=1), others.min(axis=1)], axis=1, join="inner").min(axis=1)
+    for scene, other in lowest.items():
+        low = ours[_NONE][scene]
         yield f"{scene}: {low:.2f} % without truncation, {other:.2f} % of all settings", low <= other
 
 
 def comparable(shifted: Results, plain: Results) -> Cases:
-    ours = curves(shifted, region="nonocc")[_NONE].groupby(level="scene").mean()
-    others = curves(plain, region="nonocc").min(axis=1).groupby(level="scene").mean()
-    for scene in ours.index.intersection(others.index):
-        yield f"{scene}: {ours[scene]:.2f} % shifted, {others[scene]:.2f} % truncated", ours[scene] <= 1.1 * others[scene]
+    ours, others = curves(shifted, region="nonocc")[_NONE], curves(plain, region="nonocc").min(axis=1)
+    both = concat([own.groupby(level="scene").mean() for own in (ours, others)], axis=1, join="inner")
+    for scene, low, other in both.itertuples():
+        yield f"{scene}: {low:.2f} % shifted, {other:.2f} % truncated", low <= 1.1 * other
 
 
 def global_truncation_helps(results: Results) -> Cases:
@@ -204,92 +187,93 @@ def global_truncation_helps(results: Results) -> Cases:
 
 
 def global_interval_mixed(results: Results) -> Cases:
-    gained = gains(curves(results, region="nonocc"))[[*_GOOD, _NONE]].stack()
+    gained = _gains(results, region="nonocc")[[*_GOOD, _NONE]].stack()
     better, worse = (gained > 0).sum(), (gained < 0).sum()
     if len(gained):
         yield f"lower in {better} of {len(gained)} settings, higher in {worse}", better > 0 and worse > 0
 
 
 def interval_in_scanlines(results: Results) -> Cases:
-    gained = gains(curves(results, region="nonocc")).mean(axis=1)
-    for scene, own in each(gained):
-        by_method = own.groupby(level="method", sort=False).mean()
-        yield f"{scene}: {told(by_method, '')}", by_method["so"] == by_method.max()
+    by_method = _gains(results, region="nonocc").mean(axis=1).groupby(level=["scene", "method"], sort=False).mean()
+    return cases(each(by_method), lambda own: own["so"] == own.max(), "")
 
 
 # --- Experiment 4 -----------------------------------------------------------------------------------------------------
 
 
-def supports(results: Results, region: str) -> dict[str, dict[str, list[float]]]:
-    """Percent of bad pixels by scene and method, from small to large support, as the script lists them."""
-    found: dict[str, dict[str, list[float]]] = {}
-    for r in results:
-        if r.error is None:
-            found.setdefault(short(r.scene), {}).setdefault(r.method, []).append(r.statistics[f"bad_pixels_{region}"])
-    return found
+def _supports(results: Results, region: str) -> Iterator[tuple[tuple[str, str], Series]]:
+    """By scene and method percent of bad pixels from small to large support, as the script lists them."""
+    rows = [(short(r.scene), r.method, r.statistics[f"bad_pixels_{region}"]) for r in results if r.error is None]
+    for place, own in DataFrame(rows, columns=["scene", "method", "error"]).groupby(["scene", "method"], sort=False):
+        yield place, own["error"].reset_index(drop=True)
 
 
-def _flat_and_edge(results: Results) -> Iterator[tuple[str, str, list[float], list[float]]]:
-    """Scene, method, and the percentages in textureless regions and near discontinuities, from small to large support."""
-    flat, edge = (supports(results, region) for region in ("textureless", "discont"))
-    return ((scene, m, flat[scene][m], near) for scene, methods in edge.items() for m, near in methods.items())
+def _flat_and_edge(results: Results) -> Iterator[tuple[str, str, Series, Series]]:
+    """Scene, method, and the percentages in textureless regions and near discontinuities."""
+    flat, edge = (_supports(results, region) for region in ("textureless", "discont"))
+    return ((scene, method, own, near) for ((scene, method), own), (_, near) in zip(flat, edge, strict=True))
 
 
 def trade_off(results: Results) -> Cases:
     for scene, method, flat, near in _flat_and_edge(results):
-        figures = f"textureless {flat[0]:.1f} to {flat[-1]:.1f} %, discontinuities {min(near):.1f} at best to {near[-1]:.1f} %"
-        yield f"{scene} {method}: {figures}", flat[-1] < flat[0] and near[-1] > min(near)
+        first, last, end = flat.iloc[0], flat.iloc[-1], near.iloc[-1]
+        figures = f"textureless {first:.1f} to {last:.1f} %, discontinuities {near.min():.1f} at best to {end:.1f} %"
+        yield f"{scene} {method}: {figures}", last < first and end > near.min()
 
 
 def intermediate_best(results: Results) -> Cases:
-    all_curves = [own for methods in supports(results, "nonocc").values() for own in methods.values()]
-    between = sum(min(own[1:-1]) < min(own[0], own[-1]) for own in all_curves)
-    if all_curves:
-        yield f"{between} of {len(all_curves)} curves", 2 * between > len(all_curves)
+    between = [own[1:-1].min() < min(own.iloc[0], own.iloc[-1]) for _, own in _supports(results, "nonocc")]
+    if between:
+        yield f"{sum(between)} of {len(between)} curves", 2 * sum(between) > len(between)
 
 
-def _lowest(results: Results, region: str) -> Iterator[tuple[str, dict[str, float], float, list[float]]]:
-    """By scene the lowest error of each method, by how much shiftable windows lead the best of the others, and these."""
-    for scene, methods in supports(results, region).items():
-        best = {m: min(own) for m, own in methods.items()}
-        others = [error for m, error in best.items() if m != "shiftable"]
-        yield scene, best, min(others) - best["shiftable"], others
+def _lowest(results: Results, region: str) -> Iterator[tuple[str, Series]]:
+    """The lowest error of each method by scene."""
+    lowest = Series({place: own.min() for place, own in _supports(results, region)}, dtype=float)
+    return each(lowest.rename_axis(["scene", "method"])) if len(lowest) else iter(())
+
+
+def _lead(best: Series) -> float:
+    """By how much shiftable windows lead the best of the others."""
+    return float(best.drop("shiftable").min() - best["shiftable"])
 
 
 def shiftable_best(results: Results) -> Cases:
-    for scene, best, lead, _ in _lowest(results, "nonocc"):
-        yield f"{scene}: {told(best)}", lead >= 0
+    return cases(_lowest(results, "nonocc"), lambda own: _lead(own) >= 0)
 
 
 def shiftable_best_at_discontinuities(results: Results) -> Cases:
-    for (scene, best, lead, _), (*_, overall, _) in zip(_lowest(results, "discont"), _lowest(results, "nonocc"), strict=True):
-        yield f"{scene}: {told(best)}; lead {lead:.2f} points, overall {overall:.2f}", lead >= max(0, overall)
+    overall = {scene: _lead(best) for scene, best in _lowest(results, "nonocc")}
+    for scene, best in _lowest(results, "discont"):
+        figures = f"{scene}: {told(best, ' %')}; lead {_lead(best):.2f} points, overall {overall[scene]:.2f}"
+        yield figures, _lead(best) >= max(0, overall[scene])
 
 
 def others_alike(results: Results) -> Cases:
-    for scene, best, _, others in _lowest(results, "nonocc"):
-        apart, lead = max(others) - min(others), statistics.mean(others) - best["shiftable"]
+    for scene, best in _lowest(results, "nonocc"):
+        others = best.drop("shiftable")
+        apart, lead = others.max() - others.min(), others.mean() - best["shiftable"]
         yield f"{scene}: {apart:.2f} points apart, lead {lead:.2f}", apart < lead
 
 
 def shiftable_sizes(results: Results) -> Cases:
     for scene, method, *both in _flat_and_edge(results):
         if method == "shiftable":
-            flat, near = (3 + 2 * int(np.argmin(own)) for own in both)
+            flat, near = (3 + 2 * own.idxmin() for own in both)
             yield f"{scene}: {flat} in textureless areas, {near} near discontinuities", flat >= 2 * near
 
 
 def large_support(results: Results) -> Cases:
     for scene, method, *both in _flat_and_edge(results):
         # Of equal errors the smaller support is the best.
-        flat, near = (int(np.argmin(own)) for own in both)
-        yield f"{scene} {method}: best at {flat + 1} of {len(both[0])}, near discontinuities at {near + 1}", flat > near
+        flat, near = (own.idxmin() + 1 for own in both)
+        yield f"{scene} {method}: best at {flat} of {len(both[0])}, near discontinuities at {near}", flat > near
 
 
 def fattening(shares: Mapping[str, float]) -> Cases:
     """Takes the percentages of pixels near discontinuities that are too near, by method."""
     if shares:
-        yield told(shares), shares["shiftable"] < shares["box"]
+        yield told(shares, " %"), shares["shiftable"] < shares["box"]
 
 
 interval_at_good_values = partial(_gains_less, _GOOD)

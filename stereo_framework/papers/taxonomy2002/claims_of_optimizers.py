@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from pandas import DataFrame, Series
 
-from stereo_framework.papers.claim import Cases
+from stereo_framework.papers.claim import Cases, cases, told
 from stereo_framework.papers.paper import short
 from stereo_framework.papers.published import PublishedTable
-from stereo_framework.papers.taxonomy2002.claims import KEYS, METHODS, REGIONS, Results, each, errors, only, told
+from stereo_framework.papers.taxonomy2002.claims import KEYS, METHODS, REGIONS, Results, each, errors, only
 
 # --- Experiments 5 and 6 ----------------------------------------------------------------------------------------------
 
@@ -26,8 +26,8 @@ def best_weights(results: Results, region: str, key: str = "method") -> DataFram
 
 def _cuts_first(regions: Sequence[str], results: Results) -> Iterator[tuple[str, bool]]:
     for region in regions:
-        for scene, best in each(best_weights(results, region)["error"]):
-            yield f"{scene} {region}: {told(best)}", (best["gc"] < best.drop("gc")).all()
+        best = ((f"{scene} {region}", own) for scene, own in each(best_weights(results, region)["error"]))
+        yield from cases(best, lambda own: own["gc"] < own.drop("gc").min())
 
 
 def no_clear_ranking(results: Results) -> Cases:
@@ -40,7 +40,7 @@ def no_clear_ranking(results: Results) -> Cases:
 def weights_vary(results: Results) -> Cases:
     for method, own in each(best_weights(results, "nonocc")["weight"], "method"):
         if len(own) > 1:
-            yield f"{method}: {', '.join(f'{s} {w:g}' for s, w in own.items())}", own.nunique() > 1
+            yield f"{method}: {told(own, form='g')}", own.nunique() > 1
 
 
 def _weights_on(scene: str, low: float, high: float, results: Results) -> Iterator[tuple[str, bool]]:
@@ -50,32 +50,30 @@ def _weights_on(scene: str, low: float, high: float, results: Results) -> Iterat
 
 def occlusion_cost(results: Results) -> Cases:
     best = best_weights([r for r in results if r.method == "dp"], "nonocc", "occlusion")
-    for scene, own in each(best["error"]):
-        yield f"{scene}: {told(own.rename('{:g}'.format))}", own.max() < 2 * own.min()
+    lowest = best["error"].rename("{:g}".format, level="occlusion")
+    yield from cases(each(lowest), lambda own: own.max() < 2 * own.min())
     weights = {scene: own.tolist() for scene, own in each(best["weight"])}
     yield f"best weights {weights}", any(len(set(own)) > 1 for own in weights.values())
 
 
 def clearly_superior(results: Results) -> Cases:
     lowest = only(errors(results, "method", "seed", "weight"), region="nonocc").groupby(level=["scene", "method"]).min()
-    for scene, own in each(lowest):
-        best = own.reindex(["gc", "sa"]).fillna(math.inf)
-        yield f"{scene}: {told(best)}", best["gc"] < best["sa"] < math.inf
+    both = ((scene, own.reindex(["gc", "sa"]).fillna(math.inf)) for scene, own in each(lowest))
+    return cases(both, lambda own: own["gc"] < own["sa"] < math.inf)
 
 
 def lowest_energy(results: Results) -> Cases:
     rows = [(short(r.scene), r.parameters[KEYS["weight"]], r.method, r.energy) for r in results if r.energy is not None]
-    energies = DataFrame(rows, columns=["scene", "weight", "method", "energy"])
-    cuts = energies[energies["method"] == "gc"].groupby(["scene", "weight"])["energy"].max()
-    found = cuts <= energies.groupby(["scene", "weight"])["energy"].min().reindex(cuts.index)
+    energies = DataFrame(rows, columns=["scene", "weight", "method", "energy"]).set_index(["scene", "weight", "method"])["energy"]
+    cuts = only(energies, method="gc").groupby(level=["scene", "weight"]).max()
+    found = cuts <= energies.groupby(level=["scene", "weight"]).min().reindex(cuts.index)
     for scene, own in found.groupby(level="scene"):
         yield f"{scene}: {own.sum()} of {len(own)} weights", own.all()
 
 
 def streaks(changes: Mapping[str, Mapping[str, float]]) -> Cases:
     """Takes the percentages of pixels that differ from the one below, by scene and method."""
-    for scene, own in changes.items():
-        yield f"{scene}: {told(own)}", min(own["dp"], own["so"]) > own["gc"]
+    return cases(changes.items(), lambda own: min(own["dp"], own["so"]) > own["gc"])
 
 
 _RUNS = {"p1": (False, 1), "p1 + BT": (True, 1), "p2 + BT": (True, 2), "p4 + BT": (True, 4)}
@@ -95,8 +93,8 @@ def four(results: Results, region: str) -> DataFrame:
 
 def penalty_helps(results: Results) -> Cases:
     for region in REGIONS:
-        for (scene, _), own in four(results, region).iterrows():
-            yield f"{scene} {region}: {told(own)}", min(own["p2 + BT"], own["p4 + BT"]) < own["p1 + BT"]
+        runs = ((f"{scene} {region}", own) for (scene, _), own in four(results, region).iterrows())
+        yield from cases(runs, lambda own: min(own["p2 + BT"], own["p4 + BT"]) < own["p1 + BT"])
 
 
 def penalty_varies(results: Results) -> Cases:
@@ -130,7 +128,7 @@ def penalty_helps_so(results: Results) -> Cases:
 
 def interval_hurts_textureless(results: Results) -> Cases:
     runs = four(results, "textureless")
-    worse = [f"{scene} {method}" for (scene, method), own in runs.iterrows() if own["p1 + BT"] > own["p1"]]
+    worse = [f"{scene} {method}" for scene, method in runs.index[runs["p1 + BT"] > runs["p1"]]]
     if len(runs):
         yield f"{len(worse)} of {len(runs)}: {', '.join(worse) or 'nowhere'}", bool(worse)
 
@@ -142,49 +140,49 @@ ERROR, PREDICTION = "rms_error_textured", "predict_err_match"
 _AXES = {"fit": "refinement", "interval": "matching_cost.interval", "blur": "preprocessing", "step": "search.step"}
 
 
-def pairs(results: Results, switch: str, statistic: str, step: Collection[float] = (1, 0.5, 0.25), **where: bool) -> DataFrame:
-    """A statistic without and with the fit, intervals or blur, all else being equal: columns False and True, the scene first in the index.
+def _pairs(results: Results, switch: str, statistic: str, step: Collection[float], **where: bool) -> Iterator[tuple[str, Any]]:
+    """By scene a statistic without and with the fit, intervals or blur, all else being equal: columns False and True.
 
     Only of settings with these steps and, where they are given, with or without ``fit``, ``interval`` and ``blur``.
     """
     rows = [
-        {
-            "scene": r.scene,
-            **{name: r.axes[key] not in ("none", False) for name, key in _AXES.items()},
-            "step": r.axes["search.step"],
-            "value": r.statistics[statistic],
-        }
+        {"scene": r.scene, **{name: r.axes[key] not in ("none", False) for name, key in _AXES.items()}}
+        | {"step": r.axes["search.step"], "value": r.statistics[statistic]}
         for r in results
     ]
     frame = DataFrame(rows, columns=["scene", *_AXES, "value"])
     frame = frame[frame["step"].isin(list(step)) & (frame[list(where)] == list(where.values())).all(axis=1)]
     both = frame.pivot(index=["scene", *(name for name in _AXES if name != switch)], columns=switch, values="value")
-    return both.reindex(columns=[False, True]).dropna()
+    return iter(both.reindex(columns=[False, True]).dropna().groupby(level="scene", sort=False))
 
 
-def _lower(switch: str, results: Results, lower: bool = True, **where: Any) -> Cases:
+_STEPS = (1, 0.5, 0.25)
+
+
+def _lower(switch: str, results: Results, step: Collection[float] = _STEPS, lower: bool = True, **where: bool) -> Cases:
     """Whether the RMS error is always lower with the fit, intervals or blur, or always higher."""
-    for scene, own in pairs(results, switch, ERROR, **where).groupby(level="scene", sort=False):
+    for scene, own in _pairs(results, switch, ERROR, step, **where):
         right = (own[True] < own[False]) if lower else (own[True] > own[False])
         means = ", ".join(f"{mean:.4f}" for mean in own.mean())
         yield f"{scene}: {right.sum()} of {len(own)} settings, mean without and with it {means}", right.all()
 
 
 def fit_predicts_alike(results: Results) -> Cases:
-    for scene, own in pairs(results, "fit", PREDICTION).groupby(level="scene", sort=False):
+    for scene, own in _pairs(results, "fit", PREDICTION, _STEPS):
         change = (own[True] / own[False] - 1).mean()
         yield f"{scene}: {100 * change:+.1f} %", abs(change) < 0.05
 
 
-def blur_staircase(heights: Mapping[str, Mapping[str, float]]) -> Cases:
-    """Takes the ranges of the mean error over the phase of a pixel, by scene and setting, as `staircase` does."""
-    for scene, own in heights.items():
-        yield f"{scene}: {told(own, ' px')}", own["whole pixels, fitted, blurred"] < own["whole pixels, fitted"]
+Heights = Mapping[str, Mapping[str, float]]
+"""The ranges of the mean error over the phase of a pixel, by scene and setting."""
 
 
-def staircase(heights: Mapping[str, Mapping[str, float]]) -> Cases:
-    for scene, own in heights.items():
-        yield f"{scene}: {told(own, ' px')}", own["half pixels, fitted"] < own["whole pixels, fitted"] / 2
+def blur_staircase(heights: Heights) -> Cases:
+    return cases(heights.items(), lambda own: own["whole pixels, fitted, blurred"] < own["whole pixels, fitted"], " px")
+
+
+def staircase(heights: Heights) -> Cases:
+    return cases(heights.items(), lambda own: own["half pixels, fitted"] < own["whole pixels, fitted"] / 2, " px")
 
 
 # --- Section 7 --------------------------------------------------------------------------------------------------------
@@ -214,32 +212,28 @@ def with_ours(published: PublishedTable, ours: Rows) -> Rows:
 
 def listed_by_performance(published: PublishedTable, ours: Rows) -> Cases:
     ranks = table_ranks(with_ours(published, ours)).mean(axis=1)[list(ours)].sort_values(kind="stable")
-    found = ", ".join(f"{label} {rank:.1f}" for label, rank in ranks.items())
-    yield found, [*ranks.index] == [label for label in published.rows if label in ours]
+    yield told(ranks, form=".1f"), [*ranks.index] == [label for label in published.rows if label in ours]
 
 
 def two_dimensions_best(ours: Rows) -> Cases:
-    for region in REGIONS:
-        ranks = table_ranks(ours, f"_{region}").mean(axis=1)
-        yield f"{region}: {told(ranks, '')}", (ranks[METHODS["gc"]] < ranks.drop(METHODS["gc"])).all()
+    ranks = ((region, table_ranks(ours, f"_{region}").mean(axis=1)) for region in REGIONS)
+    return cases(ranks, lambda own: own[METHODS["gc"]] < own.drop(METHODS["gc"]).min(), "")
 
 
-def _of_kind(rows: Rows, numbers: Mapping[str, int], kind: str) -> list[str]:
-    return [label for label in rows if numbers[label] in _KINDS[kind]]
+def _by_kind(values: Series, numbers: Mapping[str, int]) -> Callable[[str], Series]:
+    return lambda kind: values[[label for label in values.index if numbers[label] in _KINDS[kind]]]
 
 
 def map_outperforms(rows: Rows, numbers: Mapping[str, int]) -> Cases:
     """Takes rows of Table 5 and their numbers, as `local_perform_less` does."""
-    diffusion, mrf = (
-        {label: rows[label]["map_nonocc"] for label in _of_kind(rows, numbers, kind)} for kind in ("diffusion", "2-D MRFs")
-    )
-    yield f"{told(diffusion)} against {told(mrf)}", min(diffusion.values()) < max(mrf.values())
+    of = _by_kind(Series({label: row["map_nonocc"] for label, row in rows.items()}), numbers)
+    yield f"{told(of('diffusion'), ' %')} against {told(of('2-D MRFs'), ' %')}", of("diffusion").min() < of("2-D MRFs").max()
 
 
 def local_perform_less(rows: Rows, numbers: Mapping[str, int]) -> Cases:
-    ranks = table_ranks(rows).mean(axis=1)
-    means = {kind: ranks[_of_kind(rows, numbers, kind)].mean() for kind in _KINDS}
-    yield told(means, ""), max(means["2-D MRFs"], means["diffusion"]) < min(means["local"], means["scanline"])
+    of = _by_kind(table_ranks(rows).mean(axis=1), numbers)
+    means = {kind: of(kind).mean() for kind in _KINDS}
+    yield told(means), max(means["2-D MRFs"], means["diffusion"]) < min(means["local"], means["scanline"])
 
 
 def printed_ranks(ranks: Mapping[str, Mapping[str, tuple[float, float]]]) -> Cases:
@@ -251,11 +245,11 @@ def printed_ranks(ranks: Mapping[str, Mapping[str, tuple[float, float]]]) -> Cas
 
 def between_the_orders(published: PublishedTable, graph_cuts: Mapping[str, Sequence[float]]) -> Cases:
     """Takes the percentages of several orders of moves by column."""
+    half = 0.005  # the printed number is rounded to two digits
     for column, printed in published.rows[METHODS["gc"]].items():
         ours = graph_cuts.get(column, ())
         if len(ours) > 1:
             low, high = min(ours), max(ours)
-            half = 0.005  # the printed number is rounded to two digits
             yield f"{column}: printed {printed:g}, ours {low:.2f} to {high:.2f}", low - half <= printed <= high + half
 
 
@@ -263,7 +257,7 @@ def gains_with_parameters(table6: Rows) -> Cases:
     """Takes ``SCENE_fixed`` and ``SCENE_best`` by method, as `map_is_solved` does."""
     scenes = ("tsukuba", "sawtooth", "venus", "map")
     left = {m: min(row[f"{s}_best"] / row[f"{s}_fixed"] for s in scenes if f"{s}_best" in row) for m, row in table6.items()}
-    yield f"lowest share that is left: {told(left, '')}", sum(share < 0.5 for share in left.values()) >= 2
+    yield f"lowest share that is left: {told(left)}", sum(share < 0.5 for share in left.values()) >= 2
 
 
 def map_is_solved(table6: Rows) -> Cases:

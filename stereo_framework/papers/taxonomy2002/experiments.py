@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 from stereo_framework.page.page import Text
 from stereo_framework.papers.paper import Context, Outcome, results_details
-
-_OTHERS = {
-    "experiment1": ["experiment1_window21"],
-    "experiment2": ["experiment1", "experiment2_window21"],
-    "experiment6": ["experiment6_scanlines"],
-}
-"""Scripts whose results the sentences of an experiment are asked of beside its own."""
 
 _NOTES = {
     "experiment5": "Our annealing starts at a temperature of 200 and makes 500 sweeps; 10 stands in Table 2 as typical, and at which one the paper's began it does not say.",
@@ -20,22 +13,19 @@ _NOTES = {
 }
 
 
-def experiment(name: str) -> Callable[[Context], Outcome]:
-    """What builds the item of an experiment: the plots of its scripts, and the results that its sentences are asked of, by script."""
-
-    def build(context: Context) -> Outcome:
-        results = {script: context.run(script) for script in (name, *_OTHERS.get(name, ()))}
-        if name == "experiment6":
-            # The map scene has a weight of its own.
-            results[name] = [*results[name], *context.run("experiment6_map")]
-        plots = [plot for script, own in results.items() if script.startswith(name) for plot in context.plots(script, own)]
-        text = [Text(_NOTES[name])] if name in _NOTES else []
-        details = results_details([r for own in results.values() for r in own])
-        return Outcome(
-            [*text, *plots, details], data={**{s: own or None for s, own in results.items()}, "results": results[name] or None}
-        )
-
-    return build
+def _experiment(name: str, others: tuple[str, ...], context: Context) -> Outcome:
+    """The plots of an experiment's scripts, and by script the results that its sentences are asked of, those of other scripts too."""
+    results = {script: context.run(script) for script in (name, *others)}
+    if name == "experiment6":
+        # The map scene has a weight of its own.
+        results[name] = [*results[name], *context.run("experiment6_map")]
+    plots = [plot for script, own in results.items() if script.startswith(name) for plot in context.plots(script, own)]
+    details = results_details([r for own in results.values() for r in own])
+    data = {script: own or None for script, own in (results | {"results": results[name]}).items()}
+    return Outcome([*([Text(_NOTES[name])] if name in _NOTES else []), *plots, details], data=data)
 
 
-experiment1, experiment2, experiment3, experiment4, experiment5, experiment6 = (experiment(f"experiment{i}") for i in range(1, 7))
+experiment1 = partial(_experiment, "experiment1", ("experiment1_window21",))
+experiment2 = partial(_experiment, "experiment2", ("experiment1", "experiment2_window21"))
+experiment3, experiment4, experiment5 = (partial(_experiment, f"experiment{i}", ()) for i in (3, 4, 5))
+experiment6 = partial(_experiment, "experiment6", ("experiment6_scanlines",))

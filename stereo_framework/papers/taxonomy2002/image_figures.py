@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,73 +32,67 @@ def figure1(context: Context) -> Outcome:
     blocks: list[Block] = []
     for scene in context.scenes(["tsukuba"]):
         assert scene.search is not None
-        volume = absolute_difference(scene.reference, scene.match, replace(scene.search, step=0.5))
+        costs = absolute_difference(scene.reference, scene.match, replace(scene.search, step=0.5)).costs
         # The median cost is a middle grey.
-        grey = np.clip(128 * volume.costs / max(float(np.median(volume.costs)), 1), 0, 255).astype(np.uint8)
+        grey = np.clip(128 * costs / max(float(np.median(costs)), 1), 0, 255).astype(np.uint8)
         slices = {f"{level / 2:g} px": stored_picture(grey[:, :, level]) for level in _SLICES}
         note = "Absolute differences of single pixels, dark = alike: at 5 px the bookshelves, at 8 px the table, at 10.5 px the head."
-        blocks.append(Scenes([scene_row(scene, slices, note=note)], "Slices of one disparity"))
         row = encode_png(np.repeat(grey[_ROW].T[::-1], 6, axis=0))
         caption = f"Row {_ROW} of {scene.name}: disparity upwards, column to the right."
-        blocks.append(Picture(row, "costs of a row by disparity", caption))
+        blocks += [
+            Scenes([scene_row(scene, slices, note=note)], "Slices of one disparity"),
+            Picture(row, "costs of a row by disparity", caption),
+        ]
     return Outcome(blocks)
 
 
 def figure4(context: Context) -> Outcome:
     """Region maps: textureless white, discontinuities white, occluded pixels black."""
-    blocks: list[Block] = [
-        Text("Textureless and discontinuity regions in white, occluded pixels in black, all else and the border in grey.")
-    ]
     rows = []
     for scene in context.scenes(SCENES):
         masks = region_masks(scene, resolve("taxonomy2002"))
-        shown = {}
-        for name, region in (("textureless", "textureless"), ("discontinuities", "discont")):
-            picture = np.full(scene.reference.shape[:2], 128, np.uint8)
-            picture[masks[region]] = 255
-            picture[masks["occ"]] = 0
-            shown[name] = stored_picture(picture)
-        shares = {name: 100 * masks[name].sum() / masks["all"].sum() for name in ("occ", "textureless", "discont")}
-        note = f"Of the evaluated pixels: {', '.join(f'{name} {share:.1f} %' for name, share in shares.items())}."
-        rows.append(scene_row(scene, shown, note=note))
-    return Outcome([*blocks, Scenes(rows)])
+        shown = {
+            name: stored_picture(np.where(masks["occ"], 0, np.where(masks[region], 255, 128)).astype(np.uint8))
+            for name, region in (("textureless", "textureless"), ("discontinuities", "discont"))
+        }
+        shares = [f"{name} {100 * masks[name].sum() / masks['all'].sum():.1f} %" for name in ("occ", "textureless", "discont")]
+        rows.append(scene_row(scene, shown, note=f"Of the evaluated pixels: {', '.join(shares)}."))
+    text = Text("Textureless and discontinuity regions in white, occluded pixels in black, all else and the border in grey.")
+    return Outcome([text, Scenes(rows)])
 
 
-def figure5(context: Context) -> Outcome:
-    """Forward-warped reference images, drawn with the true disparities."""
-    return _warps(context, "forward", "Every frame as it is and as the true disparities draw it from the reference image.")
-
-
-def figure6(context: Context) -> Outcome:
-    """Inverse-warped images, drawn with the true disparities."""
-    return _warps(context, "inverse", "The reference image as it is and as the true disparities fetch it from every frame.")
-
-
-def _warps(context: Context, kind: str, text: str) -> Outcome:
+def _warps(name: str, kind: str, text: str, context: Context) -> Outcome:
+    """Warped images, drawn with the true disparities."""
     blocks: list[Block] = [Text(text)]
-    gaps: list[tuple[str, str, float, float]] = []
+    rows: list[tuple[str, str, float, float]] = []
     for scene, truth in context.truths(SCENES):
         views = predictions(scene, truth, derive(resolve("taxonomy2002"), {"prediction": kind}))
-        name = f"{'figure5' if kind == 'forward' else 'figure6'}_{scene.name.replace('/', '-')}.png"
         picture = encode_png(rendered(prediction_figure(views, None, f"{scene.name}: {kind} prediction by the truth")))
-        blocks.append(Picture(picture, f"{scene.name}: real frames above, {kind} predictions below", scene.name, name))
+        description, file = f"{scene.name}: real frames above, {kind} predictions below", scene.name.replace("/", "-")
+        blocks.append(Picture(picture, description, scene.name, f"{name}_{file}.png"))
         for place, (prediction, real) in views.items():
-            hidden = 100 * float(np.mean(~prediction.visible))
-            gaps.append((scene.name, place, prediction_error(prediction, real), hidden))
+            rows.append((scene.name, place, prediction_error(prediction, real), 100 * float(np.mean(~prediction.visible))))
     header = ["scene", "frame", "prediction error (grey levels)", "gaps (%)"]
     note = (
         "Gaps, where nothing is drawn or visible, are left out of the error (section 5.1): the two numbers belong together. Tsukuba has no truth in a border of "
         "18 pixels, which draws nothing."
     )
-    table = plain_table("Prediction errors of the truth, and the share of gaps", header, gaps, note=note)
+    table = plain_table("Prediction errors of the truth, and the share of gaps", header, rows, note=note)
     return Outcome([*blocks, table])
+
+
+_FORWARD = "Every frame as it is and as the true disparities draw it from the reference image."
+_INVERSE = "The reference image as it is and as the true disparities fetch it from every frame."
+figure5 = partial(_warps, "figure5", "forward", _FORWARD)
+figure6 = partial(_warps, "figure6", "inverse", _INVERSE)
 
 
 def figure7(context: Context) -> Outcome:
     """Reference images and true disparities of the four scenes."""
     rows = []
     for scene in context.scenes(SCENES):
-        note = f"{scene.reference.shape[1]}x{scene.reference.shape[0]} pixels, disparities {scene.search} px, {len(scene.frames)} frames."
+        height, width = scene.reference.shape[:2]
+        note = f"{width}x{height} pixels, disparities {scene.search} px, {len(scene.frames)} frames."
         rows.append(scene_row(scene, {}, note=note))
     return Outcome([Scenes(rows)])
 
@@ -124,19 +119,18 @@ def too_near(error: NDArray, mask: NDArray[np.bool_]) -> float:
 
 def figure17(context: Context) -> Outcome:
     """Disparity maps of the five methods on the four scenes, with truth and errors to blink between."""
-    results = context.run("table5", maps=True)
-    rows = []
-    changes: dict[str, dict[str, float]] = {}
+    rows, changes = [], dict[str, dict[str, float]]()
     for scene in context.scenes(SCENES):
         shown: dict[str, Stored] = {}
-        for r in results:
+        for r in context.run("table5", maps=True):
             # Of several orders of moves the first one.
             if r.scene == scene.name and r.method not in shown and r.disparity is not None:
                 shown[r.method] = stored_map(r.disparity, caption=f"{r.statistics['bad_pixels_nonocc']:.2f} % bad")
                 changes.setdefault(scene.name, {})[r.method] = row_changes(r.disparity)
         rows.append(scene_row(scene, shown, resolve("taxonomy2002")))
-    text = Text("Below each map the percentage of non-occluded pixels that are bad.")
-    return Outcome([text, Scenes(rows)], data={"changes": changes})
+    return Outcome(
+        [Text("Below each map the percentage of non-occluded pixels that are bad."), Scenes(rows)], data={"changes": changes}
+    )
 
 
 def row_changes(disparity: NDArray) -> float:

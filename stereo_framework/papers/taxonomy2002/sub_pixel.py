@@ -18,7 +18,7 @@ from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.datasets import Plane, Texture, planes_scene, slanted
 from stereo_framework.evaluation import resolve
 from stereo_framework.figures.distributions import distributions_figure
-from stereo_framework.page.page import Block, PageTable, Text
+from stereo_framework.page.page import Block, Text
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
 from stereo_framework.papers.comparison import plain_table
 from stereo_framework.papers.paper import Context, Outcome, drawn, results_details
@@ -52,22 +52,27 @@ def experiment7(context: Context) -> Outcome:
     scenes = [_plane(), *map(_crop, context.scenes(["venus"]))]
     runs = context.run("experiment7", scenes=scenes, maps=True)
     results = [r for r in runs if r.error is None]
-    blocks: list[Block] = [Text(" ".join((__doc__ or "").split("\n\n", 1)[1].split())), _figure15(results)]
-    blocks += context.plots("experiment7", results)
+    rows, shown = [], list[Block]()
     heights: dict[str, dict[str, float]] = {}
     for scene in scenes:
         assert scene.truth is not None
-        truth, maps = scene.truth, {n: r.disparity for n, r in _shown(results, scene.name).items() if r.disparity is not None}
-        errors = {name: _inner(d - truth) for name, d in maps.items()}
+        there = _shown(results, scene.name)
+        rows += [[scene.name, name, r.statistics[ERROR], r.statistics["rms_error_all"]] for name, r in there.items()]
+        maps = {name: r.disparity for name, r in there.items() if r.disparity is not None}
+        errors = {name: _inner(disparity - scene.truth) for name, disparity in maps.items()}
         stored = {name: stored_map(disparity) for name, disparity in maps.items()}
-        blocks.append(Scenes([scene_row(scene, stored, resolve("taxonomy2002"))], f"Figure 15: {scene.name}", "error"))
+        shown.append(Scenes([scene_row(scene, stored, resolve("taxonomy2002"))], f"Figure 15: {scene.name}", "error"))
         near = {name: e[np.abs(e) <= _GROSS] for name, e in errors.items()}
         panels = {"disparity (px)": {n: _inner(d) for n, d in maps.items()}, "signed error up to a pixel (px)": near}
         figure = distributions_figure(panels, 1 / 16, title=f"Figure 15: histograms, {scene.name}")
-        name = f"figure15_{scene.name.replace(' ', '_')}"
-        blocks.append(drawn(name, figure, "histograms of disparities and of signed errors", scene.name))
-        heights[scene.name] = {name: staircase_height(e, _inner(truth)) for name, e in errors.items()}
-    return Outcome([*blocks, results_details(runs)], data={"results": results, "heights": heights})
+        file = f"figure15_{scene.name.replace(' ', '_')}"
+        shown.append(drawn(file, figure, "histograms of disparities and of signed errors", scene.name))
+        heights[scene.name] = {name: staircase_height(e, _inner(scene.truth)) for name, e in errors.items()}
+    note = "In pixels (equation 8). The section leaves textureless regions out; of all pixels beside it."
+    table = plain_table("Figure 15: RMS errors", ["scene", "setting", "textured", "all"], rows, ".4f", note, keys=2)
+    text = Text(" ".join((__doc__ or "").split("\n\n", 1)[1].split()))
+    blocks = [text, table, *context.plots("experiment7", results), *shown, results_details(runs)]
+    return Outcome(blocks, data={"results": results, "heights": heights})
 
 
 def _plane() -> Scene:
@@ -102,16 +107,6 @@ def _shown(results: Sequence[Result], scene: str) -> dict[str, Result]:
         if r.scene == scene
     }
     return {name: of[setting] for name, setting in _FIGURE15.items() if setting in of}
-
-
-def _figure15(results: Sequence[Result]) -> PageTable:
-    rows = [
-        [scene, name, r.statistics[ERROR], r.statistics["rms_error_all"]]
-        for scene in dict.fromkeys(r.scene for r in results)
-        for name, r in _shown(results, scene).items()
-    ]
-    note = "In pixels (equation 8). The section leaves textureless regions out; of all pixels beside it."
-    return plain_table("Figure 15: RMS errors", ["scene", "setting", "textured", "all"], rows, ".4f", note, keys=2)
 
 
 def staircase_height(error: Disparity, truth: Disparity) -> float:

@@ -7,6 +7,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pandas import DataFrame
+
 from stereo_framework.page.page import Cell, Text
 from stereo_framework.papers.comparison import Comparison, compared, comparison_table, plain_table
 from stereo_framework.papers.paper import Context, Outcome, short
@@ -21,104 +23,47 @@ SCENES = ("tsukuba", "sawtooth", "venus", "map")
 SHORT = {"ssd": "SSD", "dp": "DP", "so": "SO", "gc": "GC", "bayesian": "Bay"}
 """Our methods, with their columns in Table 4 and rows in Table 6."""
 
+_RUNS = ("table6", "table5", *(f"experiment{i}" for i in range(1, 7)), "experiment6_map", "experiment6_scanlines")
+
+
+def kind(parameters: Mapping[str, Any]) -> str | None:
+    """To which of the five methods a run belongs, by its parameters."""
+    aggregation, optimizer = parameters.get("aggregation.use"), parameters["optimization.use"]
+    if optimizer == "winner_take_all":
+        return {"bayesian_diffusion": "bayesian", "box > min_filter": "ssd"}.get(aggregation or "")
+    return {"dynamic_programming": "dp", "scanline_optimization": "so", "graph_cut": "gc"}.get(optimizer)
+
 
 def table4(context: Context) -> Outcome:
     """Every printed parameter beside the one in the method's script."""
-    published, ours_of = published_table("taxonomy2002", "table4"), raw_table("taxonomy2002", "table4")["ours"]
+    published, words = published_table("taxonomy2002", "table4"), raw_table("taxonomy2002", "table4")["ours"]
     scripts = {column: load(method).settings[0].parameters for method, column in SHORT.items()}
     rows, different = [], []
     for name, values in published.rows.items():
         cells = [Cell(name)]
         for column, parameters in scripts.items():
-            ours, wanted = _ours(name, parameters, ours_of), values.get(column)
-            same = wanted is None or ours == wanted
-            mark = "" if same else "not as printed"
-            cells.append(Cell("-" if wanted is None else str(ours), mark=mark, hint=f"printed: {wanted}"))
-            different += [] if same else [f"{column} {name}: printed {wanted}, ours {ours}"]
+            of = {**parameters, "kind": kind(parameters)}
+            value, wanted = next((of[place] for place in words["places"][name] if place in of), None), values.get(column)
+            ours = words["words"].get(value, value)
+            wrong = wanted is not None and ours != wanted
+            cells.append(Cell("-" if wanted is None else str(ours), mark="not as printed" * wrong, hint=f"printed: {wanted}"))
+            different += [f"{column} {name}: printed {wanted}, ours {ours}"] * wrong
         rows.append(cells)
     caption = "Parameters of our scripts; a value that differs from the printed one is marked"
     return Outcome([plain_table(caption, ["parameter", *scripts], rows)], data={"different": different})
 
 
-def _ours(name: str, parameters: Mapping[str, Any], ours_of: Mapping[str, Mapping[str, str]]) -> Any:
-    """What a script says under a name of the paper."""
-    if name == "match_fn":
-        return ours_of["costs"][parameters["matching_cost.use"]]
-    if name == "truncation":
-        return parameters["matching_cost.truncation"] is not None
-    if name == "opt_fn":
-        bayesian = any(key.startswith("aggregation.bayesian_diffusion") for key in parameters)
-        return "Bayesian" if bayesian else ours_of["optimizers"][parameters["optimization.use"]]
-    if name == "aggr_iter":
-        return parameters.get("aggregation.bayesian_diffusion.iterations", parameters.get("aggregation.box.iterations"))
-    return parameters.get(ours_of["places"][name])
-
-
-def table5(context: Context) -> Outcome:
-    """Percentages of bad pixels of the five methods beside the published ones, and their ranks among all twenty."""
-    published = published_table("taxonomy2002", "table5")
-    found = measured(context)
-    comparisons = [
-        compared_cell(method, column, value, found[method].get(column, ()))
-        for method, row in METHODS.items()
-        for column, value in published.rows[row].items()
-        if column in found[method] or not context.quick
-    ]
-    ours = {METHODS[m]: {column: statistics.median(values) for column, values in own.items()} for m, own in found.items()}
-    rows = with_ours(published, ours)
-    among = table_ranks(rows)
-    mean = among.mean(axis=1).sort_values(kind="stable")
-    named = [
-        [
-            f"{label} (ours)" if ours.get(label) else label,
-            average,
-            *(Cell.number(rows[label][c], hint=f"rank {among[c][label]:.0f}") for c in among),
-        ]
-        for label, average in mean.items()
-    ]
-    note = "Ranks: 1 plus the number of better methods, over the columns shown; the other fifteen rows are the paper's."
-    caption = "All twenty methods, ours in place of the paper's own five"
-    blocks = [
-        comparison_table("Published and ours (percent)", comparisons),
-        plain_table(caption, ["method", "average rank", *among], named, ".1f", note, lower=["average rank", *among]),
-    ]
-    numbers = dict(zip(published.rows, (row["id"] for row in raw_table("taxonomy2002", "table5")["rows"]), strict=True))
-    whole = all(f"{scene}_nonocc" in own for scene in SCENES for own in ours.values())
-    data = {
-        "published": published,
-        "ours": ours if whole else None,
-        "rows": published.rows,
-        "numbers": numbers,
-        "graph_cuts": found["gc"],
-        "ranks": own_ranks(published, ours),
-    }
-    return Outcome(blocks, comparisons, data, {"rows": ours if whole else None, "numbers": numbers}, "needs all four scenes")
-
-
-def own_ranks(published: PublishedTable, ours: Rows) -> dict[str, dict[str, tuple[float, float]]]:
-    """The printed ranks, and the ranks of our numbers among the printed ones of the other methods, by row and column."""
-    found: dict[str, dict[str, tuple[float, float]]] = {}
-    for row, own in ours.items():
-        for column, value in own.items():
-            printed = published.ranks[row].get(column)
-            if printed is not None:
-                others = [values[column] for name, values in published.rows.items() if name != row and column in values]
-                found.setdefault(row, {})[column] = printed, float(1 + sum(other < value for other in others))
-    return found
-
-
 def measured(context: Context) -> dict[str, dict[str, list[float]]]:
-    """Percentages by method and column of the table, one for each random order."""
+    """Percentages by method and column of Table 5, one for each random order."""
     found: dict[str, dict[str, list[float]]] = {method: {} for method in METHODS}
     for r in context.run("table5", overrides=["methods.gc.seed=0"] if context.quick else [], maps=True):
-        if r.error is None:
-            for region in REGIONS:
-                found[r.method].setdefault(f"{short(r.scene)}_{region}", []).append(r.statistics[f"bad_pixels_{region}"])
+        for region in REGIONS if r.error is None else ():
+            found[r.method].setdefault(f"{short(r.scene)}_{region}", []).append(r.statistics[f"bad_pixels_{region}"])
     return found
 
 
 def compared_cell(method: str, column: str, published: float | None, values: Sequence[float]) -> Comparison:
-    """A cell of the table and ours, the median where there are several orders."""
+    """A cell of Table 5 and ours, the median where there are several orders."""
     below, above, reason = published_table("taxonomy2002", "table5").limits(METHODS[method], column)
     if method == "gc" and len(values) > 1:
         # The published row is one order too.
@@ -128,24 +73,50 @@ def compared_cell(method: str, column: str, published: float | None, values: Seq
     return Comparison(METHODS[method], column, published, ours, below, above, reason)
 
 
-_RUNS = ("table6", "table5", *(f"experiment{i}" for i in range(1, 7)), "experiment6_map", "experiment6_scanlines")
+def table5(context: Context) -> Outcome:
+    """Percentages of bad pixels of the five methods beside the published ones, and their ranks among all twenty."""
+    published, found = published_table("taxonomy2002", "table5"), measured(context)
+    comparisons = [
+        compared_cell(method, column, value, found[method].get(column, ()))
+        for method, row in METHODS.items()
+        for column, value in published.rows[row].items()
+        if column in found[method] or not context.quick
+    ]
+    ours = {METHODS[m]: {column: statistics.median(values) for column, values in own.items()} for m, own in found.items()}
+    rows = with_ours(published, ours)
+    among = table_ranks(rows)
+    named = [
+        [f"{label} (ours)" if ours.get(str(label)) else label, average]
+        + [Cell.number(rows[str(label)][c], hint=f"rank {among[c][label]:.0f}") for c in among]
+        for label, average in among.mean(axis=1).sort_values(kind="stable").items()
+    ]
+    note = "Ranks: 1 plus the number of better methods, over the columns shown; the other fifteen rows are the paper's."
+    header = ["method", "average rank", *among]
+    blocks = [
+        comparison_table("Published and ours (percent)", comparisons),
+        plain_table("All twenty methods, ours in place of the paper's own five", header, named, ".1f", note, lower=header),
+    ]
+    numbers = dict(zip(published.rows, (row["id"] for row in raw_table("taxonomy2002", "table5")["rows"]), strict=True))
+    whole = ours if all(f"{scene}_nonocc" in own for scene in SCENES for own in ours.values()) else None
+    data = {"published": published, "ours": whole, "rows": published.rows, "numbers": numbers}
+    data |= {"graph_cuts": found["gc"], "ranks": own_ranks(published, ours)}
+    return Outcome(blocks, comparisons, data, {"rows": whole, "numbers": numbers}, "needs all four scenes")
 
 
-def kind(parameters: Mapping[str, Any]) -> str | None:
-    """To which of the five methods a run belongs, by its parameters."""
-    aggregation, optimizer = parameters.get("aggregation.use"), parameters["optimization.use"]
-    if aggregation == "bayesian_diffusion":
-        return "bayesian"
-    if optimizer == "winner_take_all":
-        return "ssd" if aggregation == "box > min_filter" else None
-    return {"dynamic_programming": "dp", "scanline_optimization": "so", "graph_cut": "gc"}.get(optimizer)
+def own_ranks(published: PublishedTable, ours: Rows) -> dict[str, dict[str, tuple[float, float]]]:
+    """The printed ranks, and the ranks of our numbers among the printed ones of the other methods, by row and column."""
+    printed = DataFrame.from_dict(published.rows, orient="index")
+    return {
+        row: {c: (published.ranks[row][c], 1.0 + (printed[c].drop(row) < own[c]).sum()) for c in own if c in published.ranks[row]}
+        for row, own in ours.items()
+    }
 
 
 def table6(context: Context) -> Outcome:
     """Percentages of bad pixels with Table 4's parameters and with the best seen in all experiments."""
-    published = published_table("taxonomy2002", "table6")
+    published, fixed = published_table("taxonomy2002", "table6"), measured(context)
     everything = [r for name in _RUNS for r in context.run(name, maps=name == "table5") if r.error is None]
-    comparisons, ours, fixed = [], {row: dict[str, float]() for row in SHORT.values()}, measured(context)
+    comparisons, ours = [], {row: dict[str, float]() for row in SHORT.values()}
     for method, row in SHORT.items():
         for scene in SCENES:
             printed = {name: published.rows[row][f"{scene}_{name}"] for name in ("fixed", "best")}
@@ -154,12 +125,10 @@ def table6(context: Context) -> Outcome:
             cell = compared_cell(method, f"{scene}_nonocc", printed["fixed"], fixed[method].get(f"{scene}_nonocc", ()))
             setting = ", ".join(f"{k}={v}" for k, v in best.axes.items()) if best else ""
             lowest = best.statistics["bad_pixels_nonocc"] if best else None
-            reason = (
-                f"{cell.reason}; lower is welcome, for the experiments may try more settings; ours: {setting or 'the fixed ones'}"
-            )
+            welcome = f"lower is welcome, for the experiments may try more settings; ours: {setting or 'the fixed ones'}"
             comparisons += [
                 Comparison(row, f"{scene}_fixed", cell.published, cell.ours, None, None, "judged in Table 5"),
-                Comparison(row, f"{scene}_best", printed["best"], lowest, None, cell.above, reason),
+                Comparison(row, f"{scene}_best", printed["best"], lowest, None, cell.above, f"{cell.reason}; {welcome}"),
             ]
             if cell.ours is not None and lowest is not None:
                 ours[row] |= {f"{scene}_fixed": cell.ours, f"{scene}_best": lowest}
