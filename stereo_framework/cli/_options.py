@@ -154,7 +154,7 @@ def size(text: str) -> int:
 @contextlib.contextmanager
 def who(name: str, workers: int | None, dask: str | None) -> Iterator[Executor | None]:
     """Who computes, as --executor or --dask say: None for threads of this process."""
-    from stereo_framework.sweep.executors import dask_executor, processes
+    from stereo_framework.sweep.executors import Processes, dask_executor
 
     if name not in ("thread", "process"):
         raise ParameterError(f"--executor: no such executor {name!r}; {nearest(name, ('thread', 'process'))}")
@@ -162,4 +162,4 @@ def who(name: str, workers: int | None, dask: str | None) -> Iterator[Executor |
         if dask is not None:
             yield stack.enter_context(dask_executor(dask))
         else:
-            yield stack.enter_context(processes(workers)) if name == "process" else None
+            yield stack.enter_context(Processes(workers)) if name == "process" else None

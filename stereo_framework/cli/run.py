@@ -59,12 +59,22 @@ def run(
     report
         Write the page about all results in --out as well, as 'report' does.
     """
-    from stereo_framework.sweep.runs import Hopeless, execute, planned
+    from stereo_framework.script import load
+    from stereo_framework.sweep.plan import plan
+    from stereo_framework.sweep.runs import Hopeless, execute, measuring, scenes_of
 
     if report and out is None:
         raise ParameterError("--report: needs --out DIR, where the page is written")
     overrides = [*(settings or []), *([] if protocol is None else [f"evaluation.protocol={protocol}"])]
-    scripts, tasks = planned(script, scene or None, overrides, plugin or [], measure or [])
+    scripts: list[Script] = []
+    tasks: list[Task] = []
+    for name in script:
+        loaded = load(name, overrides=overrides, plugins=plugin or [])
+        wanted = scenes_of(loaded, scene or None, None)
+        if measure:
+            loaded = load(name, overrides=[*overrides, measuring(loaded, wanted, measure)], plugins=plugin or [])
+        scripts.append(loaded)
+        tasks += plan(loaded, wanted)
     options: dict[str, Any] = {"workers": workers}
     options |= {"memory": None if memory is None else opt.size(memory), "out": out, "maps": maps if out else False}
     total = sum(len(task.protocols) for task in tasks)

@@ -12,7 +12,7 @@ from stereo_framework.cli._interrupts import interruptible, status, word
 from stereo_framework.core.progress import Progress
 
 if TYPE_CHECKING:
-    from stereo_framework.sweep.tune import Tuner
+    from stereo_framework.sweep.tune import Trial, Tuned
 
 
 def tune(
@@ -53,49 +53,40 @@ def tune(
         Print one JSON object instead of a table.
     """
     from stereo_framework.script import load
-    from stereo_framework.sweep.runs import scenes_of
-    from stereo_framework.sweep.tune import Tuner
+    from stereo_framework.sweep.tune import tune as search
 
     if protocol is not None:
         settings = [*(settings or []), f"evaluation.protocol={protocol}"]
     searched = load(script, overrides=settings or [], tuning=True, plugins=plugin or [])
-    with opt.who(executor, workers, dask) as pool:
-        tuner = Tuner(
-            searched,
-            statistic,
-            scenes_of(searched, scene or None, None),
-            trials,
-            out=out,
-            workers=workers,
-            executor=pool,
-            memory=None if memory is None else opt.size(memory),
-            watch=lambda doing: progress.watch(doing),
-        )
-        progress = Progress(tuner.wanted, "trials")
-        try:
-            with progress, interruptible() as check:
-                for _ in tuner:
-                    progress.advance()
-                    check()
-        except KeyboardInterrupt as error:
-            hint = f"the same command continues from {out}" if out else "nothing was stored; --out DIR keeps trials"
-            print(f"{word(error)} after {progress.count} of {tuner.wanted} trials; {hint}", file=sys.stderr)
-            return status(error)
+    progress = Progress(trials, "trials")
+    how: dict[str, Any] = {"workers": workers, "memory": None if memory is None else opt.size(memory), "watch": progress.watch}
+
+    def each(trial: Trial) -> None:
+        progress.advance()
+        check()
+
+    try:
+        with opt.who(executor, workers, dask) as pool, progress, interruptible() as check:
+            tuned = search(searched, statistic, scene or None, trials=trials, out=out, executor=pool, each=each, **how)
+    except KeyboardInterrupt as error:
+        hint = f"the same command continues from {out}" if out else "nothing was stored; --out DIR keeps trials"
+        print(f"{word(error)} after {progress.count} of {trials} trials; {hint}", file=sys.stderr)
+        return status(error)
     if json:
-        found = {"statistic": tuner.statistic, "better": tuner.better, "script": tuner.best_script, "size": tuner.size}
-        records = {"best": tuner.best and tuner.best.record(), "trials": [trial.record() for trial in tuner.trials]}
-        _output.print_json(found | {"protocol": tuner.protocol.name} | records)
+        found = {"statistic": tuned.statistic, "better": tuned.better, "script": tuned.best_script, "size": tuned.size}
+        records = {"best": tuned.best and tuned.best.record(), "trials": [trial.record() for trial in tuned.trials]}
+        _output.print_json(found | {"protocol": tuned.protocol.name} | records)
     else:
-        _print(tuner, out)
-    for trial in tuner.trials:
+        _print(tuned, out)
+    for trial in tuned.trials:
         if trial.error:
-            print(f"error: trial {trial.number} ({_said(trial.axes)}): {trial.error}", file=sys.stderr)
+            print(f"error: trial {trial.number} ({_said(trial.setting.axes)}): {trial.error}", file=sys.stderr)
     if traceback:
-        _output.print_tracebacks(tuner.trials)
-    return 1 if any(trial.error for trial in tuner.trials) else 0
+        _output.print_tracebacks(tuned.trials)
+    return 1 if any(trial.error for trial in tuned.trials) else 0
 
 
-def _print(tuned: Tuner, out: Path | None) -> None:
+def _print(tuned: Tuned, out: Path | None) -> None:
     import yaml
 
     from stereo_framework.sweep.tune import BEST
@@ -108,7 +99,9 @@ def _print(tuned: Tuner, out: Path | None) -> None:
         print(f"no trial was completed: {tried}")
         return
     best = tuned.best
-    _output.say(f"best of {tried} of {tuned.size} settings: trial {best.number}, {best.method}, {_said(best.axes)}")
+    _output.say(
+        f"best of {tried} of {tuned.size} settings: trial {best.number}, {best.setting.method}, {_said(best.setting.axes)}"
+    )
     rows = [[scene, show(value)] for scene, value in best.scenes.items()]
     _output.print_table(["scene", tuned.statistic], [*rows, ["average", show(best.value)]])
     _output.say(_output.said_protocol(str(tuned.protocol)))

@@ -1,8 +1,7 @@
 """Who computes the units of a sweep: this thread, threads of this process, or any executor of `concurrent.futures`, to which they are submitted.
 
-A unit is submitted when its memory fits beside those that are not finished. What was with the workers when one of them died is computed once more,
-setting by setting and alone, in processes that take the place of a pool that is broken: a setting that kills its worker is found out and stops none of the
-others.
+A unit is submitted when its memory fits beside those that are not finished. What was with a worker when it died is computed once more, setting by
+setting, each alone in a process: a setting that kills its worker is found out and stops none of the others.
 """
 
 from __future__ import annotations
@@ -10,17 +9,18 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import logging
+import math
 import multiprocessing
-import multiprocessing.connection
 import os
+import queue
 import signal
 import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
-from concurrent.futures.process import ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from concurrent.futures.thread import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from stereo_framework.core.call_reports import stopped_by
@@ -29,7 +29,7 @@ from stereo_framework.engine.memory import free_memory, in_tiles
 from stereo_framework.engine.stage_errors import blame
 from stereo_framework.engine.step import Step
 from stereo_framework.kernels.threads import available_cores, threads
-from stereo_framework.sweep.plan import Task, Unit, units
+from stereo_framework.sweep.plan import Task, Unit, memory_of, units
 from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.work import Found, failed, measure, pack, work
 
@@ -40,7 +40,6 @@ _GONE = "--dask: the scheduler is gone; results so far are kept, and the same co
 
 _CONNECTING = 4
 """Seconds in which a Dask scheduler must have answered."""
-
 
 Done = tuple[Task, list[Result]]
 """A task and its results, one for each protocol."""
@@ -81,6 +80,24 @@ class Crew:
         if self.memory is not None and self.memory <= 0:
             raise ParameterError(f"memory: {self.memory} bytes is nothing")
 
+    def count(self) -> int:
+        """Units at a time."""
+        if self.workers:
+            return self.workers
+        if client := _client(self.executor):
+            return sum(client.nthreads().values())
+        return getattr(self.executor, "_max_workers", None) or available_cores()
+
+    def most(self) -> float:
+        """Bytes of volumes at a time."""
+        free = None if _client(self.executor) else free_memory()
+        return self.memory or (math.inf if free is None else int(_SHARE_OF_FREE * free))
+
+
+def _client(executor: Executor | None) -> Any:
+    """Of Dask's executor; None for others."""
+    return getattr(executor, "_client", None)
+
 
 def computed(todo: Sequence[Task], crew: Crew) -> Generator[Done]:
     """What came of each task, as it is there; closed early, threads stop after their present step.
@@ -96,28 +113,18 @@ def computed(todo: Sequence[Task], crew: Crew) -> Generator[Done]:
         return
     if crew.watch:
         crew.watch(f"{len(todo)} runs")
-    client = getattr(crew.executor, "_client", None)  # of Dask's executor
-    workers, memory = crew.workers, crew.memory
-    if workers is None:
-        many = sum(client.nthreads().values()) if client else getattr(crew.executor, "_max_workers", None)
-        workers = many or available_cores()
-    if memory is None and client is None and (free := free_memory()) is not None:
-        memory = int(_SHARE_OF_FREE * free)
+    workers, most = crew.count(), crew.most()
     bundles = list(units(todo, workers))
-    coming, stopped = _fitting(bundles, memory), threading.Event()
+    coming = _fitting(bundles, most)
     if crew.executor is None and min(workers, len(bundles)) == 1:
-        for unit in coming:
-            yield from _done(unit, _measured(unit, crew, stopped)) if isinstance(unit, Unit) else [unit]
+        for unit, need in coming:
+            if isinstance(need, str):
+                yield unit[0], failed(unit[0], need)
+            else:
+                yield from ((unit[i], results) for i, results in _measured(unit, crew, threading.Event()))
         return
-    with contextlib.ExitStack() as stack:
-        pool = crew.executor or stack.enter_context(ThreadPoolExecutor(workers, thread_name_prefix="sweep"))
-        # What has not begun is taken back, and what has is not waited for.
-        stack.callback(stopped.set)
-        yield from _Served(pool, crew, workers, memory, stopped, stack).found(coming)
-
-
-def _done(unit: Unit, found: Iterable[Found]) -> Iterator[Done]:
-    return ((unit.tasks[i], results) for i, results in found)
+    with _Served(crew, workers, most) as served:
+        yield from served.found(coming)
 
 
 def _measured(unit: Unit, crew: Crew, stopped: threading.Event) -> Iterator[Found]:
@@ -125,9 +132,9 @@ def _measured(unit: Unit, crew: Crew, stopped: threading.Event) -> Iterator[Foun
         if stopped.is_set():
             raise _Stopped
         if crew.watch:
-            crew.watch(f"{unit.scene.name}: {step.stage.name}")
+            crew.watch(f"{unit[0].scene.name}: {step.stage.name}")
 
-    yield from measure(unit, keep=crew.keep, watch=watch)
+    return measure(unit, keep=crew.keep, watch=watch)
 
 
 def _in_thread(unit: Unit, crew: Crew, stopped: threading.Event) -> list[Found]:
@@ -139,124 +146,124 @@ class _Stopped(BaseException):
     """The sweep was interrupted; no failure of the runs."""
 
 
-@dataclass
-class _Served:
-    """Units that an executor computes. One that has lost its workers is replaced by processes, which end with `stack`."""
+class _Served(contextlib.ExitStack):
+    """Units that an executor computes, so many and such large ones at a time. Left early, what has not begun is taken back, and what has is not waited for."""
 
-    pool: Executor
-    crew: Crew
-    workers: int
-    memory: int | None
-    stopped: threading.Event
-    stack: contextlib.ExitStack
-    running: dict[Future[list[Found]], Unit] = field(default_factory=dict)
-    lost: list[Unit] = field(default_factory=list)
+    def __init__(self, crew: Crew, workers: int, most: float):
+        super().__init__()
+        self.crew, self.workers, self.most = crew, workers, most
+        self.pool = crew.executor or self.enter_context(ThreadPoolExecutor(workers, thread_name_prefix="sweep"))
+        self.running: dict[Future[list[Found]], tuple[Unit, int]] = {}
+        self.lost: list[Task] = []
+        # An interrupt cannot leave its lock behind, as it could those of futures.
+        self.done: queue.SimpleQueue[Future[list[Found]]] = queue.SimpleQueue()
+        self.stopped = threading.Event()
+        self.callback(self._leave)
 
-    def found(self, coming: Iterable[Unit | Done]) -> Iterator[Done]:
+    def _leave(self) -> None:
+        self.stopped.set()
+        if not self._is_gone():
+            for future in self.running:
+                future.cancel()
+
+    def _is_gone(self) -> bool:
+        """Whether there is no connection to a Dask scheduler any more."""
+        client = _client(self.crew.executor)
+        return client is not None and client.status not in ("running", "connecting")
+
+    def found(self, coming: Iterable[tuple[Unit, int | str]]) -> Iterator[Done]:
         """What comes of units."""
         try:
-            for unit in coming:
-                if not isinstance(unit, Unit):
-                    yield unit
-                    continue
-                # One more than there are workers, so that none waits.
-                while len(self.running) > self.workers or (self.running and not self._fits(unit)):
-                    yield from self._finished()
-                self._submit(unit)
-            while self.running:
-                yield from self._finished()
-            for task in [task for unit in self.lost for task in unit.tasks]:
-                self.lost.clear()
-                self._submit(Unit([task]))
-                yield from self._finished()
-                if self.lost:
-                    told = (
-                        "its worker died twice, once while it was alone with it (killed, out of memory, or ended by its method)"
-                    )
-                    yield task, failed(task, told)
-        finally:
-            if not self._is_gone():
-                for future in self.running:
-                    future.cancel()
-
-    def _fits(self, unit: Unit) -> bool:
-        return self.memory is None or unit.memory + sum(other.memory for other in self.running.values()) <= self.memory
-
-    def _submit(self, unit: Unit) -> None:
-        if isinstance(self.pool, ThreadPoolExecutor):
-            own = contextvars.copy_context()
-            self.running[self.pool.submit(own.run, _in_thread, unit, self.crew, self.stopped)] = unit
-            return
-        packed = pack(unit, keep=self.crew.keep)
-        try:
-            future = self.pool.submit(work, *packed)
-        except BrokenExecutor:
-            self.pool = self.stack.enter_context(processes(self.workers))
-            future = self.pool.submit(work, *packed)
+            yield from self._all(coming)
+            if self.lost:
+                again, self.lost = self.lost, []
+                self.pool = self.enter_context(Processes(self.workers))
+                yield from self._all(([task], memory_of([task])) for task in again)
+                told = "its worker died twice, once while it was alone with it (killed, out of memory, or ended by its method)"
+                yield from ((task, failed(task, told)) for task in self.lost)
         except Exception as error:  # Dask's own
             if self._is_gone():
                 raise StereoFrameworkError(_GONE) from error
             raise
-        self.running[future] = unit
 
-    def _finished(self) -> Iterator[Done]:
-        """What comes of the next units that are done."""
-        done: set[Future[list[Found]]] = set()
-        while not done:
+    def _all(self, coming: Iterable[tuple[Unit, int | str]]) -> Iterator[Done]:
+        for unit, need in coming:
+            if isinstance(need, str):
+                yield unit[0], failed(unit[0], need)
+                continue
+            # One more than there are workers, so that none waits.
+            while len(self.running) > self.workers or (
+                self.running and need + sum(taken for _, taken in self.running.values()) > self.most
+            ):
+                yield from self._next()
+            self._submit(unit, need)
+        while self.running:
+            yield from self._next()
+
+    def _submit(self, unit: Unit, need: int) -> None:
+        if isinstance(self.pool, ThreadPoolExecutor):
+            call: tuple[Any, ...] = (contextvars.copy_context().run, _in_thread, unit, self.crew, self.stopped)
+        else:
+            call = (work, *pack(unit, keep=self.crew.keep))
+        try:
+            future = self.pool.submit(*call)
+        except BrokenExecutor:
+            self.pool = self.enter_context(Processes(self.workers))
+            future = self.pool.submit(*call)
+        self.running[future] = unit, need
+        future.add_done_callback(self.done.put)
+
+    def _next(self) -> Iterator[Done]:
+        """What the next unit comes to that is done."""
+        try:
+            future = self.done.get(timeout=1)
+        except queue.Empty:
             # Nobody tells what was with a scheduler that is gone.
             if self._is_gone():
-                raise StereoFrameworkError(_GONE)
-            done, _ = wait(self.running, timeout=1, return_when=FIRST_COMPLETED)
-        for future in done:
-            unit = self.running.pop(future)
-            try:
-                yield from _done(unit, future.result())
-            except Exception as error:
-                if self._is_gone():
-                    raise StereoFrameworkError(_GONE) from error
-                if isinstance(error, BrokenExecutor | CancelledError) or type(error).__name__ == "KilledWorker":
-                    self.lost.append(unit)
-                    continue
-                told = str(error) if isinstance(error, StereoFrameworkError) else f"{type(error).__name__}: {error}"
-                yield from ((task, failed(task, told)) for task in unit.tasks)
-
-    def _is_gone(self) -> bool:
-        """Whether there is no connection to a Dask scheduler any more."""
-        client = getattr(self.pool, "_client", None)
-        return client is not None and client.status not in ("running", "connecting")
+                raise
+            return
+        unit, _ = self.running.pop(future)
+        try:
+            yield from ((unit[i], results) for i, results in future.result())
+        except Exception as error:
+            if self._is_gone():
+                raise
+            if isinstance(error, BrokenExecutor | CancelledError) or type(error).__name__ == "KilledWorker":
+                self.lost += unit
+                return
+            told = str(error) if isinstance(error, StereoFrameworkError) else f"{type(error).__name__}: {error}"
+            yield from ((task, failed(task, told)) for task in unit)
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
-def _fitting(coming: Iterable[Unit], memory: int | None) -> Iterator[Unit | Done]:
-    """Units that fit into memory: as they are, else setting by setting; those of no use are refused with the numbers."""
+def _fitting(coming: Iterable[Unit], most: float) -> Iterator[tuple[Unit, int | str]]:
+    """Units with the memory that they need: as they are if they fit, else setting by setting; or a single task with why it cannot be computed."""
     for unit in coming:
-        if _refused(unit, memory) is None:
-            yield unit
-            continue
-        for task in unit.tasks:
-            error = _refused(single := Unit([task]), memory)
-            yield single if error is None else (task, failed(task, error))
+        need = _need(unit, most)
+        if isinstance(need, int):
+            yield unit, need
+        else:
+            yield from (([task], _need([task], most)) for task in unit)
 
 
-def _refused(unit: Unit, memory: int | None) -> str | None:
-    """Why a unit cannot be computed as it is; None if it can."""
+def _need(unit: Unit, most: float) -> int | str:
     try:
-        need = unit.memory
+        need = memory_of(unit)
     except Exception as error:  # a plug-in's halo may raise anything
         return blame(error).line
-    if memory is None or need <= memory:
-        return None
-    pipeline, (rows, columns) = unit.tasks[0].setting.pipeline, unit.scene.reference.shape[:2]
-    tiled = in_tiles(pipeline, (rows, columns), unit.search, memory)
-    tiles = "" if tiled is None else f"{{use: tiles, size: {tiled.in_slot('scheme')[0].parameters['size']}}}"
-    return (
-        f"{pipeline.name} needs about {_bytes(need)} for {columns}x{rows} pixels and {unit.search.levels} levels; "
-        f"{_bytes(memory)} are allowed (--memory); use fewer levels or smaller images"
-        + f", or tiles: --set 'scheme=[{tiles}]'"
-        * bool(tiles)
+    if need <= most:
+        return need
+    pipeline, search, (rows, columns) = unit[0].setting.pipeline, unit[0].search, unit[0].scene.reference.shape[:2]
+    tiled = in_tiles(pipeline, (rows, columns), search, most)
+    said = (
+        f"{pipeline.name} needs about {_bytes(need)} for {columns}x{rows} pixels and {search.levels} levels; "
+        f"{_bytes(int(most))} are allowed (--memory); use fewer levels or smaller images"
     )
+    if tiled is None:
+        return said
+    return f"{said}, or tiles: --set 'scheme=[{{use: tiles, size: {tiled.in_slot('scheme')[0].parameters['size']}}}]'"
 
 
 def _bytes(count: int) -> str:
@@ -266,30 +273,72 @@ def _bytes(count: int) -> str:
 # --- processes and clusters ---------------------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def processes(workers: int | None = None) -> Iterator[Executor]:
-    """Worker processes, one for each core unless told otherwise, which end with this process, and with the block in the middle of their work."""
-    spawning = multiprocessing.get_context("spawn")
-    there, here = spawning.Pipe(duplex=False)
-    with ProcessPoolExecutor(workers or available_cores(), spawning, initializer=_begin, initargs=(there,)) as pool:
-        try:
-            yield pool
-        finally:
-            here.close()
+_SPAWNING = multiprocessing.get_context("spawn")
+
+
+class Processes(Executor):
+    """Worker processes, one for each core unless told otherwise, which are killed at the end of the block, whatever they are at.
+
+    Each has a pipe to a thread of its own, which nobody else writes to. So one that dies takes nothing along but the call that it was at.
+    """
+
+    def __init__(self, workers: int | None = None):
+        self._max_workers = workers or available_cores()
+        self._threads, self._left = ThreadPoolExecutor(self._max_workers), False
+        self._of_thread: dict[int, tuple[SpawnProcess, Any]] = {}
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:  # type: ignore[override]
+        """As of any executor. The future raises BrokenExecutor if the process dies."""
+        return self._threads.submit(self._asked, function, *arguments)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:
+        """Kill the processes."""
+        self._left = True
+        for process, _ in list(self._of_thread.values()):
+            process.kill()
+        self._threads.shutdown(wait, cancel_futures=cancel_futures)
+
+    def _asked(self, *call: Any) -> Any:
+        thread = threading.get_ident()
+        if thread not in self._of_thread:
+            here, there = _SPAWNING.Pipe()
+            process = _SPAWNING.Process(target=_serve, args=(there,), daemon=True)
+            process.start()
             there.close()
+            self._of_thread[thread] = process, here
+        process, pipe = self._of_thread[thread]
+        if self._left:  # which may have come to pass meanwhile
+            process.kill()
+        try:
+            pipe.send(call)
+            found = pipe.recv()
+        except (EOFError, OSError) as error:
+            del self._of_thread[thread]
+            process.join()
+            raise BrokenExecutor("a worker process died") from error
+        if isinstance(found, Exception):
+            raise found
+        return found
 
 
-def _begin(ended: multiprocessing.connection.Connection[Any, Any]) -> None:
-    """Prepare a worker process."""
+def _serve(pipe: Any) -> None:
     # Interrupts are the parent's to handle, and without a parent there is nothing to do.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, args=(ended,), daemon=True).start()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            function, *arguments = pipe.recv()
+            try:
+                found = function(*arguments)
+            except Exception as error:
+                found = error
+            pipe.send(found)
 
 
-def _end_with_parent(ended: multiprocessing.connection.Connection[Any, Any]) -> None:
+def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None
-    multiprocessing.connection.wait([parent.sentinel, ended])
+    parent.join()
     os._exit(1)
 
 

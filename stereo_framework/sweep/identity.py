@@ -25,18 +25,7 @@ from stereo_framework.core.scene import Frame, Scene
 from stereo_framework.kernels.threads import available_cores
 
 _PACKAGES = ("stereo-framework", "numpy", "numba", "scipy", "opencv-python-headless", "opencv-python", "PyMaxflow")
-_NOT_COMPUTING = {
-    "cli",
-    "configs",
-    "own_pair",
-    "examples",
-    "papers",
-    "page",
-    "figures",
-    "tables",
-    "sweep",
-    "script",
-}
+_NOT_COMPUTING = {"cli", "configs", "own_pair", "examples", "papers", "page", "figures", "tables", "sweep", "script"}
 
 
 @functools.cache
@@ -47,7 +36,7 @@ def code_digest(plugins: tuple[str, ...] = (), typed: tuple[str, ...] = ()) -> s
     computing = sorted(p for p in package.rglob("*") if p.suffix in (".py", ".yaml"))
     files = [p for p in computing if p.relative_to(package).parts[0] not in _NOT_COMPUTING]
     own = [part for plugin in plugins for part in _plugin(plugin)]
-    return _digest([*(p.read_bytes() for p in files), *own, *(text.encode() for text in typed)])
+    return _digest("code", *(p.read_bytes() for p in files), *own, *(text.encode() for text in typed)).hex()
 
 
 def _plugin(plugin: str) -> list[bytes]:
@@ -97,38 +86,24 @@ def _content(value: Any, loaded: Mapping[int, Any]) -> bytes:
         try:
             result = value()
         except Exception:  # whatever a loader of the user's raises: no run may ever ask for what it loads
-            return _joined("cannot be loaded")
+            return _digest("cannot be loaded")
         return _content(result, loaded)
     if is_dataclass(value):
         names = [f.name for f in fields(value) if (type(value), f.name) not in _SHOWN]
-        return _joined("fields", *(_content(item, loaded) for name in names for item in (name, getattr(value, name))))
+        return _digest("fields", *(_content(item, loaded) for name in names for item in (name, getattr(value, name))))
     if isinstance(value, Mapping):
         pairs = sorted(value.items(), key=lambda pair: repr(pair[0]))
-        return _joined("mapping", *(_content(item, loaded) for pair in pairs for item in pair))
+        return _digest("mapping", *(_content(item, loaded) for pair in pairs for item in pair))
     if isinstance(value, list | tuple):
-        return _joined("sequence", *(_content(item, loaded) for item in value))
+        return _digest("sequence", *(_content(item, loaded) for item in value))
     if isinstance(value, np.ndarray):
-        return _joined(f"array {value.dtype.str} {value.shape}", np.ascontiguousarray(value).data)
-    return _joined(repr(value))
+        return _digest(f"array {value.dtype.str} {value.shape}", np.ascontiguousarray(value).data)
+    return _digest(repr(value))
 
 
 def files_digest(files: Iterable[Path]) -> str:
     """Digest of the content of files; of one that is missing that it is so."""
-    return _digest(_file_digest(path, *_state(path)).encode() for path in files)
-
-
-def _state(path: Path) -> tuple[int, int]:
-    """What changes when a file does: its time and size; zeros without a file."""
-    try:
-        found = path.stat()
-    except OSError:
-        return 0, 0
-    return found.st_mtime_ns, found.st_size
-
-
-@functools.lru_cache(maxsize=4096)
-def _file_digest(path: Path, time: int, size: int) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest() if time else "missing"
+    return _digest("files", *(path.read_bytes() if path.is_file() else b"missing" for path in files)).hex()
 
 
 def run_id(scene: str, search: str, parameters: Mapping[str, Any], code: str) -> str:
@@ -145,11 +120,11 @@ def run_id(scene: str, search: str, parameters: Mapping[str, Any], code: str) ->
     code : str
         `code_digest`.
     """
-    return _digest([json.dumps([scene, search, dict(parameters), code], sort_keys=True, default=repr).encode()])[:16]
+    return _digest(json.dumps([scene, search, dict(parameters), code], sort_keys=True, default=repr)).hex()[:16]
 
 
 @functools.cache
-def environment() -> Mapping[str, str]:
+def environment() -> dict[str, str]:
     """Versions and machine that this process computes with."""
     machine = f"{platform.system()} {platform.machine()}, {available_cores()} cores"
     return {"python": sys.version.split()[0], "machine": machine, "host": platform.node(), **versions()}
@@ -164,16 +139,9 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _joined(kind: str, *parts: bytes | memoryview) -> bytes:
-    """Digest of a kind of value and its parts, each of known length."""
-    digest = hashlib.sha256(kind.encode() + b"\n")
+def _digest(kind: str, *parts: bytes | memoryview) -> bytes:
+    """Digest of a kind of value and its parts, whatever their lengths."""
+    digest = hashlib.sha256(kind.encode())
     for part in parts:
-        digest.update(part)
+        digest.update(hashlib.sha256(part).digest())
     return digest.digest()
-
-
-def _digest(parts: Iterable[bytes]) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part)
-    return digest.hexdigest()

@@ -96,13 +96,14 @@ def find_maps(
 
 
 def _candidates(protocol: str | None, scenes: Sequence[str], data: PathLike | None) -> list[str]:
-    # Files are rarely named after synthetic scenes; who means them says so.
-    names = [name for name in scene_names(data) if scenes or not name.startswith("synthetic/")]
     if scenes:
         wanted = {name for scene in scenes for name in find_scenes(scene, data=data)}
-        names = [name for name in names if name in wanted or any(name.endswith(f"/{one}") for one in wanted)]
+        names = [name for name in scene_names(data) if name in wanted or any(name.endswith(f"/{one}") for one in wanted)]
         if not names:
             raise DataError(f"no scene is called {' or '.join(scenes)} or begins so; 'stereo-framework scenes' lists them")
+    else:
+        # Files are rarely named after synthetic scenes; who means them says so.
+        names = [name for name in scene_names(data) if not name.startswith("synthetic/")]
     if protocol is not None:
         # The scenes of a data set share its protocol: one of each is looked at, since there may be hundreds.
         one_of = {name.partition("/")[0]: name for name in names}
@@ -207,14 +208,14 @@ def add_maps(folder: Path, results: Sequence[Result]) -> list[Result]:
         A script's method in the folder has that name, or another process writes there.
     """
     with Store(folder, create=True) as store:
-        stored = [
-            replace(r, map=folder / "maps" / f"{file_stem(r.scene)}_{file_stem(r.method)}_{r.id[:8]}.pfm", _disparity=None)
-            for r in results
-        ]
-        store.refuse_methods({r.method for r in results})
-        for one, other in zip(stored, results, strict=True):
-            assert one.map is not None
-            assert other.disparity is not None
-            write_disparity(one.map, other.disparity)
-        store.add_outside(stored)
+        of_scripts = {result.method for result in store.results() if "maps" not in result.script}
+        if taken := of_scripts.intersection(result.method for result in results):
+            raise DataError(f"{folder}: a method of the script that was run there is called {min(taken)!r}; choose another name")
+        stored = []
+        for result in results:
+            path = folder / "maps" / f"{file_stem(result.scene)}_{file_stem(result.method)}_{result.id[:8]}.pfm"
+            assert result.disparity is not None
+            write_disparity(path, result.disparity)
+            stored.append(replace(result, map=path, _disparity=None))
+            store.add(f"{result.method} {result.scene} {result.protocol_text}", stored[-1], outside=True)
     return stored

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,6 +33,9 @@ _LARGEST = 100
 
 _TOGETHER = 4
 """A unit is this many times as large as others before settings with a common beginning are parted, which is then computed twice."""
+
+_LAST_SHARED = ("scheme", "optimization", "matcher")
+"""What stands last in a beginning that is worth sharing: what makes the map, a scheme around all else first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,12 +78,11 @@ def plan(script: Script, scenes: Sequence[Scene]) -> list[Task]:
     tasks: list[Task] = []
     faults: list[str] = []
     for scene in scenes:
-        planned = planner(scene, script.plugins)
-        for setting in script.settings:
-            try:
-                tasks.append(planned(setting))
-            except ParameterError as error:
-                faults.append(f"{script.name}: {error}")
+        for found in tasks_of(scene, script.settings, script.plugins):
+            if isinstance(found, Task):
+                tasks.append(found)
+            else:
+                faults.append(f"{script.name}: {found}")
         if len(scenes) > FEW:
             forget(scene)
     if faults:
@@ -94,87 +96,77 @@ def forget(scene: Scene) -> None:
     regions.forget(scene)
 
 
-def planner(scene: Scene, plugins: tuple[str, ...]) -> Callable[[Setting], Task]:
-    """What makes a setting the task of a scene, given the paths of the plug-ins' sources.
+def tasks_of(scene: Scene, settings: Iterable[Setting], plugins: tuple[str, ...]) -> Iterator[Task | ParameterError]:
+    """The task of each setting on a scene, or what is wrong with its search range together with the scene's own; `plugins` are paths of sources.
 
-    It raises a ParameterError for a search range that is wrong together with the scene's own, and a DataError if there is none.
+    Raises
+    ------
+    DataError
+        The scene cannot be loaded, or there is no search range.
     """
     content, code = scene_digest(scene), code_digest(plugins + installed_plugins(), typed_stages())
-    usual = (of_scene(scene),)
+    usual, shape = (of_scene(scene),), scene.reference.shape[:2]
     # Settings share them.
-    searches: dict[Hashable, Search] = {}
-    told: set[str] = set()
-
-    def task(setting: Setting) -> Task:
+    searches: dict[Hashable, Search | ParameterError] = {}
+    digests: dict[Hashable, str] = {}
+    tiled: set[str] = set()
+    for setting in settings:
         wanted = tuple(setting.search.items())
         if wanted not in searches:
-            try:
-                searches[wanted] = _search(scene, setting.search)
-            except ParameterError as error:
-                raise ParameterError(f"scene {scene.name}: {error}") from error
+            searches[wanted] = _search(scene, setting.search)
         search = searches[wanted]
-        shape = scene.reference.shape[:2]
+        if not isinstance(search, Search):
+            yield search
+            continue
         pipeline = of_large_pair(setting.pipeline, shape, search)
         if pipeline is not setting.pipeline:
             setting = replace(setting, pipeline=pipeline)
             size = pipeline.in_slot("scheme")[0].parameters["size"]
-            said = f"{shape[1]}x{shape[0]} pixels and {search.levels} levels are matched in tiles of {size} pixels"
-            if said not in told:
-                warn([f"{scene.name}: {said}, as the results' scheme says"])
-            told.add(said)
-        files = {f"{address}.files": files_digest(paths) for address, paths in setting.pipeline.files(scene).items()}
-        identity = run_id(content, repr(search), setting.parameters | files, code)
-        return Task(scene, setting, search, identity, setting.protocols or usual)
+            tiled.add(f"{shape[1]}x{shape[0]} pixels and {search.levels} levels are matched in tiles of {size} pixels")
+        parameters = setting.parameters
+        for address, paths in pipeline.files(scene).items():
+            if tuple(paths) not in digests:
+                digests[tuple(paths)] = files_digest(paths)
+            parameters[f"{address}.files"] = digests[tuple(paths)]
+        yield Task(scene, setting, search, run_id(content, repr(search), parameters, code), setting.protocols or usual)
+    warn(f"{scene.name}: {said}, as the results' scheme says" for said in sorted(tiled))
 
-    return task
 
-
-def _search(scene: Scene, override: Mapping[str, Any]) -> Search:
+def _search(scene: Scene, override: Mapping[str, Any]) -> Search | ParameterError:
     if "truth_margin" in override:
         step = override.get("step", scene.search.step if scene.search else 1)
         given = {key: value for key, value in override.items() if key != "truth_margin"}
         override = _around_truth(scene, override["truth_margin"], step) | given
-    if scene.search is not None:
-        return replace(scene.search, **override)
-    if not {"minimum", "maximum"} <= set(override):
+    if scene.search is None and not {"minimum", "maximum"} <= set(override):
         raise DataError(
             f"scene {scene.name}: no search range; give one (search: {{minimum: 0, maximum: 64}}, in a script or with --set)"
         )
-    return Search(**override, direction=scene.direction)
+    try:
+        return replace(scene.search, **override) if scene.search else Search(**override, direction=scene.direction)
+    except ParameterError as error:
+        return ParameterError(f"scene {scene.name}: {error}")
 
 
 def _around_truth(scene: Scene, margin: float, step: float) -> dict[str, float]:
     """The range of the true disparities, widened to both sides by a share of it, to whole steps."""
     if scene.truth is None:
         raise DataError(f"scene {scene.name}: search.truth_margin needs its truth, and it has none")
-    low, high = (float(f(scene.truth)) for f in (np.nanmin, np.nanmax))
+    low, high = float(np.nanmin(scene.truth)), float(np.nanmax(scene.truth))
     widened = margin * (high - low)
     # Truth in fractions of a pixel is rounded to float32.
     first, last = math.floor((low - widened) / step + 1e-4), math.ceil((high + widened) / step - 1e-4)
     return {"minimum": first * step, "maximum": max(last, first + 1) * step}
 
 
-@dataclass(eq=False)
-class Unit:
-    """Tasks of one scene and search range that one worker computes together."""
+Unit = list[Task]
+"""Tasks of one scene and search range that one worker computes together."""
 
-    tasks: list[Task]
 
-    @property
-    def scene(self) -> Scene:
-        """Of all tasks."""
-        return self.tasks[0].scene
-
-    @property
-    def search(self) -> Search:
-        """Of all tasks."""
-        return self.tasks[0].search
-
-    @functools.cached_property
-    def memory(self) -> int:
-        """Bytes of volumes that there are at most at a time, about."""
-        pipelines = [task.setting.pipeline for task in self.tasks]
-        return peak_memory(pipelines, self.scene.reference.shape[:2], self.search.levels, search=self.search)
+def memory_of(unit: Unit) -> int:
+    """Bytes of volumes that there are at most at a time while a unit is computed, about."""
+    scene, search = unit[0].scene, unit[0].search
+    pipelines = [task.setting.pipeline for task in unit]
+    return peak_memory(pipelines, scene.reference.shape[:2], search.levels, search=search)
 
 
 def units(tasks: Sequence[Task], workers: int) -> Iterator[Unit]:
@@ -189,31 +181,27 @@ def units(tasks: Sequence[Task], workers: int) -> Iterator[Unit]:
     numbers: dict[Hashable, int] = {}
     left = len(tasks)
     for group in groups.values():
-        unit: list[Task] = []
-        before: Hashable = None
+        unit: Unit = []
+        before: list[int] | None = None
         for task in sorted(group, key=lambda task: _order(task, numbers)):
-            beginning = _beginning(task, numbers)
-            share = max(1, len(tasks) // (_MOST * workers), left // (_FEWEST * workers))
-            size = min(share if workers > 1 else _LARGEST, _LARGEST)
-            if len(unit) >= (size if beginning != before else _TOGETHER * size):
-                yield Unit(unit)
+            slots = ["", *(step.stage.slot for step in task.setting.pipeline.steps)]
+            last = next(slots.index(slot) for slot in _LAST_SHARED if slot in slots)
+            beginning = [number for number, _ in _order(task, numbers)[: last + 1]]
+            size = _LARGEST
+            if workers > 1:
+                size = min(size, max(1, len(tasks) // (_MOST * workers), left // (_FEWEST * workers)))
+            if len(unit) >= (_TOGETHER * size if beginning == before else size):
+                yield unit
                 left -= len(unit)
                 unit = []
             unit.append(task)
             before = beginning
-        yield Unit(unit)
+        yield unit
         left -= len(unit)
 
 
-def _order(task: Task, numbers: dict[Hashable, int]) -> tuple[tuple[int, int], ...]:
-    """Of the alternatives and of each step of a task a number, the same for those that are alike or differ in their iterations alone; and the iterations."""
+def _order(task: Task, numbers: dict[Hashable, int]) -> list[tuple[int, int]]:
+    """Of the alternatives and of each step a number, the same for those that are alike or differ in their iterations alone; and the iterations."""
     pipeline = task.setting.pipeline
-    parts: list[tuple[Hashable, int]] = [(pipeline.alternatives, 0), *(step.line for step in pipeline.steps)]
-    return tuple([(numbers.setdefault(line, len(numbers)), iterations) for line, iterations in parts])
-
-
-def _beginning(task: Task, numbers: dict[Hashable, int]) -> tuple[int, ...]:
-    """The numbers of all up to the optimizer or what stands in its place; a scheme stands around all."""
-    slots = ["", *(step.stage.slot for step in task.setting.pipeline.steps)]
-    last = next(slot for slot in ("scheme", "optimization", "matcher") if slot in slots)
-    return tuple([number for number, _ in _order(task, numbers)[: slots.index(last) + 1]])
+    lines: list[tuple[Hashable, int]] = [(pipeline.alternatives, 0), *(step.line for step in pipeline.steps)]
+    return [(numbers.setdefault(line, len(numbers)), iterations) for line, iterations in lines]

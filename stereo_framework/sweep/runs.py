@@ -27,11 +27,11 @@ from stereo_framework.sweep.store import Store
 from stereo_framework.sweep.work import measured_again
 
 _ENOUGH = 3
-"""So many runs that fail alike, the first ones, end a sweep."""
+"""So many runs that fail alike, the first ones, end a sweep of equal stages."""
 
 
 class Hopeless(StereoFrameworkError):
-    """The first runs of a sweep failed alike, in a stage that all of them have; the others were left out."""
+    """The first runs of a sweep whose settings all have the same stages failed alike; the others were left out."""
 
 
 def run(
@@ -88,7 +88,7 @@ def run(
     ScriptError, DataError, ParameterError
         Faults of the script, its scenes or search ranges, before anything runs; another sweep that writes to `out`.
     Hopeless
-        The first three of more runs failed with the same words in a stage that all of them have; `out` keeps what is done.
+        The first three of more runs failed with the same words, and all have the same stages; `out` keeps what is done.
 
     Examples
     --------
@@ -99,16 +99,10 @@ def run(
     """
     loaded = script if isinstance(script, Script) else load(script, overrides=overrides, plugins=plugins)
     tasks = plan(loaded, scenes_of(loaded, scenes, data))
-    found: dict[Task, list[Result]] = {}
-    total = sum(len(task.protocols) for task in tasks)
-    # Who listens already, such as a bar over several scripts, hears of every result.
-    rounds = counted(total, "run")
-    next(rounds, None)
     how: dict[str, Any] = {"workers": workers, "executor": executor, "memory": memory, "maps": maps, "data": data}
-    for task, results in execute([loaded], tasks, out=None if out is None else Path(out), **how):
-        found[task] = results
-        for _ in results:
-            next(rounds, None)
+    coming = execute([loaded], tasks, out=None if out is None else Path(out), **how)
+    # Who listens already, such as a bar over several scripts, hears of every run.
+    found = {task: results for (task, results), _ in zip(coming, counted(len(tasks), "run"), strict=False)}
     return ResultList(result for task in tasks for result in found[task])
 
 
@@ -128,41 +122,22 @@ def scenes_of(script: Script, scenes: Sequence[str | Scene] | str | Scene | None
     return load_scenes(wanted, data=data)
 
 
-_REPLACED = ("name", "measure", "measures")
-
-
-def planned(
-    names: Sequence[str | Path | Mapping[str, Any]],
-    scenes: Sequence[str | Scene] | str | Scene | None,
-    overrides: Sequence[str] = (),
-    plugins: Sequence[str | Path] = (),
-    measures: Sequence[str] = (),
-    data: str | Path | None = None,
-) -> tuple[list[Script], list[Task]]:
-    """Scripts by their names, and all of their runs; `measures` are measured instead of those of their protocols. The others are parameters of `run`."""
-    scripts, tasks = [], []
-    for name in names:
-        script = load(name, overrides=overrides, plugins=plugins)
-        wanted = scenes_of(script, scenes, data)
-        if measures:
-            script = load(name, overrides=[*overrides, _measuring(script, wanted, measures)], plugins=plugins)
-        scripts.append(script)
-        tasks += plan(script, wanted)
-    return scripts, tasks
-
-
-def _measuring(script: Script, scenes: Sequence[Scene], measures: Sequence[str]) -> str:
+def measuring(script: Script, scenes: Sequence[Scene], measures: Sequence[str]) -> str:
     """The override that lets a script measure something else, under its own protocols or the one of the scenes."""
-    own = script.resolved.get("evaluation", {}).get("protocol") or list(dict.fromkeys(of_scene(s).name for s in scenes))
-    bases = own if isinstance(own, list) else [own]
-    if "evaluation" not in script.resolved and len(bases) > 1:
+    own = script.resolved.get("evaluation", {}).get("protocol")
+    names = list(dict.fromkeys(of_scene(scene).name for scene in scenes))
+    if own is None and len(names) > 1:
         raise ParameterError(
-            f"--measure: the scenes have different protocols ({', '.join(bases)}); choose one with "
-            f"--set 'evaluation.protocol={{base: {bases[0]}, measures: [{', '.join(measures)}]}}'"
+            f"--measure: the scenes have different protocols ({', '.join(names)}); choose one with "
+            f"--set 'evaluation.protocol={{base: {names[0]}, measures: [{', '.join(measures)}]}}'"
         )
-    # A name would stay that of the protocol with its old measures.
-    kept = [{"base": base} if isinstance(base, str) else {k: v for k, v in base.items() if k not in _REPLACED} for base in bases]
-    return "evaluation.protocol=" + json.dumps([{**base, "measures": list(measures)} for base in kept])
+    changed = []
+    for base in own if isinstance(own, list) else [own or names[0]]:
+        spec = {"base": base} if isinstance(base, str) else base
+        # A name would stay that of the protocol with its old measures.
+        kept = {key: value for key, value in spec.items() if key not in ("name", "measure", "measures")}
+        changed.append({**kept, "measures": list(measures)})
+    return f"evaluation.protocol={json.dumps(changed)}"
 
 
 def execute(
@@ -184,29 +159,21 @@ def execute(
     """
     keep = (out is None or not any(task.setting.axes for task in tasks)) if maps is None else maps
     crew = Crew(workers, executor, memory, keep, watch)
+    # The same words of other stages, or of another program, may be another failure.
+    alike = len({tuple(step.stage for _, step in task.setting.pipeline.stages()) for task in tasks}) == 1
     first: list[str | None] = []
     with contextlib.ExitStack() as stack:
         store = None if out is None else stack.enter_context(Store(out, create=True))
         if store is not None:
             store.describe(scripts, [measure for task in tasks for protocol in task.protocols for measure in protocol.measures])
-            store.plan(list(dict.fromkeys(key for task in tasks for key in task.keys)))
+            store.plan(dict.fromkeys(key for task in tasks for key in task.keys))
         for task, results in stack.enter_context(contextlib.closing(stored_or_computed(store, tasks, crew, data))):
             yield task, results
-            if len(first) < _ENOUGH:
-                first.append(results[0].error)
-                if len(first) == _ENOUGH < len(tasks) and _hopeless(first, tasks):
-                    raise Hopeless(
-                        f"{len(tasks) - _ENOUGH} of {len(tasks)} runs are left out: the first {_ENOUGH} failed alike: {first[0]}"
-                    )
-
-
-def _hopeless(errors: Sequence[str | None], tasks: Sequence[Task]) -> bool:
-    """Whether all failed with the same words, which name a stage that all pipelines have. Programs from outside are others in other methods."""
-    error = errors[0]
-    if error is None or len(set(errors)) > 1:
-        return False
-    stages = [[step.stage for _, step in pipeline.stages()] for pipeline in {task.setting.pipeline for task in tasks}]
-    return all(any(f": {s.slot} stage {s.name}: " in error and s.files is None for s in own) for own in stages)
+            # What is refused, for its memory say, is no fault of a stage.
+            first.append(results[0].error if results[0].traceback else None)
+            if alike and len(first) == _ENOUGH < len(tasks) and first[0] and len(set(first)) == 1:
+                left = len(tasks) - _ENOUGH
+                raise Hopeless(f"{left} of {len(tasks)} runs are left out: the first {_ENOUGH} failed alike: {first[0]}")
 
 
 def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew, data: str | Path | None = None) -> Generator[Done]:
@@ -224,19 +191,17 @@ def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew, d
             yield task, results
         else:
             todo.append(task)
-    # Tasks of each scene that are not through yet.
     left = collections.Counter(task.scene for task in todo)
-    many = len(left) > FEW
-    copied: set[Scene] = set()
+    many, copied = len(left) > FEW, set[Scene]()
     with contextlib.closing(computed(todo, crew)) as coming:
         for task, results in coming:
             if store is not None:
                 store.check_there()
-                if results[0].disparity is not None:
-                    results = _with_files(results, store.folder / "maps" / f"{task.stem}.pfm")
+                if crew.keep and results[0].disparity is not None:
                     if task.scene not in copied:
                         keep_scene(store.folder, task.scene, data)
                         copied.add(task.scene)
+                    results = _with_files(results, store.folder / "maps" / f"{task.stem}.pfm")
                 for key, result in zip(task.keys, results, strict=True):
                     store.add(key, result)
             yield task, results

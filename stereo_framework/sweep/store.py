@@ -7,9 +7,7 @@ import contextlib
 import functools
 import json
 import os
-import shutil
 import sqlite3
-import tempfile
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path, PurePosixPath
@@ -28,8 +26,11 @@ from stereo_framework.script.library import RESOLVED
 from stereo_framework.sweep.result import Result
 
 FILE = "results.sqlite"
-LOCK = "writer.lock"
-MEASURES = "measures.json"
+_LOCK = "writer.lock"
+_FILES_OF_SQLITE = ("", "-wal", "-shm", "-journal")
+"""Ends of the names of the files that one database has."""
+
+_MEASURES = "measures.json"
 """Units, directions and sources of the measures that plug-ins brought."""
 
 _VERSION = 2
@@ -39,14 +40,16 @@ _TABLE = "CREATE TABLE results (key TEXT PRIMARY KEY, place INTEGER, row TEXT, d
 """`place`: in the order of what was asked for last; null = asked for earlier, -1 = measured of a map made elsewhere. `row` is null as long as a result
 is to come. `details` are what hardly one of thousands of results is asked for."""
 
-_OUTSIDE = -1
+_ADD = (
+    "INSERT INTO results (key, place, row, details) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE"
+    " SET row = excluded.row, details = excluded.details, place = ifnull(excluded.place, place)"
+)
 _DETAILS = ("parameters", "script")
-_SHOWN = tuple(f.name for f in fields(Result) if f.name not in _DETAILS and f.name != "traceback" and not f.name.startswith("_"))
-_TYPES = get_type_hints(Result)
+_SHOWN = tuple(f.name for f in fields(Result) if f.name not in (*_DETAILS, "traceback") and not f.name.startswith("_"))
 _Row: Any = create_model(
     "Row",
     __config__=ConfigDict(extra="forbid", strict=True),
-    **{name: (_TYPES[name], ...) for name in _SHOWN},  # type: ignore[call-overload]
+    **{name: (kind, ...) for name, kind in get_type_hints(Result).items() if name in _SHOWN},  # type: ignore[call-overload]
 )
 """What stands in the column `row`."""
 
@@ -77,62 +80,60 @@ class Store(contextlib.ExitStack):
         with contextlib.ExitStack() as undo:
             undo.callback(self.close)
             try:
-                self._db = self._opened(create=create)
+                self._db = self._to_write() if create else self._to_read()
             except (OSError, sqlite3.Error) as error:
-                full = create and not os.access(folder, os.W_OK)
-                hint = "; the folder cannot be written to" if full else "; choose another folder"
-                raise DataError(f"{self._path}: cannot be used as a results store: {error}{hint}") from error
+                raise DataError(f"{self._path}: cannot be used as a results store: {error}; choose another folder") from error
             undo.pop_all()
         # A damaged description is passed over.
         with contextlib.suppress(DataError, ValueError, TypeError):
-            remember(read_bytes(folder / MEASURES, limits.TEXT).decode())
+            remember(read_bytes(folder / _MEASURES, limits.TEXT).decode())
 
-    def _opened(self, *, create: bool) -> sqlite3.Connection:
-        """The store, checked; a new one is filled."""
-        nothing = DataError(f"{self.folder}: no results there ({FILE} is missing); 'run SCRIPT --out {self.folder}' writes them")
-        if create:
-            self.enter_context(output_folder(self.folder))
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self.enter_context(contextlib.closing(_locked(self.folder / LOCK)))
-            remove_parts(self.folder)
-            db = self.enter_context(contextlib.closing(_connected(self._path)))
-            db.execute("PRAGMA journal_mode=WAL")
-            db.execute("PRAGMA synchronous=NORMAL")
-        elif self._path.is_file():
-            db = self._opened_to_read()
-        else:
-            raise nothing
-        tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if not tables and not create:
-            raise nothing
-        if not tables:
+    def _to_write(self) -> sqlite3.Connection:
+        self.enter_context(output_folder(self.folder))
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._lock()
+        remove_parts(self.folder)
+        db = self.enter_context(contextlib.closing(_connected(self._path, timeout=30)))
+        if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             db.executescript(f"BEGIN; {_TABLE}; PRAGMA user_version = {_VERSION}; COMMIT")
-        elif "results" not in tables:
-            raise DataError(f"{self._path}: an SQLite file, but no results store; choose another folder")
+        self._check(db)
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=NORMAL")
+        self.callback(_leave, db)
+        return db
+
+    def _to_read(self) -> sqlite3.Connection:
+        nothing = DataError(f"{self.folder}: no results there ({FILE} is missing); 'run SCRIPT --out {self.folder}' writes them")
+        if not self._path.is_file():
+            raise nothing
+        # Beside a file that a link leads to, SQLite must not make others.
+        linked = any(os.path.islink(f"{self._path}{end}") for end in _FILES_OF_SQLITE)
+        source = f"{self._path.absolute().as_uri()}?{'immutable=1' if linked else 'mode=ro'}"
+        db = self.enter_context(contextlib.closing(sqlite3.connect(source, uri=True, timeout=30)))
+        if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            raise nothing
+        self._check(db)
+        return db
+
+    def _check(self, db: sqlite3.Connection) -> None:
+        """Refuse what is no store of this version."""
+        db.execute("PRAGMA trusted_schema=OFF")  # a foreign file's own views and triggers may do no harm
+        db.execute("SELECT key, place, row, details FROM results LIMIT 0")
         [version] = db.execute("PRAGMA user_version").fetchone()
         if version != _VERSION:
             raise DataError(
                 f"{self._path}: results of version {version}, this program reads version {_VERSION}; choose another folder"
             )
-        db.execute("SELECT key, place, row, details FROM results LIMIT 0")
-        return db
 
-    def _opened_to_read(self) -> sqlite3.Connection:
-        """The store, in which nothing is changed, on a disk that cannot be written to as well.
-
-        SQLite needs to write beside a file that it reads. Where it cannot, or the file is a link to one that lies elsewhere, a copy is read.
-        """
-        with contextlib.suppress(DataError, sqlite3.OperationalError), contextlib.ExitStack() as undo:
-            db = undo.enter_context(contextlib.closing(_connected(self._path)))
-            db.execute("PRAGMA query_only=ON")
-            db.execute("SELECT name FROM sqlite_master").fetchone()
-            self.enter_context(undo.pop_all())
-            return db
-        folder = Path(self.enter_context(tempfile.TemporaryDirectory()))
-        for file in (self._path, self._path.with_name(f"{FILE}-wal")):
-            if file.is_file():
-                shutil.copyfile(file, folder / file.name)
-        return self.enter_context(contextlib.closing(_connected(folder / FILE)))
+    def _lock(self) -> None:
+        """Keep others from writing. The system itself ends the lock together with the process, however that ends."""
+        lock = self.enter_context(contextlib.closing(_connected(self.folder / _LOCK, timeout=0, check_same_thread=False)))
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+            raise DataError(f"{self.folder}: another sweep is writing there; wait for it or choose another folder") from None
 
     # --- writing ----------------------------------------------------------------------------------------------------------
 
@@ -164,7 +165,7 @@ class Store(contextlib.ExitStack):
         for script in scripts:
             write_bytes(self.folder / f"{script.name}{RESOLVED}", yaml.safe_dump(script.resolved, sort_keys=False).encode())
         if text := described(dict.fromkeys(measures)):
-            write_bytes(self.folder / MEASURES, text.encode())
+            write_bytes(self.folder / _MEASURES, text.encode())
 
     def check_there(self) -> None:
         """Raise a DataError if the store is no longer in its folder: SQLite would go on writing to a file that nobody finds."""
@@ -173,54 +174,30 @@ class Store(contextlib.ExitStack):
                 f"{self.folder}: was removed or moved during the run; the results in it went with it, and those computed since are lost; the same command begins again"
             )
 
-    def plan(self, keys: Sequence[str], *, after: bool = False) -> None:
-        """Make `keys`, in this order, the results that the folder is about, or, with `after`, let them follow those that it is about already."""
+    def plan(self, keys: Iterable[str]) -> None:
+        """Make `keys`, in this order, the results that the folder is about."""
         with self._transaction("the plan"):
-            first = 0
-            if after:
-                [first] = self._db.execute("SELECT ifnull(max(place), -1) + 1 FROM results").fetchone()
-            else:
-                self._db.execute("DELETE FROM results WHERE row IS NULL")
-                self._db.execute("UPDATE results SET place = NULL WHERE place >= 0")
-            there = "WHERE place IS NULL" if after else ""
+            self._db.execute("DELETE FROM results WHERE row IS NULL")
+            self._db.execute("UPDATE results SET place = NULL WHERE place >= 0")
             self._db.executemany(
-                f"INSERT INTO results (key, place) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET place = excluded.place {there}",
-                ((key, place) for place, key in enumerate(keys, first)),
+                "INSERT INTO results (key, place) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET place = excluded.place",
+                ((key, place) for place, key in enumerate(keys)),
             )
 
-    def add(self, key: str, result: Result) -> None:
-        """Write one result; an earlier one under the same key is replaced.
+    def add(self, key: str, result: Result, *, outside: bool = False) -> None:
+        """Write one result; an earlier one under the same key is replaced. One of a map made elsewhere, `outside`, stands beside those of every script.
 
         Raises
         ------
         StereoFrameworkError
             It cannot be written. Everything written before is kept.
         """
-        with self._transaction("a result"):
-            self._put(key, result)
-
-    def refuse_methods(self, names: Iterable[str]) -> None:
-        """Raise a DataError if a method of the script that was run last has one of these names."""
-        for name in {result.method for result in self._results("place >= 0 AND row IS NOT NULL")}.intersection(names):
-            raise DataError(f"{self.folder}: a method of the script that was run there is called {name!r}; choose another name")
-
-    def add_outside(self, results: Sequence[Result]) -> None:
-        """Write results of maps made elsewhere: they stand beside those of every script. Of one method, scene and protocol the last counts."""
-        with self._transaction("results"):
-            for one in results:
-                key = f"{one.method} {one.scene} {one.protocol_text}"
-                self._put(key, one)
-                self._db.execute(f"UPDATE results SET place = {_OUTSIDE} WHERE key = ?", (key,))
-
-    def _put(self, key: str, result: Result) -> None:
         row = {name: getattr(result, name) for name in _SHOWN}
         row["map"] = result.map and result.map.relative_to(self.folder).as_posix()
-        texts = [json.dumps(one, default=_plain) for one in (row, {name: getattr(result, name) for name in _DETAILS})]
-        self._db.execute(
-            "INSERT INTO results (key, row, details) VALUES (?, ?, ?)"
-            " ON CONFLICT (key) DO UPDATE SET row = excluded.row, details = excluded.details",
-            (key, *texts),
-        )
+        details = {name: getattr(result, name) for name in _DETAILS}
+        with self._transaction("a result"):
+            texts = [json.dumps(one, default=_plain) for one in (row, details)]
+            self._db.execute(_ADD, (key, -1 if outside else None, *texts))
 
     # --- reading ----------------------------------------------------------------------------------------------------------
 
@@ -237,18 +214,11 @@ class Store(contextlib.ExitStack):
         asked = "row IS NOT NULL AND place IS NOT NULL ORDER BY place < 0, place, rowid"
         return self._results("row IS NOT NULL ORDER BY rowid" if every else asked)
 
-    def missing(self) -> int:
-        """How many results that were asked for are not there yet."""
-        return int(self._read("count(*)", "row IS NULL")[0][0])
-
     def lacking(self) -> str:
-        """What is to be said of the results that are not there yet; empty where none is missing."""
-        missing = self.missing()
-        if not missing:
-            return ""
-        if _is_locked(self.folder / LOCK):
-            return f"{missing} results are still to come; the run is going on"
-        return f"{missing} results are still missing; the run was stopped early: run the same command again"
+        """What is to be said of the results that were asked for and are not there yet; empty where none is missing."""
+        [[missing]] = self._read("count(*)", "row IS NULL")
+        said = "results are still missing; if the run is not going on, it was stopped early: run the same command again"
+        return f"{missing} {said}" if missing else ""
 
     def _read(self, columns: str, where: str, *values: Any) -> list[Any]:
         with _told(self._path):
@@ -260,8 +230,9 @@ class Store(contextlib.ExitStack):
     def _result(self, row: Any, details: Any) -> Result:
         with _told(self._path):
             values = dict(_Row.model_validate_json(row))
-            for number in filter(_is_whole, values["axes"].values()):
-                float(number)  # which refuses endless digits
+            for value in values["axes"].values():
+                if type(value) is int:
+                    float(value)  # which refuses endless digits
             if values["map"] is not None:
                 values["map"] = self.folder / _below(values["map"])
             return Result(**(values | {name: _Detail(details, name, self._path) for name in _DETAILS}))
@@ -303,10 +274,6 @@ class _Detail(collections.UserDict[str, Any]):
         return self.data.items()
 
 
-def _is_whole(value: Any) -> bool:
-    return type(value) is int
-
-
 def _below(path: Path) -> PurePosixPath:
     """The path of a file in the folder; a ValueError for one outside."""
     found = PurePosixPath(path.as_posix())
@@ -339,39 +306,19 @@ def _plain(value: Any) -> Any:
 
 
 def _connected(path: Path, **options: Any) -> sqlite3.Connection:
-    """Open a file; its own views and triggers may do no harm.
+    """Open a file to write to it.
 
     Raises
     ------
     DataError
         It, or one of the files that SQLite keeps beside it, is a link.
     """
-    for ending in ("", "-wal", "-shm", "-journal"):
-        check_plain(f"{path}{ending}")
-    db = sqlite3.connect(path, **{"timeout": 30, **options})
-    db.execute("PRAGMA trusted_schema=OFF")
-    return db
+    for end in _FILES_OF_SQLITE:
+        check_plain(f"{path}{end}")
+    return sqlite3.connect(path, **options)
 
 
-def _locked(path: Path) -> sqlite3.Connection:
-    """Keep others from writing. The system itself ends the lock together with the process, however that ends."""
-    # Somebody who asks whether a sweep is running holds it for a moment.
-    lock = _connected(path, timeout=0.5, check_same_thread=False)
-    try:
-        lock.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError as error:
-        lock.close()
-        if "locked" not in str(error):
-            raise
-        raise DataError(f"{path.parent}: another sweep is writing there; wait for it or choose another folder") from None
-    return lock
-
-
-def _is_locked(path: Path) -> bool:
-    """Whether a process is writing to the folder."""
-    try:
-        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0)) as db:
-            db.execute("SELECT name FROM sqlite_master")
-    except sqlite3.Error as error:
-        return "locked" in str(error)
-    return False
+def _leave(db: sqlite3.Connection) -> None:
+    """Put all into one file, which can be read where nothing can be written; a reader may keep it from that."""
+    with contextlib.suppress(sqlite3.Error):
+        db.execute("PRAGMA journal_mode=DELETE")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -30,7 +29,7 @@ from stereo_framework.script.methods import Method
 from stereo_framework.script.reading import is_number
 from stereo_framework.script.settings import Setting
 from stereo_framework.sweep.executors import Crew
-from stereo_framework.sweep.plan import planner
+from stereo_framework.sweep.plan import Task, tasks_of
 from stereo_framework.sweep.runs import scenes_of, stored_or_computed
 from stereo_framework.sweep.store import Store
 
@@ -39,7 +38,7 @@ try:
 except ImportError:
     raise MissingExtraError(f"tune needs optuna: {brings('tune')}") from None
 
-# It tells of each trial otherwise.
+# It tells of each trial otherwise, and that the model of several parameters at a time may change.
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 BEST = "best.yaml"
@@ -48,12 +47,9 @@ BEST = "best.yaml"
 _DRAWS = 10
 """How often the model may propose what was tried already, before chance decides."""
 
-_BEFORE_PRUNING = 5
-"""Complete trials before the first may be given up."""
-
-_HOPELESS = 75.0
-"""Percentage of the complete trials that are better than a hopeless one. The median, 50, gave up the best of a grid of windows on two
-scenes in half of all searches."""
+_PRUNER = optuna.pruners.PercentilePruner(75.0, n_startup_trials=5)
+"""Hopeless is what three quarters of the complete trials are better than. The median gave up the best of a grid of windows on two scenes in half of all
+searches."""
 
 
 @dataclass(eq=False)
@@ -88,23 +84,50 @@ class Trial:
     traceback: str = ""
 
     @property
-    def method(self) -> str:
-        """Of the setting."""
-        return self.setting.method
-
-    @property
-    def axes(self) -> Mapping[str, Any]:
-        """What was chosen, by address."""
-        return self.setting.axes
-
-    @property
     def state(self) -> Literal["complete", "pruned", "failed"]:
         """How it ended."""
         return "failed" if self.error else "pruned" if self.value is None else "complete"
 
     def record(self) -> dict[str, Any]:
         """The trial as the plain object that ``--json`` prints."""
-        return {name: getattr(self, name) for name in ("number", "method", "axes", "scenes", "value", "state", "error")}
+        told = {name: getattr(self, name) for name in ("number", "scenes", "value", "state", "error")}
+        return {**told, "method": self.setting.method, "axes": self.setting.axes}
+
+
+@dataclass(eq=False)
+class Tuned:
+    """What a search found.
+
+    Parameters
+    ----------
+    statistic, better : str
+        What was searched for, and whether it is better ``lower`` or ``higher``.
+    protocol : Protocol
+    scenes : list of Scene
+    size : int
+        Settings that there are.
+    trials : list of Trial
+    """
+
+    statistic: str
+    better: str
+    protocol: Protocol
+    scenes: Sequence[Scene]
+    size: int
+    trials: list[Trial] = field(default_factory=list)
+
+    @property
+    def best(self) -> Trial | None:
+        """The best of the complete trials, the first of equals; None if no trial is complete."""
+        sign = 1 if self.better == "lower" else -1
+        complete = [(sign * trial.value, trial.number, trial) for trial in self.trials if trial.value is not None]
+        return min(complete)[2] if complete else None
+
+    @property
+    def best_script(self) -> dict[str, Any] | None:
+        """The script of the best setting on the same scenes, all values filled in; it runs to the same numbers. None if no trial is complete."""
+        best = self.best
+        return None if best is None else best.setting.mapping | {"scenes": [scene.name for scene in self.scenes]}
 
 
 def tune(
@@ -116,8 +139,14 @@ def tune(
     plugins: Sequence[str | Path] = (),
     data: str | Path | None = None,
     trials: int = 50,
-    **options: Any,
-) -> Tuner:
+    out: str | Path | None = None,
+    workers: int = 1,
+    seed: int = 0,
+    executor: Executor | None = None,
+    memory: int | None = None,
+    watch: Callable[[str], None] | None = None,
+    each: Callable[[Trial], None] = lambda trial: None,
+) -> Tuned:
     """Search the settings that a script's ``sweep`` spans for the best value of a statistic.
 
     Parameters
@@ -134,13 +163,24 @@ def tune(
         As for `run`.
     trials : int
         Settings to try in all, those of earlier calls included. Each is tried once.
-    **options
-        As those of `Tuner`.
+    out : path, optional
+        Folder for the results store and the best script. Results that are there are not computed again, so that the same call goes on where
+        an earlier one ended, however that was.
+    workers : int
+        Trials at a time. Their number decides what is tried, as trials made together do not know of each other; time does not.
+    seed : int
+        Of the search.
+    executor, memory
+        Who computes, and within what memory, as for `run`; they change neither what is tried nor its numbers.
+    watch : callable, optional
+        Called with a text whenever a stage begins.
+    each : callable, optional
+        Called with each trial as it ends.
 
     Returns
     -------
-    Tuner
-        With all its trials made, and the best of them.
+    Tuned
+        All trials, and the best of them.
 
     Raises
     ------
@@ -152,193 +192,88 @@ def tune(
     Notes
     -----
     The average is the protocol's: over scenes, weighted or over pixels. Settings are proposed by a multivariate tree-structured Parzen
-    estimator (Bergstra et al. 2011; Falkner et al. 2018), the first ten by chance. A setting that fails is left out.
+    estimator (Bergstra et al. 2011; Falkner et al. 2018), the first ten by chance. A setting that fails is left out. A call that goes on proposes the same
+    settings again as before, whose results are in the store.
 
     Examples
     --------
     >>> script = {"include": "window", "sweep": {"grid": {"aggregation.box.size": [1, 7, 15]}}}
     >>> found = tune(script, "bad_pixels_nonocc", "synthetic/planes", trials=3)
-    >>> found.best.axes["aggregation.box.size"] > 1
+    >>> found.best.setting.axes["aggregation.box.size"] > 1
     True
     """
     loaded = script if isinstance(script, Script) else load(script, overrides=overrides, tuning=True, plugins=plugins)
-    tuner = Tuner(loaded, statistic, scenes_of(loaded, scenes, data), trials, **options)
-    for _ in tuner:
-        pass
-    return tuner
+    crew = Crew(workers, executor, memory, watch=watch)
+    for name, value, least in (("trials", trials, 1), ("seed", seed, 0)):
+        if value < least:
+            raise ParameterError(f"{name}: {value} is below {least}")
+    tuned = _prepared(loaded, statistic, scenes_of(loaded, scenes, data))
+    study = optuna.create_study(direction="minimize" if tuned.better == "lower" else "maximize", pruner=_PRUNER)
+    proposed = _proposals(study, loaded.methods, seed, several=workers > 1)
+    with contextlib.ExitStack() as stack:
+        store = None if out is None else stack.enter_context(Store(Path(out), create=True))
+        if store is not None:
+            store.describe([loaded], tuned.protocol.measures)
+            check_own(store.folder / BEST)
+        keys: list[str] = []
+        for first in range(0, min(trials, tuned.size), workers):
+            batch = [next(proposed) for _ in range(first, min(first + workers, trials, tuned.size))]
+            _make(batch, tuned, loaded.plugins, store, crew, keys)
+            for trial in batch:
+                state = {"failed": "FAIL", "pruned": "PRUNED", "complete": "COMPLETE"}[trial.state]
+                study.tell(trial.asked, trial.value, optuna.trial.TrialState[state])
+            tuned.trials += batch
+            if store is not None and (best := tuned.best) is not None:
+                said = f"# {statistic} {best.value:.6g} on average over the scenes: the best of {len(tuned.trials)} trials.\n"
+                write_bytes(store.folder / BEST, (said + yaml.safe_dump(tuned.best_script, sort_keys=False)).encode())
+            for trial in batch:
+                each(trial)
+    return tuned
 
 
-@dataclass(eq=False)
-class Tuner:
-    """`tune` trial by trial: iterating makes the trials, those of earlier calls first, and yields each as it ends.
+def _prepared(script: Script, statistic: str, scenes: Sequence[Scene]) -> Tuned:
+    """A search without trials, checked."""
+    size = sum(math.prod(len(group[0].values) for group in method.groups) for method in script.methods)
+    if size == 1:
+        example = "sweep: {grid: {matching_cost.truncation: [5, 10, 20]}}"
+        raise ParameterError(f"{script.name}: nothing to tune: no axis of the script has two values; give some, as {example}")
+    protocols = {str(one): one for scene in scenes for one in script.methods[0].protocols or (of_scene(scene),)}
+    if len(protocols) > 1:
+        names = ", ".join(one.name for one in protocols.values())
+        raise ParameterError(f"{script.name}: one protocol must measure all scenes, here are {names}; set evaluation.protocol")
+    [protocol] = protocols.values()
+    # What is measured of any map tells the names.
+    zeros = [np.zeros(scene.reference.shape[:2], np.float32) for scene in scenes]
+    blank = [statistics_of(zero, scene, protocol, reference=zero) for scene, zero in zip(scenes, zeros, strict=True)]
+    there = average(blank, protocol, [scene.weight for scene in scenes])
+    if statistic not in there:
+        close = close_names(statistic, there, 5)
+        legal = f"did you mean {', '.join(close)}?" if close else nearest(statistic, there)
+        where = f"{', '.join(scene.name for scene in scenes)} under {protocol.name}"
+        raise ParameterError(f"statistic: no {statistic!r} on {where}; {legal}")
+    metric = metric_of(statistic)
+    if metric is None or not metric.better:
+        raise ParameterError(f"statistic: {statistic} is neither better low nor high; name one that is, as bad_pixels_nonocc")
+    return Tuned(statistic, metric.better, protocol, scenes, size)
 
-    Its attributes `protocol`, `better` ("lower" or "higher"), `size` (number of settings that there are), `trials`,
-    `best` and `best_script` (that of the best setting on the same scenes, which runs to the same numbers) tell what was found so far.
 
-    Parameters
-    ----------
-    script : Script
-    statistic : str
-    scenes : sequence of Scene
-    wanted : int
-        Settings to try in all, those of earlier calls included. Each is tried once.
-    out : path, optional
-        Folder for the results store and the best script. Results that are there are not computed again, so that the same call goes on where
-        an earlier one ended, however that was.
-    workers : int
-        Trials at a time. Their number decides what is tried, as trials made together do not know of each other; time does not.
-    seed : int
-        Of the search.
-    timeout : float, optional
-        Seconds after which no trial is begun.
-    executor, memory
-        Who computes, and within what memory, as for `run`; they change neither what is tried nor its numbers.
-    watch : callable, optional
-        Called with a text whenever a stage begins.
-    """
-
-    script: Script
-    statistic: str
-    scenes: Sequence[Scene]
-    wanted: int = 50
-    out: str | Path | None = None
-    workers: int = 1
-    seed: int = 0
-    timeout: float | None = None
-    executor: Executor | None = None
-    memory: int | None = None
-    watch: Callable[[str], None] | None = None
-
-    def __post_init__(self) -> None:
-        self._crew = Crew(self.workers, self.executor, self.memory, watch=self.watch)
-        if self.wanted < 1:
-            raise ParameterError(f"trials: {self.wanted} is below 1")
-        if self.seed < 0:
-            raise ParameterError(f"seed: {self.seed} is below 0")
-        self.size = sum(map(_settings, self.script.methods))
-        if self.size == 1:
-            example = "sweep: {grid: {matching_cost.truncation: [5, 10, 20]}}"
-            raise ParameterError(
-                f"{self.script.name}: nothing to tune: no axis of the script has two values; give some, as {example}"
-            )
-        self.wanted = int(min(self.wanted, self.size))
-        self.protocol = self._protocol()
-        self.better = _better(self.statistic, self.scenes, self.protocol)
-        self.trials: list[Trial] = []
-        self._tried: set[tuple[int, tuple[int, ...]]] = set()
-        self._study = optuna.create_study(
-            direction="minimize" if self.better == "lower" else "maximize",
-            pruner=optuna.pruners.PercentilePruner(_HOPELESS, n_startup_trials=_BEFORE_PRUNING),
-        )
-
-    def _protocol(self) -> Protocol:
-        given = self.script.methods[0].protocols
-        found = {str(p): p for scene in self.scenes for p in given or (of_scene(scene),)}
-        if len(found) > 1:
-            names = ", ".join(p.name for p in found.values())
-            raise ParameterError(
-                f"{self.script.name}: one protocol must measure all scenes, here are {names}; set evaluation.protocol"
-            )
-        return next(iter(found.values()))
-
-    @property
-    def best(self) -> Trial | None:
-        """The best of the complete trials, the first of equals; None if no trial is complete."""
-        sign = 1 if self.better == "lower" else -1
-        complete = [(sign * trial.value, trial.number, trial) for trial in self.trials if trial.value is not None]
-        return min(complete)[2] if complete else None
-
-    @property
-    def best_script(self) -> dict[str, Any] | None:
-        """The script of the best setting, all values filled in; None if no trial is complete."""
-        if self.best is None:
-            return None
-        return {**self.best.setting.mapping, "scenes": [scene.name for scene in self.scenes]}
-
-    def __iter__(self) -> Iterator[Trial]:
-        """Make the trials; those of earlier calls are proposed again, and their results are in the store."""
-        began = time.monotonic()
-        with contextlib.ExitStack() as stack:
-            store = None if self.out is None else stack.enter_context(Store(Path(self.out), create=True))
-            if store is not None:
-                store.describe([self.script], self.protocol.measures)
-                check_own(store.folder / BEST)
-                store.plan([])
-            while len(self.trials) < self.wanted and (self.timeout is None or time.monotonic() - began < self.timeout):
-                first = len(self.trials)
-                batch = [self._ask(number) for number in range(first, min(first + self.workers, self.wanted))]
-                self._make(batch, store)
-                self.trials += batch
-                if store is not None and (best := self.best) is not None:
-                    said = f"# {self.statistic} {best.value:.6g} on average over the scenes: the best of {len(self.trials)} trials.\n"
-                    write_bytes(store.folder / BEST, (said + yaml.safe_dump(self.best_script, sort_keys=False)).encode())
-                yield from batch
-
-    def _ask(self, number: int) -> Trial:
-        """The next setting to try, by the model or, where it proposes none but those that were tried, by chance."""
+def _proposals(study: optuna.Study, methods: Sequence[Method], seed: int, *, several: bool) -> Iterator[Trial]:
+    """Settings to try, each once: by the model or, where it proposes none but those that were tried, by chance."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        model = optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True, constant_liar=several)
+    chance = optuna.samplers.RandomSampler(seed=seed)
+    tried: set[tuple[int, tuple[int, ...]]] = set()
+    for number in itertools.count():
         for draw in itertools.count():
-            # Of the seed and what was proposed before alone, so that a search that was left goes on as if it had not been.
-            seed = int(np.random.default_rng([self.seed, number, draw]).integers(2**32))
-            with warnings.catch_warnings():
-                # That the model of several parameters at a time may change.
-                warnings.simplefilter("ignore")
-                self._study.sampler = (
-                    optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True, constant_liar=self.workers > 1)
-                    if draw < _DRAWS
-                    else optuna.samplers.RandomSampler(seed=seed)
-                )
-            asked = self._study.ask()
-            index, choice = found = suggested(self.script.methods, asked)
-            if found not in self._tried:
+            study.sampler = model if draw < _DRAWS else chance
+            asked = study.ask()
+            found = suggested(methods, asked)
+            if found not in tried:
                 break
-            self._study.tell(asked, state=optuna.trial.TrialState.FAIL)
-        self._tried.add(found)
-        return Trial(number, self.script.methods[index].run(choice), asked)
-
-    def _make(self, batch: Sequence[Trial], store: Store | None) -> None:
-        """Try settings on scene after scene, those that have no hope on none of the further ones."""
-        alive = list(batch)
-        for scene in self.scenes:
-            tasks = []
-            planned = planner(scene, self.script.plugins)
-            for trial in list(alive):
-                try:
-                    tasks.append(planned(trial.setting))
-                except ParameterError as error:
-                    trial.error = str(error)
-                    alive.remove(trial)
-            if store is not None:
-                store.plan([key for task in tasks for key in task.keys], after=True)
-            of_task = dict(zip(tasks, alive, strict=True))
-            for task, [result] in stored_or_computed(store, tasks, self._crew):
-                trial = of_task[task]
-                trial.error, trial.traceback = result.error, result.traceback
-                trial.measured.append(result.statistics)
-            alive = [trial for trial in alive if trial.error is None and self._hopeful(trial, scene)]
-        for trial in batch:
-            state = {"failed": "FAIL", "pruned": "PRUNED", "complete": "COMPLETE"}[trial.state]
-            self._study.tell(trial.asked, trial.value, optuna.trial.TrialState[state])
-
-    def _hopeful(self, trial: Trial, scene: Scene) -> bool:
-        """Note what was measured on a scene; false if the trial failed there or is worse than those of three quarters of the complete ones."""
-        trial.scenes[scene.name] = value = self._average(trial.measured[-1:], [scene])
-        if not math.isfinite(value):
-            trial.error = f"{self.statistic} is {value} on {scene.name}"
-            return False
-        tried = len(trial.measured)
-        value = self._average(trial.measured, self.scenes[:tried])
-        trial.asked.report(value, tried - 1)
-        trial.value = value if tried == len(self.scenes) else None
-        return not trial.asked.should_prune()
-
-    def _average(self, statistics: Sequence[Mapping[str, float]], scenes: Sequence[Scene]) -> float:
-        """The protocol's average over scenes."""
-        return average(statistics, self.protocol, [scene.weight for scene in scenes]).get(self.statistic, math.nan)
-
-
-def _settings(method: Method) -> int:
-    """How many settings a method has."""
-    return math.prod(len(group[0].values) for group in method.groups)
+            study.tell(asked, state=optuna.trial.TrialState.FAIL)
+        tried.add(found)
+        yield Trial(number, methods[found[0]].run(found[1]), asked)
 
 
 def suggested(methods: Sequence[Method], trial: optuna.Trial) -> tuple[int, tuple[int, ...]]:
@@ -351,13 +286,13 @@ def suggested(methods: Sequence[Method], trial: optuna.Trial) -> tuple[int, tupl
     choice: list[int] = []
     for group in methods[index].groups:
         name = f"{methods[index].name}: " * several + " + ".join(axis.name for axis in group)
-        values = group[0].values
-        if len(values) == 1:
+        count = len(group[0].values)
+        if count == 1:
             choice.append(0)
         elif all(map(_ordered, group)):
-            choice.append(trial.suggest_int(name, 0, len(values) - 1))
+            choice.append(trial.suggest_int(name, 0, count - 1))
         else:
-            choice.append(trial.suggest_categorical(name, range(len(values))))
+            choice.append(trial.suggest_categorical(name, range(count)))
     return index, tuple(choice)
 
 
@@ -373,18 +308,38 @@ def _ordered(axis: Axis) -> bool:
     return values in (sorted(values), sorted(values, reverse=True))
 
 
-def _better(statistic: str, scenes: Sequence[Scene], protocol: Protocol) -> Literal["lower", "higher"]:
-    """Which values of a statistic are better; refuses what no scene or not every scene has."""
-    # What is measured of any map tells the names.
-    zeros = [np.zeros(scene.reference.shape[:2], np.float32) for scene in scenes]
-    blank = [statistics_of(zero, scene, protocol, reference=zero) for scene, zero in zip(scenes, zeros, strict=True)]
-    names = average(blank, protocol, [scene.weight for scene in scenes])
-    if statistic not in names:
-        close = close_names(statistic, names, 5)
-        legal = f"did you mean {', '.join(close)}?" if close else nearest(statistic, names)
-        where = f"{', '.join(scene.name for scene in scenes)} under {protocol.name}"
-        raise ParameterError(f"statistic: no {statistic!r} on {where}; {legal}")
-    metric = metric_of(statistic)
-    if metric is None or not metric.better:
-        raise ParameterError(f"statistic: {statistic} is neither better low nor high; name one that is, as bad_pixels_nonocc")
-    return metric.better
+def _make(
+    batch: Sequence[Trial], tuned: Tuned, plugins: tuple[str, ...], store: Store | None, crew: Crew, keys: list[str]
+) -> None:
+    """Try settings on scene after scene, those that have no hope on none of the further ones; their results' keys follow those of earlier trials."""
+    alive = list(batch)
+    for scene in tuned.scenes:
+        of_task: dict[Task, Trial] = {}
+        for trial, task in zip(alive, tasks_of(scene, [trial.setting for trial in alive], plugins), strict=True):
+            if isinstance(task, Task):
+                of_task[task] = trial
+            else:
+                trial.error = str(task)
+        keys += [key for task in of_task for key in task.keys]
+        if store is not None:
+            store.plan(keys)
+        for task, [result] in stored_or_computed(store, list(of_task), crew):
+            of_task[task].error, of_task[task].traceback = result.error, result.traceback
+            of_task[task].measured.append(result.statistics)
+        alive = [trial for trial in of_task.values() if trial.error is None and _hopeful(trial, tuned)]
+
+
+def _hopeful(trial: Trial, tuned: Tuned) -> bool:
+    """Note what was measured last; false if the trial failed there or is worse than those of three quarters of the complete ones."""
+    scenes = tuned.scenes[: len(trial.measured)]
+    alone, together = (
+        average(statistics, tuned.protocol, [scene.weight for scene in own]).get(tuned.statistic, math.nan)
+        for statistics, own in ((trial.measured[-1:], scenes[-1:]), (trial.measured, scenes))
+    )
+    trial.scenes[scenes[-1].name] = alone
+    if not math.isfinite(alone):
+        trial.error = f"{tuned.statistic} is {alone} on {scenes[-1].name}"
+        return False
+    trial.asked.report(together, len(scenes) - 1)
+    trial.value = together if len(scenes) == len(tuned.scenes) else None
+    return not trial.asked.should_prune()

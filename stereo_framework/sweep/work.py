@@ -38,15 +38,15 @@ def measure(unit: Unit, *, keep: bool, watch: Callable[[Step], None] | None = No
 
     Parameters
     ----------
-    unit : Unit
+    unit : list of Task
     keep : bool
         Leave the maps in the results.
     watch : callable, optional
         As of `Walk`.
     """
-    pipelines = [task.setting.pipeline for task in unit.tasks]
-    for i, match in Walk(pipelines, unit.scene, unit.search, watch=watch):
-        yield i, _outcome(unit.tasks[i], match, keep)
+    pipelines = [task.setting.pipeline for task in unit]
+    for i, match in Walk(pipelines, unit[0].scene, unit[0].search, watch=watch):
+        yield i, _outcome(unit[i], match, keep)
 
 
 def measured_again(task: Task, before: Result) -> list[Result]:
@@ -85,50 +85,40 @@ def failed(task: Task, error: str, trace: str = "") -> list[Result]:
     return [_result(task, protocol, error=short(error), traceback=trace) for protocol in task.protocols]
 
 
-def _result(task: Task, protocol: Protocol, **found: Any) -> Result:
-    setting = task.setting
-    known: dict[str, Any] = {
-        "axes": setting.axes,
-        "parameters": setting.parameters,
-        "script": setting.mapping | {"scenes": [task.scene.name]},
-    }
-    known |= {"protocol": protocol.name, "protocol_text": str(protocol), "environment": environment()}
-    return Result(id=task.id, scene=task.scene.name, method=setting.method, **(known | found))
-
-
 def _measured(task: Task, match: Match, keep: bool) -> list[Result]:
     told = list(match.warnings)
-    about = {} if match.memory is None else {MEMORY: match.memory}
-    if match.lower_bound is not None:
-        about[LOWER_BOUND] = match.lower_bound
-        if match.energy is not None and match.lower_bound > 0:
-            about[GAP] = 100 * (match.energy / match.lower_bound - 1)
     stand_in = None
     if any(protocol.without_truth for protocol in task.protocols):
         try:
             stand_in = reference(task.scene, task.search)
         except StereoFrameworkError as error:
             told.append(f"no distances to a reference map: {error}")
-    warnings = tuple(dict.fromkeys((*told, *doubts(match.disparity, task.scene))))
+    about = {MEMORY: match.memory, LOWER_BOUND: match.lower_bound}
+    if match.energy is not None and match.lower_bound is not None and match.lower_bound > 0:
+        about[GAP] = 100 * (match.energy / match.lower_bound - 1)
     said = {MESSAGES: match.messages, TRACE: json.dumps(match.trace, default=float) if match.trace else ""}
-    kept = {"_disparity": match.disparity, "_confidence": match.confidence} if keep else {}
+    found: dict[str, Any] = {
+        "energy": match.energy,
+        "warnings": tuple(dict.fromkeys((*told, *doubts(match.disparity, task.scene)))),
+        "environment": environment() | {name: text for name, text in said.items() if text},
+    }
+    if keep:
+        found |= {"_disparity": match.disparity, "_confidence": match.confidence}
     results = []
     for protocol in task.protocols:
         start = working_time()
         statistics = statistics_of(match.disparity, task.scene, protocol, reference=stand_in, confidence=match.confidence)
-        results.append(
-            _result(
-                task,
-                protocol,
-                statistics=statistics | about,
-                seconds=match.seconds | {EVALUATION: working_time() - start},
-                energy=match.energy,
-                warnings=warnings,
-                environment={**environment(), **{name: text for name, text in said.items() if text}},
-                **kept,
-            )
-        )
+        statistics |= {name: value for name, value in about.items() if value is not None}
+        seconds = match.seconds | {EVALUATION: working_time() - start}
+        results.append(_result(task, protocol, statistics=statistics, seconds=seconds, **found))
     return results
+
+
+def _result(task: Task, protocol: Protocol, **found: Any) -> Result:
+    setting, scene = task.setting, task.scene.name
+    script = setting.mapping | {"scenes": [scene]}
+    known = {"environment": environment(), "script": script, "protocol_text": str(protocol)} | found
+    return Result(task.id, scene, setting.method, setting.parameters, setting.axes, protocol.name, **known)
 
 
 # --- in other processes -----------------------------------------------------------------------------------------------
@@ -142,10 +132,10 @@ def pack(unit: Unit, *, keep: bool) -> tuple[tuple[str, ...], bytes, bytes]:
     ParameterError
         A stage's function cannot be sent.
     """
-    plugins = dict.fromkeys(plugin for task in unit.tasks for plugin in task.setting.shared.get("plugins", ()))
-    tasks: Any = [replace(task, scene=None) for task in unit.tasks]  # type: ignore[arg-type]
+    plugins = dict.fromkeys(plugin for task in unit for plugin in task.setting.shared.get("plugins", ()))
+    tasks: Any = [replace(task, scene=None) for task in unit]  # type: ignore[arg-type]
     try:
-        return tuple(plugins), pickle.dumps((tasks, keep)), _pickled(unit.scene)
+        return tuple(plugins), pickle.dumps((tasks, keep)), _pickled(unit[0].scene)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ParameterError(
             f"a stage cannot be sent to another process: {error}; name its file or module under plugins:"
@@ -157,7 +147,7 @@ def work(plugins: tuple[str, ...], packed: bytes, scene: bytes) -> list[Found]:
     for plugin in plugins:
         load_plugin(plugin)
     tasks, keep = pickle.loads(packed)
-    unit = Unit([replace(task, scene=_unpickled(scene)) for task in tasks])
+    unit = [replace(task, scene=_unpickled(scene)) for task in tasks]
     with threads(1):
         return list(measure(unit, keep=keep))
 

@@ -3,12 +3,11 @@
 import contextlib
 
 import pytest
+from sweep_parts import dots, lacking, stored
 
 import stereo_framework
 from stereo_framework.core.errors import StereoFrameworkError
-from stereo_framework.datasets import random_planes
-from stereo_framework.sweep import Store
-from stereo_framework.sweep.executors import processes
+from stereo_framework.sweep.executors import Processes
 
 PLUGIN = '''
 from stereo_framework.core.stage import stage
@@ -47,12 +46,8 @@ def sweep(tmp_path, registry):
     return make
 
 
-def scene():
-    return random_planes(rows=24, columns=32, levels=8, seed=1)
-
-
 def errors(script, **options):
-    return [r.error and r.error.rpartition(": ")[2] for r in stereo_framework.run(script, scenes=scene(), **options)]
+    return [r.error and r.error.rpartition(": ")[2] for r in stereo_framework.run(script, scenes=dots(), **options)]
 
 
 @pytest.mark.parametrize("workers", [1, 2, "processes"])
@@ -60,31 +55,22 @@ def test_the_first_three_end_it(sweep, tmp_path, workers):
     said = "^17 of 20 runs are left out: the first 3 failed alike: "
     said += r".*plugin_without_luck.py:16: refinement stage fails: ValueError: no luck$"
     with contextlib.ExitStack() as stack:
-        options = {"executor": stack.enter_context(processes(2))} if workers == "processes" else {"workers": workers}
+        options = {"executor": stack.enter_context(Processes(2))} if workers == "processes" else {"workers": workers}
         stack.enter_context(pytest.raises(StereoFrameworkError, match=said))
-        stereo_framework.run(sweep(range(20)), scenes=scene(), out=tmp_path / "out", **options)
-    with Store(tmp_path / "out") as store:
-        assert len(store.results()) == 3
-        assert store.missing() == 17
+        stereo_framework.run(sweep(range(20)), scenes=dots(), out=tmp_path / "out", **options)
+    assert len(stored(tmp_path / "out")) == 3
+    assert lacking(tmp_path / "out").startswith("17 results are still missing")
 
 
-def test_what_was_finished_before_is_kept(sweep, tmp_path):
+def test_with_something_that_works_nobody_gives_up(sweep, tmp_path):
     assert errors(sweep([-2, -1]), out=tmp_path) == [None, None]
-    # With something that works nobody gives up.
     assert errors(sweep([-2, -1, 0, 1, 2, 3]), out=tmp_path) == [None, None, *4 * ["no luck"]]
-    with Store(tmp_path) as store:
-        assert sum(r.error is None for r in store.results()) == 2
-
-
-def test_one_that_works_is_enough(sweep):
+    assert sum(r.error is None for r in stored(tmp_path)) == 2
     assert errors(sweep([0, 1, -1, 3, 4, 5]), workers=1) == ["no luck", "no luck", None, *3 * ["no luck"]]
 
 
-def test_other_words_are_another_failure(sweep):
+def test_other_words_are_another_failure_and_three_runs_no_more_than_three(sweep):
     assert errors(sweep(range(5), words=True), workers=1) == [f"no luck with {size}" for size in range(5)]
-
-
-def test_three_runs_are_no_more_than_three(sweep):
     assert errors(sweep([0, 1, 2]), workers=1) == 3 * ["no luck"]
 
 
@@ -95,14 +81,14 @@ def test_methods_without_the_stage_are_run(sweep):
     assert errors(script, workers=1) == [*4 * ["no luck"], None]
 
 
-def test_a_lack_of_memory_ends_nothing(sweep):
-    script = sweep([-1]) | {
+@pytest.mark.parametrize("optimization", [["graph_cut", "winner_take_all"], ["graph_cut"]])
+def test_a_lack_of_memory_ends_nothing(optimization):
+    script = {
+        "matching_cost": "absolute_difference",
         "smoothness": "potts",
-        "refinement": [],
-        "sweep": {"grid": {"optimization": ["graph_cut", "winner_take_all"], "smoothness.weight": [1, 2, 3, 4]}},
+        "sweep": {"grid": {"optimization": optimization, "smoothness.weight": [1, 2, 3, 4]}},
     }
     # Graph cuts hold three volumes, winners are taken strip by strip.
-    tall = random_planes(rows=200, columns=32, levels=8, seed=1)
-    found = stereo_framework.run(script, scenes=tall, workers=1, memory=int(2.5 * 4 * 200 * 32 * 8))
-    assert [r.error is None for r in found] == [False] * 4 + [True] * 4
+    found = stereo_framework.run(script, scenes=dots(rows=200), workers=1, memory=int(2.5 * 4 * 200 * 32 * 8))
+    assert [r.error is None for r in found] == ([False] * 4 + [True] * 4)[: len(found)]
     assert "graph_cut needs about" in found[0].error

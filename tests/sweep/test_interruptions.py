@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from sweep_parts import numbers, stored
 
 import stereo_framework
 from stereo_framework.core.errors import DataError, StereoFrameworkError
@@ -39,7 +40,7 @@ SWEEP = {
 
 @pytest.fixture(scope="module")
 def uninterrupted():
-    return table(stereo_framework.run(SWEEP, workers=2))
+    return numbers(stereo_framework.run(SWEEP, workers=2))
 
 
 @pytest.fixture
@@ -47,18 +48,6 @@ def script(tmp_path):
     path = tmp_path / "sweep.yaml"
     path.write_text(yaml.safe_dump(SWEEP | {"name": "script"}, sort_keys=False))
     return path
-
-
-def table(results):
-    return [(r.id, r.axes, {k: repr(v) for k, v in r.statistics.items()}, r.energy, r.warnings, r.error) for r in results]
-
-
-def stored(out):
-    try:
-        with Store(out) as store:
-            return store.results()
-    except DataError:
-        return []  # not there yet
 
 
 def start(script, *options):
@@ -79,7 +68,7 @@ LONG = SWEEP | {
 
 @pytest.fixture(scope="module")
 def whole():
-    return table(stereo_framework.run(LONG, workers=2))
+    return numbers(stereo_framework.run(LONG, workers=2))
 
 
 @pytest.mark.slow
@@ -110,7 +99,7 @@ def test_killed_at_twenty_moments(who, tmp_path, whole, request):
     child = start(tmp_path / "sweep.yaml", "--out", str(out), "--workers", "2", *options)
     _, errors = child.communicate(timeout=900)
     assert child.returncode == 0, errors
-    assert table(stored(out)) == whole
+    assert numbers(stored(out)) == whole
     with contextlib.closing(sqlite3.connect(out / "results.sqlite")) as db:
         assert db.execute("SELECT count(*), count(row) FROM results").fetchone() == (360, 360)
 
@@ -157,27 +146,25 @@ def test_a_scheduler_that_dies_fails_no_run(tmp_path, whole):
     assert not any(r.error for r in kept)
     child = start(tmp_path / "sweep.yaml", "--out", str(out))
     child.communicate(timeout=900)
-    assert table(stored(out)) == whole
+    assert numbers(stored(out)) == whole
 
 
-def wait(for_what):
-    deadline = time.monotonic() + 300
+def wait(for_what, seconds=300):
+    deadline = time.monotonic() + seconds
     while not for_what():
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("executor", ["thread", "process"])
-def test_control_c(script, tmp_path, uninterrupted, executor):
+def test_control_c(script, tmp_path, uninterrupted, executor, number, status):
     child = start(script, "--out", str(tmp_path / "out"), "--executor", executor, "--workers", "2")
-    deadline = time.monotonic() + 60
-    while not stored(tmp_path / "out") and time.monotonic() < deadline:
-        assert child.poll() is None, child.communicate()
-        time.sleep(0.02)
-    child.send_signal(signal.SIGINT)
+    wait(lambda: count(tmp_path / "out") or child.poll() is not None)
+    child.send_signal(number)
     _, errors = child.communicate(timeout=30)
-    assert child.returncode == 130, errors
+    assert child.returncode == status, errors
     # Progress may have been told before.
     line = errors.splitlines()[-1]
     assert "Traceback" not in errors
@@ -185,7 +172,7 @@ def test_control_c(script, tmp_path, uninterrupted, executor):
     assert f"of 48 results; the same command continues from {tmp_path / 'out'}" in line
     assert 0 < kept < 48
     results = stereo_framework.run(script, out=tmp_path / "out")
-    assert table(results) == uninterrupted
+    assert numbers(results) == uninterrupted
 
 
 @pytest.mark.slow
@@ -194,18 +181,13 @@ def test_worker_processes_end_with_their_parent(script, tmp_path):
     if not os.path.exists(f"/proc/{child.pid}/task/{child.pid}/children"):
         child.kill()
         pytest.skip("the system does not tell children")
-    deadline = time.monotonic() + 60
-    while not stored(tmp_path / "out") and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait(lambda: count(tmp_path / "out"))
     # Any thread may have started them.
     workers = " ".join(path.read_text() for path in Path(f"/proc/{child.pid}/task").glob("*/children")).split()
     assert len(workers) >= 2
     child.kill()
     child.communicate()
-    deadline = time.monotonic() + 10
-    while any(map(alive, workers)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(map(alive, workers))
+    wait(lambda: not any(map(alive, workers)), 10)
 
 
 def alive(pid):
@@ -253,4 +235,4 @@ def test_a_full_disk_loses_what_is_in_flight_alone(tmp_path, uninterrupted, monk
         stereo_framework.run(SWEEP, out=tmp_path / "out", workers=2)
     monkeypatch.undo()
     assert 5 <= len(stored(tmp_path / "out")) < 48
-    assert table(stereo_framework.run(SWEEP, out=tmp_path / "out", workers=2)) == uninterrupted
+    assert numbers(stereo_framework.run(SWEEP, out=tmp_path / "out", workers=2)) == uninterrupted

@@ -4,11 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+from sweep_parts import dots, numbers
 
 import stereo_framework
-from stereo_framework.core.scene import Frame, Scene, Search
 from stereo_framework.script import load
-from stereo_framework.sweep.executors import processes
+from stereo_framework.sweep.executors import Processes
 from stereo_framework.sweep.plan import plan, units
 
 SCRIPT = {
@@ -39,31 +39,18 @@ def add_alternatives(disparity, alternatives):
 '''
 
 
-def _scene(name="tiny"):
-    random = np.random.default_rng(0)
-    left = random.integers(0, 256, (12, 24), dtype=np.uint8)
-    right = np.roll(left, -3, axis=1)
-    truth = np.full((12, 24), 3, np.float32)
-    frames = (Frame("left", lambda: left, 0), Frame("right", lambda: right, 1))
-    return Scene(name, frames, search=Search(0, 4), truths={(0, 1): lambda: truth})
-
-
-def _numbers(results):
-    return [(r.id, r.method, dict(r.axes), dict(r.statistics), r.energy, r.error) for r in results]
-
-
 @pytest.mark.usefixtures("tiny")
 def test_runs_are_those_of_their_pipelines_however_they_are_shared(tmp_path):
-    scene = _scene()
+    scene = dots()
     found = stereo_framework.run(SCRIPT, scenes=scene)
     assert len(found) == 2 * 2 * (2 + 2 + 1)
     assert {r.error for r in found} == {None}
     for result, one in zip(found, load(SCRIPT).settings, strict=True):
         np.testing.assert_array_equal(result.disparity, one.pipeline(scene).disparity)
     assert {r.energy is None for r in found if r.method == "whole"} == {True}
-    assert _numbers(stereo_framework.run(SCRIPT, scenes=scene, workers=3)) == _numbers(found)
+    assert numbers(stereo_framework.run(SCRIPT, scenes=scene, workers=3)) == numbers(found)
     stored = stereo_framework.run(SCRIPT, scenes=scene, out=tmp_path)
-    assert _numbers(stored) == _numbers(found)
+    assert numbers(stored) == numbers(found)
     # The second time nothing is computed: the seconds are those of the first.
     assert [r.seconds for r in stereo_framework.run(SCRIPT, scenes=scene, out=tmp_path)] == [r.seconds for r in stored]
 
@@ -72,7 +59,7 @@ def test_runs_are_those_of_their_pipelines_however_they_are_shared(tmp_path):
 def test_everything_that_decides_a_map_is_part_of_its_identity():
     def identity(*overrides, **changes):
         script = {key: value for key, value in SCRIPT.items() if key not in ("sweep", "methods")}
-        [task] = plan(load({**script, **changes}, overrides=overrides), [_scene()])
+        [task] = plan(load({**script, **changes}, overrides=overrides), [dots()])
         return task.id
 
     costs = SCRIPT["matching_cost"]
@@ -100,10 +87,10 @@ def test_everything_that_decides_a_map_is_part_of_its_identity():
 @pytest.mark.usefixtures("tiny")
 def test_runs_with_the_same_alternatives_stay_together():
     script = {**SCRIPT, "methods": {"sum": {}}}
-    tasks = plan(load(script), [_scene()])
+    tasks = plan(load(script), [dots()])
     for unit in units(tasks, 8):
-        assert len({task.setting.axes["alternatives.a.aggregation.box.size"] for task in unit.tasks}) == 1
-        assert len(unit.tasks) == 2
+        assert len({task.setting.axes["alternatives.a.aggregation.box.size"] for task in unit}) == 1
+        assert len(unit) == 2
 
 
 def test_processes_get_them(registry, tmp_path):
@@ -118,8 +105,8 @@ def test_processes_get_them(registry, tmp_path):
         },
     }
     here = stereo_framework.run(script, scenes="synthetic/planes", overrides=["search.maximum=4"])
-    with processes(1) as pool:
+    with Processes(1) as pool:
         there = stereo_framework.run(script, scenes="synthetic/planes", overrides=["search.maximum=4"], executor=pool)
     assert {r.error for r in here} == {None}
     assert (here[0].disparity == 3).all()
-    assert _numbers(there) == _numbers(here)
+    assert numbers(there) == numbers(here)

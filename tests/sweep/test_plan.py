@@ -2,10 +2,9 @@
 
 import tracemalloc
 
-import numpy as np
 import pytest
+from sweep_parts import dots
 
-from stereo_framework.core.scene import Frame, Scene, Search
 from stereo_framework.script import load
 from stereo_framework.sweep.plan import plan, units
 
@@ -13,17 +12,11 @@ WINDOW = {"matching_cost": "absolute_difference", "aggregation": ["box"], "optim
 CUT = {"matching_cost": "absolute_difference", "smoothness": {"use": "potts", "weight": 5}, "optimization": "graph_cut"}
 
 
-def scene(name="tiny"):
-    image = np.zeros((6, 8), np.uint8)
-    frames = Frame("left", lambda: image, 0), Frame("right", lambda: image, 1)
-    return Scene(name, frames, search=Search(0, 3))
-
-
 def bundles(script, grid, workers, scenes=None):
-    tasks = plan(load(script | {"sweep": {"grid": grid}}), scenes or [scene()])
+    tasks = plan(load(script | {"sweep": {"grid": grid}}), scenes or [dots()])
     found = list(units(tasks, workers))
-    assert sorted(task.id for unit in found for task in unit.tasks) == sorted(task.id for task in tasks)
-    return [[task.setting.axes for task in unit.tasks] for unit in found]
+    assert sorted(task.id for unit in found for task in unit) == sorted(task.id for task in tasks)
+    return [[task.setting.axes for task in unit] for unit in found]
 
 
 @pytest.mark.parametrize("workers", [1, 2, 8])
@@ -49,7 +42,7 @@ def test_iterations_that_continue_each_other_stay_together():
 
 
 def test_scenes_and_search_ranges_share_nothing():
-    found = bundles(WINDOW, {"search.maximum": [2, 3]}, 1, [scene("a"), scene("b")])
+    found = bundles(WINDOW, {"search.maximum": [2, 3]}, 1, [dots("a"), dots("b")])
     assert [len(unit) for unit in found] == [1] * 4
 
 
@@ -59,7 +52,7 @@ def test_a_setting_that_is_planned_takes_little_memory():
     def planned(count):
         grid = {"matching_cost.truncation": list(range(1, 11)), "aggregation.box.size": {"range": [1, 2 * count // 10 - 1, 2]}}
         tracemalloc.start()
-        tasks = plan(load(WINDOW | {"sweep": {"grid": grid}}), [scene()])
+        tasks = plan(load(WINDOW | {"sweep": {"grid": grid}}), [dots()])
         coming = units(tasks, 2)
         next(coming)
         used, _ = tracemalloc.get_traced_memory()

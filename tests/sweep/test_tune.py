@@ -22,7 +22,7 @@ from stereo_framework.core.errors import MissingExtraError, ParameterError
 from stereo_framework.core.scene import Frame, Scene, Search
 from stereo_framework.script import load
 from stereo_framework.sweep import Store, executors
-from stereo_framework.sweep.executors import processes
+from stereo_framework.sweep.executors import Processes
 from stereo_framework.sweep.tune import suggested, tune
 
 BAD = "bad_pixels_all"
@@ -68,7 +68,7 @@ def averages(script, scenes, statistic=BAD):
 
 
 def rows(tuned):
-    return [(t.number, t.axes, t.scenes, t.value, t.state, t.error) for t in tuned.trials]
+    return [(t.number, t.setting.axes, t.scenes, t.value, t.state, t.error) for t in tuned.trials]
 
 
 def stored(out):
@@ -82,7 +82,7 @@ def stored(out):
 
 def asked(tuned):
     """What the trials say was run."""
-    return {(scene, tuple(t.axes.items())) for t in tuned.trials for scene in t.scenes}
+    return {(scene, tuple(t.setting.axes.items())) for t in tuned.trials for scene in t.scenes}
 
 
 # --- the search -------------------------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ def test_with_enough_trials_everything_is_tried_once(workers):
     tuned = tune(ALL, BAD, scene, trials=1000, workers=workers)
     expected = averages(ALL, scene)
     assert tuned.size == len(tuned.trials) == len(expected) == 16
-    assert {tuple(t.axes.items()): t.value for t in tuned.trials} == expected
+    assert {tuple(t.setting.axes.items()): t.value for t in tuned.trials} == expected
     assert tuned.best.value == min(expected.values())
     assert tuned.better == "lower"
 
@@ -105,7 +105,7 @@ def test_a_third_of_the_settings_leads_to_one_of_the_best(seed):
     script = swept(**{"aggregation.box.size": {"range": [1, 23, 2]}, "matching_cost.truncation": [5, 20, 40, 80, 300, None]})
     expected = averages(script, scenes)
     tuned = tune(script, BAD, scenes, trials=24, seed=seed)
-    assert tuned.best.value == pytest.approx(expected[tuple(tuned.best.axes.items())], rel=1e-12)
+    assert tuned.best.value == pytest.approx(expected[tuple(tuned.best.setting.axes.items())], rel=1e-12)
     # One of the best 4 of 72; 24 by chance alone miss them in one search of five: (1 - 4 / 72) ** 24 = 0.25.
     assert tuned.best.value <= sorted(expected.values())[3]
 
@@ -121,7 +121,7 @@ def test_higher_is_better_where_the_metric_says_so():
 def test_seeds_search_differently():
     first, second, again = (tune(SCRIPT, BAD, noisy(), trials=5, seed=seed) for seed in (0, 1, 0))
     assert rows(first) == rows(again)
-    assert [t.axes for t in first.trials] != [t.axes for t in second.trials]
+    assert [t.setting.axes for t in first.trials] != [t.setting.axes for t in second.trials]
 
 
 def test_hopeless_settings_are_not_tried_on_further_scenes(tmp_path):
@@ -146,7 +146,7 @@ def test_a_search_is_the_same_whoever_computes():
     scenes = ["synthetic/planes", "synthetic/slanted"]
     expected = rows(tune(SCRIPT, BAD, scenes, trials=4, workers=2))
     assert [state for *_, state, _ in expected] == ["complete"] * 4
-    for made in (processes(2), ThreadPoolExecutor(2)):
+    for made in (Processes(2), ThreadPoolExecutor(2)):
         with made as pool:
             assert rows(tune(SCRIPT, BAD, scenes, trials=4, workers=2, executor=pool)) == expected
 
@@ -168,7 +168,9 @@ def test_methods_zips_and_stages_are_dimensions():
     }
     tuned = tune(script, BAD, noisy(), trials=100)
     expected = [(r.method, r.axes, r.statistics[BAD]) for r in stereo_framework.run(script, noisy())]
-    assert sorted(map(repr, ((t.method, dict(t.axes), t.value) for t in tuned.trials))) == sorted(map(repr, expected))
+    assert sorted(map(repr, ((t.setting.method, dict(t.setting.axes), t.value) for t in tuned.trials))) == sorted(
+        map(repr, expected)
+    )
     assert len(tuned.trials) == 2 + 2 * 3
 
 
@@ -201,7 +203,7 @@ def dimensions(script):
 def test_axes_of_fine_steps():
     steps = {"geomspace": [1, 200, 1000]}
     tuned = tune(swept(**{"matching_cost.truncation": steps, "aggregation.box.size": [3]}), BAD, noisy(), trials=25)
-    values = [t.axes["matching_cost.truncation"] for t in tuned.trials]
+    values = [t.setting.axes["matching_cost.truncation"] for t in tuned.trials]
     assert len(set(values)) == 25
     # The first ten are drawn by chance: of geometric steps half lie below the geometric mean.
     assert sum(v < 200**0.5 for v in values[:10]) >= 3
@@ -233,14 +235,14 @@ def test_settings_that_fail_stop_no_others(registry, tmp_path):
     script = swept(**{"refinement.refuses_five.size": [4, 5, 6]}) | {"refinement": ["refuses_five"]}
     tuned = tune(script, BAD, [noisy("a"), noisy("b", 1)], trials=5, out=tmp_path)
     failed = [t for t in tuned.trials if t.state == "failed"]
-    assert [t.axes["refinement.refuses_five.size"] for t in failed] == [5]
+    assert [t.setting.axes["refinement.refuses_five.size"] for t in failed] == [5]
     assert [t.error.partition(": ")[2] for t in failed] == ["refinement stage refuses_five: ValueError: five is too many"]
     assert sorted(t.state for t in tuned.trials) == ["complete", "complete", "failed"]
 
 
 def test_a_search_range_that_a_scene_refuses_fails_its_trial():
     tuned = tune(swept(**{"search.maximum": [-5, 8]}), BAD, noisy(), trials=5)
-    assert {t.axes["search.maximum"]: t.state for t in tuned.trials} == {-5: "failed", 8: "complete"}
+    assert {t.setting.axes["search.maximum"]: t.state for t in tuned.trials} == {-5: "failed", 8: "complete"}
     [failed] = [t for t in tuned.trials if t.error]
     assert failed.error == "scene noisy: search.maximum: -5 is not above search.minimum, 0"
 
@@ -362,9 +364,9 @@ def test_the_folder_tells_of_the_search(tmp_path):
     tuned = tune(SCRIPT, BAD, scenes, trials=8, out=tmp_path)
     with Store(tmp_path) as store:
         listed = store.results()
-        assert store.missing() == 0
+        assert store.lacking() == ""
     # In the order of trying.
-    assert [r.axes for r in listed] == [t.axes for t in tuned.trials for _ in t.scenes]
+    assert [r.axes for r in listed] == [t.setting.axes for t in tuned.trials for _ in t.scenes]
     best = stereo_framework.run(tmp_path / "best.yaml")
     assert {r.scene: r.statistics[BAD] for r in best} == tuned.best.scenes
     assert yaml.safe_load((tmp_path / "best.yaml").read_text()) == tuned.best_script
