@@ -6,12 +6,16 @@ from typing import Annotated
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
+from numpy.lib.stride_tricks import sliding_window_view
 
-from stereo_framework.core.scene import Disparity
+from stereo_framework.core.scene import Disparity, Mask
 from stereo_framework.core.stage import PositiveInt, Unit, stage
-from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
+
+_BY_OPENCV = (3, 5)
+"""Sizes of the windows that OpenCV knows for floats; it knows no holes."""
+_AT_ONCE = 1024
+"""So many windows are sorted at once."""
 
 
 @stage("refinement", source="Tukey 1977, chapter 7", halo=lambda size: size // 2)
@@ -46,64 +50,31 @@ def median(disparity: Disparity, *, size: Annotated[PositiveInt, Unit("pixels")]
     >>> median(np.float32([[1, 9, 1, 1, np.nan, 2, 2]])).tolist()
     [[1.0, 1.0, 1.0, 1.0, nan, 2.0, 2.0]]
     """
-    # OpenCV knows these two sizes for floats, and no holes: windows with a hole are left to the kernel.
-    by_opencv = size in (3, 5)
-    if by_opencv and not np.isnan(disparity.min()):
+    if size in _BY_OPENCV and not np.isnan(disparity.min()):
         return cv2.medianBlur(disparity, size)
     missing = np.isnan(disparity)
-    filtered = cv2.medianBlur(np.nan_to_num(disparity), size) if by_opencv else np.empty_like(disparity)
-    wanted = np.ones(disparity.shape, bool)
-    if by_opencv:
-        wanted = cv2.dilate(missing.view(np.uint8), np.ones((size, size), np.uint8)).view(bool)
+    if size not in _BY_OPENCV:
+        return _by_sorting(disparity, ~missing, size, np.full_like(disparity, np.nan))
+    # A hole as the lowest value of its window moves the lower middle of the rest to the middle: OpenCV's median holds for windows with one hole, too.
+    filtered = cv2.medianBlur(np.fmax(disparity, np.float32(-np.inf)), size)
     filtered[missing] = np.nan
+    holes = cv2.boxFilter(missing.view(np.uint8), -1, (size, size), normalize=False, borderType=cv2.BORDER_REPLICATE)
+    return _by_sorting(disparity, (holes > 1) & ~missing, size, filtered)
+
+
+def _by_sorting(disparity: Disparity, wanted: Mask, size: int, filtered: Disparity) -> Disparity:
+    """Write the medians of the wanted pixels alone."""
+    windows = sliding_window_view(np.pad(disparity, ((size - 1) // 2, size // 2), "edge"), (size, size))
+    places = np.flatnonzero(wanted)
 
     def run(start: int, stop: int) -> None:
-        _kernel(disparity, wanted, start, size, filtered[start:stop])
+        for first in range(start, stop, _AT_ONCE):
+            some = places[first : min(first + _AT_ONCE, stop)]
+            values = windows[np.divmod(some, disparity.shape[1])].reshape(-1, size * size)
+            counts = np.count_nonzero(~np.isnan(values), axis=1)
+            # What is missing comes last.
+            values.sort(axis=1)
+            filtered.reshape(-1)[some] = values[np.arange(len(some)), (counts - 1) // 2]
 
-    over_rows(run, disparity.shape[0], 4 * size * size * int(np.count_nonzero(wanted)))
+    over_rows(run, len(places), 4 * size * size * len(places))
     return filtered
-
-
-@kernel
-def _kernel(
-    disparity: NDArray[np.float32], wanted: NDArray[np.bool_], start: int, size: int, filtered: NDArray[np.float32]
-) -> None:
-    rows, columns = disparity.shape
-    before, after = (size - 1) // 2, size // 2
-    values = np.empty(size * size, np.float32)
-    for y in range(filtered.shape[0]):
-        for x in range(columns):
-            if not wanted[start + y, x] or np.isnan(disparity[start + y, x]):
-                continue
-            count = 0
-            for j in range(start + y - before, start + y + after + 1):
-                row = disparity[min(max(j, 0), rows - 1)]
-                for i in range(x - before, x + after + 1):
-                    value = row[min(max(i, 0), columns - 1)]
-                    if not np.isnan(value):
-                        values[count] = value
-                        count += 1
-            filtered[y, x] = _selected(values[:count], (count - 1) // 2)
-
-
-@kernel
-def _selected(values: NDArray[np.float32], rank: int) -> float:
-    """The value at a rank, 0 for the lowest, by Hoare's selection; `values` are reordered."""
-    low, high = 0, values.shape[0] - 1
-    while low < high:
-        pivot = values[rank]
-        i, j = low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if j < rank:
-            low = i
-        if rank < i:
-            high = j
-    return values[rank]
