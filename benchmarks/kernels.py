@@ -3,7 +3,7 @@
 Peers: np.copyto of the volume for the differences, numpy for the costs that compare windows and for one pass of cross-based means, cv2.boxFilter
 and cv2.erode of every level's slice for the window filters, cv2.blur for the guided filter, np.argmin for the winners; cv2.StereoSGBM for the paths of semi-global matching, MODE_HH for eight and the
 faster of MODE_SGBM and MODE_HH4 for four. That computes its costs too, so that a census comes on top of ours; the goals for paths are those at 64
-levels. Sizes: tsukuba, cones and, with ``--large``, 1400x1100 with 192 levels. The data are random: the kernels' times do not depend on them.
+levels. A census and four paths stand beside MODE_SGBM_3WAY, which has three paths and keeps no volume. Medians stand beside cv2.medianBlur of maps without holes. Sizes: tsukuba, cones and, with ``--large``, 1400x1100 with 192 levels. The data are random: the kernels' times do not depend on them.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from stereo_framework import CostVolume, Energy, Search, threads
+from stereo_framework import CostVolume, Search, threads
 from stereo_framework.aggregation import box, cross_based, guided_filter, min_filter
 from stereo_framework.core.image_features import arms_of
 from stereo_framework.engine.strips import STRIP_ROWS
 from stereo_framework.matching_cost import absolute_difference, ad_census, census, gradient_difference, rank, squared_difference
 from stereo_framework.matching_cost._bit_strings import bit_strings
 from stereo_framework.optimization import semi_global, winner_take_all
+from stereo_framework.refinement import median
 
 SIZES = {"tsukuba": (288, 384, 16), "cones": (375, 450, 64), "large": (1100, 1400, 192)}
 WINDOW = 21
-REQUIRED = {"AD": 2.5, "SD": 2.5, "box": 0.8, "min": 1.2, "8 paths": 0.8, "4 paths": 1.0}
+REQUIRED = {"AD": 2.5, "SD": 2.5, "box": 0.8, "min": 1.2, "8 paths": 0.8, "4 paths": 1.0, "census, 4 paths": 1.0, "median": 1.5}
 WANTED = {"AD": 1.1, "SD": 1.1, "box": 0.4, "min": 0.85, "8 paths": 0.5}
 
 
@@ -135,7 +136,7 @@ def peers(costs: np.ndarray) -> dict[str, Callable[[], object]]:
     slices = [np.ascontiguousarray(costs[..., k]) for k in range(costs.shape[2])]
     outs = [np.empty_like(s) for s in slices]
     left, right = images(*costs.shape[:2])
-    kernel, copy = np.ones((WINDOW, WINDOW), np.uint8), np.empty_like(costs)
+    kernel, copy, whole = np.ones((WINDOW, WINDOW), np.uint8), np.empty_like(costs), costs[..., 0].copy()
 
     def boxes() -> None:
         for source, out in zip(slices, outs, strict=True):
@@ -168,6 +169,9 @@ def peers(costs: np.ndarray) -> dict[str, Callable[[], object]]:
             (sgbm(costs.shape, mode) for mode in (cv2.STEREO_SGBM_MODE_SGBM, cv2.STEREO_SGBM_MODE_HH4)),
             key=lambda call: best(call, 0.2),
         ),
+        "census, 4 paths": sgbm(costs.shape, cv2.STEREO_SGBM_MODE_SGBM_3WAY),
+        "median": lambda: cv2.medianBlur(whole, 3),
+        "median, 1 % holes": lambda: cv2.medianBlur(whole, 3),
     }
 
 
@@ -185,8 +189,10 @@ def stages(shape: tuple[int, int, int]) -> dict[str, Callable[[], object]]:
     left, right = images(rows, columns)
     search = Search(0, levels - 1)
     volume = CostVolume(np.random.default_rng(1).integers(0, 256, shape).astype(np.float32), search, 255.0)
+    whole = volume.costs[..., 0].copy()
+    holes = np.where(np.random.default_rng(3).random(whole.shape) < 0.01, np.float32(np.nan), whole)
     # Of the range of a census of 9x7.
-    bits = Energy(CostVolume(np.random.default_rng(2).integers(0, 63, shape, dtype=np.uint8), search, 31.0))
+    bits = CostVolume(np.random.default_rng(2).integers(0, 63, shape, dtype=np.uint8), search, 31.0)
     return {
         "AD": lambda: absolute_difference(left, right, search),
         "SD": lambda: squared_difference(left, right, search),
@@ -204,6 +210,9 @@ def stages(shape: tuple[int, int, int]) -> dict[str, Callable[[], object]]:
         "winners": lambda: winner_take_all(volume),
         "8 paths": lambda: semi_global(bits, left, right),
         "4 paths": lambda: semi_global(bits, left, right, paths=4),
+        "census, 4 paths": lambda: semi_global(census(left, right, search), left, right, paths=4),
+        "median": lambda: median(whole),
+        "median, 1 % holes": lambda: median(holes),
     }
 
 
