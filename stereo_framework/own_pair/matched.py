@@ -53,7 +53,10 @@ _FILES = (
 
 
 def check_folder(folder: Path) -> None:
-    """Raise DataError if a folder holds a file of the user with a name under which a match may write one, such as an image that is matched."""
+    """Raise DataError if a folder cannot be one, or holds a file of the user with a name under which a match may write one, such as an image that is matched."""
+    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise DataError(f"{folder}: is no folder, or lies in none: {there} is a file")
     with output_folder(folder):
         for name in _FILES:
             check_own(folder / name)

@@ -27,8 +27,6 @@ def test_evaluate(pictures, cli, tmp_path):
     assert (good["statistics"]["bad0.5_all"], good["statistics"]["bad1_all"]) == (100, 0)
     assert good["statistics"]["rms_error_all"] == pytest.approx(0.75)
     assert any("scale" in w for w in bad["warnings"])
-    one_line(cli(*arguments, "--protocol", "taxonomi2002"), "did you mean 'taxonomy2002'?")
-    one_line(cli("evaluate", tmp_path / "none.pfm", "--scene", "synthetic/planes"), "none.pfm")
     write_disparity(tmp_path / "grey.png", scene.truth, scale=8)
     one_line(cli("evaluate", tmp_path / "grey.png", "--scene", "synthetic/planes"), "scale")
     assert (
@@ -76,7 +74,6 @@ def test_stages_tell_what_those_of_each_slot_get_and_return(cli, tiny):
     assert "gets: disparity, alternatives, confidence" in cli("stages", "blend").stdout
     [record] = json.loads(cli("stages", "sure", "--json").stdout)
     assert (record["gets"], record["returns"]) == (["disparity"], "a float32 map, higher = surer")
-    one_line(cli("stages", "matchr"), "no stage 'matchr'", "did you mean 'matcher'?")
 
 
 def test_a_script_of_every_kind_from_the_command_line(cli, script, tiny, tmp_path):
@@ -152,8 +149,6 @@ def test_evaluate_a_submission(pictures, cli, benchmark):
     assert "middlebury-v2[measures=mape,rms_error]: " in table.stdout
     assert (benchmark / "p" / "pictures" / "theirs_middlebury-v2-cones_overview.png").is_file()
     one_line(cli("evaluate", benchmark / "mine", *data), "belongs to middlebury-v2/cones or middlebury2003/cones")
-    one_line(cli("evaluate", benchmark / "mine/cones.png", *data), "name the scene it belongs to with one --scene")
-    one_line(cli(*arguments, "--measure", "mapee"), "no such measure: 'mapee'", "did you mean 'mape'?")
     one_line(cli("evaluate", benchmark / "mine", "--protocol", "{base: kitti, }", *data), "no protocol 'kitti'")
     write_image(benchmark / "mine/stone.png", np.zeros((2, 2), np.uint8))
     assert "stone.png: belongs to no scene; left out" in cli(*arguments).stderr
@@ -172,7 +167,6 @@ def test_compare(pictures, cli, benchmark):
         "mine-cones_error.png",
         "theirs-cones_prediction.png",
     }
-    one_line(cli("compare", maps[0], "--scene", "cones", "--data", benchmark / "root"), "two maps or more")
 
 
 def test_compare_without_truth(cli, benchmark):
@@ -194,7 +188,6 @@ def test_measures_and_protocols(cli):
     [kitti] = json.loads(cli("stages", "kitti2015", "--json").stdout)
     assert kitti["relative_threshold"] == 0.05
     assert "thresholds               0.5" in cli("stages", "{base: eth3d, threshold: 0.5}").stdout
-    one_line(cli("stages", "eth"), "no stage 'eth'", "did you mean 'eth3d'")
 
 
 def test_reproduce(cli, tmp_path):
@@ -205,8 +198,6 @@ def test_reproduce(cli, tmp_path):
         in result.stdout
     )
     assert (tmp_path / "taxonomy2002.html").is_file()
-    one_line(cli("reproduce", "taxonomy2003"), "no paper 'taxonomy2003'", "did you mean 'taxonomy2002'?")
-    one_line(cli("reproduce", "taxonomy2002/tabel4", "--out", tmp_path), "did you mean 'table4'?")
 
 
 def test_report(cli, script, tmp_path):
@@ -219,7 +210,6 @@ def test_report(cli, script, tmp_path):
     assert sorted(path.name for path in (tmp_path / "out" / "assets").iterdir()) == [f"report-{i}.js" for i in range(3)]
     assert cli("report", tmp_path / "out", "--single-file", "--out", tmp_path / "one.html").exit_code == 0
     assert "assets/" not in (tmp_path / "one.html").read_text()
-    one_line(cli("report", tmp_path / "none"), "none: no results there")
 
 
 def test_the_report_of_a_script_is_written(cli, script, tmp_path):
@@ -251,7 +241,6 @@ def test_boundary(cli, script, tmp_path):
     mean = (rates["synthetic/planes"] + rates["synthetic/occlusions"]) / 2
     assert record["answer"]["error_rate"] == pytest.approx(mean)
     assert cli("rank", tmp_path / "out", "--boundary", "--error-rate", 0).exit_code == 1
-    one_line(cli("rank", tmp_path / "out", "--boundary", "--density", 1, "--error-rate", 0), "two wishes")
 
 
 def test_a_terminal_shows_the_protocol_in_one_line(cli, script, monkeypatch):
@@ -284,5 +273,3 @@ def test_stages_of_a_slot(cli):
         "truncated_linear",
         "truncated_quadratic",
     ]
-    one_line(cli("stages", "--slot", "smoothnes"), "did you mean 'smoothness'?")
-    one_line(cli("stages", "box", "--slot", "smoothness"), "no stage 'box'", "legal names: linear, potts")

@@ -71,29 +71,6 @@ def test_folders(pair, tmp_path):
     assert (tmp_path / "out" / "c" / "disparity.pfm").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((), "two images are needed"),
-        (("left.png",), "two images are needed"),
-        (("left.png", "rigt.png"), "rigt.png: no such file"),
-        (("left.png", "right.png", "--method", "sdd"), "did you mean"),
-        (("left.png", "right.png", *["--disparities", "0:9"] * 2), "--disparities: 2 ranges for 1 pairs"),
-        (("left.png", "right.png", "--example"), "--example brings its own images"),
-        (("left.png", "right.png", "--focal", 3), "needs both, the focal length in pixels and the baseline"),
-        (("left.png", "right.png", "--focal", 3, "--calibration", "c.txt"), "give one or the other"),
-        (("left.png", "right.png", "--focal", 3, "--baseline", -1), "the baseline -1 is not a number above 0"),
-        (("left.png", "right.png", *["--mask", "m.png"] * 3), "--mask: 3 masks"),
-        (("left.png", "right.png", "--disparities", "9:"), "--disparities '9:': expected MINIMUM:MAXIMUM"),
-    ],
-)
-def test_mistakes_are_one_line(pair, arguments, said):
-    result = call(*arguments)
-    assert result.exit_code == 2
-    [line] = result.stderr.splitlines()
-    assert said in line
-
-
 def test_what_does_not_fit_into_memory_is_refused(tmp_path):
     result = call("--example", "--method", "sgm", "--memory", "1M", "-o", tmp_path / "out")
     assert (result.exit_code, "GiB are allowed, and no tiles of it take less" in result.stderr) == (2, True), result.output

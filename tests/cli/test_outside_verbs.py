@@ -93,7 +93,6 @@ def test_a_name_that_a_script_s_method_has_is_refused(cli, root):
     assert "is called 'ssd'; choose another name" in cli(*single, "--name", "ssd", status=2).stderr
     cli(*single)
     assert {r["method"] for r in json.loads(cli("results", out, "--json").stdout)} == {"ssd", "teddy"}
-    assert "one name for 2 maps" in cli("evaluate", root / "raft", root / "elas", "--name", "both", *data, status=2).stderr
 
 
 def test_what_rank_reads_of_what_evaluate_stored(cli, root):
@@ -106,8 +105,6 @@ def test_what_rank_reads_of_what_evaluate_stored(cli, root):
     standing = json.loads(cli("rank", root / "scores.csv", "--columns", "bad_pixels_all", "--json").stdout)
     # Averages are no scenes; raft is first on one scene and shares the first place on the other.
     assert {r["method"]: r["average_rank"] for r in standing} == {"raft": 1, "elas": 1.5}
-    (root / "scores.json").write_text("[]")
-    assert "scores.json: expected a results folder or a .csv file" in cli("rank", root / "scores.json", status=2).stderr
 
 
 def test_a_missing_map_is_told_in_the_average(cli, root):
@@ -171,10 +168,6 @@ def test_a_truth_without_a_scene(cli, root, mine):
     assert whole["statistics"]["bad_pixels_all"] == 50  # the lower half is wrong, outside the mask
     compared = json.loads(cli("compare", root / "map.pfm", root / "other.pfm", *alone, "--json").stdout)
     assert compared[1]["statistics"]["differing_pixels"] == 0
-    assert "--truth is that of single maps" in cli("evaluate", root / "raft", *alone, status=2).stderr
-    assert "--mask goes with --truth" in cli("compare", root / "map.pfm", root / "map.pfm", *alone[2:], status=2).stderr
-    assert "needs the scene" in cli("compare", root / "map.pfm", root / "other.pfm", status=2).stderr
-    assert "needs the scene" in cli("compare", root / "map.pfm", root / "other.pfm", *alone, "--scene", "planes", status=2).stderr
 
 
 @pytest.mark.parametrize("calibrated", [True, False])
@@ -199,8 +192,7 @@ def test_a_new_scene_file(cli, mine, calibrated):
     assert "scene.yaml: exists already" in cli("scenes", "--new", mine, status=2).stderr
 
 
-def test_a_new_scene_needs_a_pair(cli, tmp_path, mine):
-    assert "no such folder" in cli("scenes", "--new", tmp_path / "none", status=2).stderr
+def test_a_new_scene_needs_a_pair(cli, mine):
     (mine / "im1.png").unlink()
     assert "holds 1 images that may be of a pair" in cli("scenes", "--new", mine, status=2).stderr
     write_image(mine / "right.png", np.zeros((3, 3, 3), np.uint8))

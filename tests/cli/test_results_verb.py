@@ -91,19 +91,6 @@ def test_plots(folder):
     assert (folder / "plots/sizes.svg").read_bytes() != before
 
 
-def test_mistakes(folder):
-    one_line(invoke("results", folder, "--group", "scen"), "'scen': no result has it", "did you mean 'scene'?")
-    one_line(invoke("results", folder, "--group", "scene", "--sort", BOX), "the table has no column", "legal: ")
-    one_line(invoke("results", folder, "--format", "csv", "--json"), "one format at a time, not csv and json")
-    one_line(invoke("results", folder, "--format", "xls"), "no format 'xls'; legal formats: csv, latex, markdown")
-    one_line(invoke("results", folder, "--where", "scene=plains"), "no result has 'plains'", "did you mean 'planes'?")
-
-
-def test_nothing_to_plot(folder, tmp_path):
-    assert invoke("run", "window", "--scene", "synthetic/planes", "--out", tmp_path / "plain", "--no-maps").exit_code == 0
-    one_line(invoke("results", tmp_path / "plain", "--plots"), "no script there asks for plots; write them under 'report:'")
-
-
 def test_protocols(tmp_path):
     half = {"base": "taxonomy2002", "threshold": 0.5, "name": "half"}
     script = SCRIPT | {"evaluation": {"protocol": ["taxonomy2002", half]}, "scenes": ["synthetic/planes"]}

@@ -63,8 +63,6 @@ def test_run_out_and_results(pictures, cli, script, tmp_path):
     lines = cli("results", out, "--format", "csv").stdout.splitlines()
     assert len(lines) == 4
     assert lines[0].startswith("id,scene,method,protocol,")
-    one_line(cli("results", out, "--sort", "bad_pixel_all"), "did you mean 'bad_pixels_all'?")
-    one_line(cli("results", out, "--where", "size"), "expected key=value")
 
 
 def test_own_pair_with_masks_and_ranges(cli, tmp_path):
@@ -138,9 +136,6 @@ def test_run_measures_something_else(cli, script, tmp_path):
     ]
     again = json.loads(cli("run", tmp_path / "out" / "script.resolved.yaml", "--json").stdout)
     assert [r["statistics"] for r in again] == [r["statistics"] for r in found]
-    one_line(
-        cli("run", "window", "--scene", "synthetic/planes", "--measure", "hcj"), "no such measure: 'hcj'", "did you mean 'hci'"
-    )
 
 
 def test_run_measures_scenes_of_one_protocol(data, cli):
@@ -167,15 +162,9 @@ def test_bad_scripts(cli, script, change, parts):
     one_line(cli("run", script(SCRIPT | change)), *parts)
 
 
-@pytest.mark.parametrize("verb", [["evaluate", "--protocol", "middlebury-v2"], ["evaluate", "--scene", "synthetic/planes"]])
-def test_a_path_is_looked_for_before_anything_else(cli, tmp_path, verb):
-    one_line(cli(verb[0], tmp_path / "submission", *verb[1:]), f"{tmp_path / 'submission'}: no such file or folder")
-
-
 def test_run_measures_with_another_protocol(cli):
     [record] = json.loads(cli("run", "window", "--scene", "synthetic/planes", "--protocol", "middlebury-v2", "--json").stdout)
     assert record["protocol"] == "middlebury-v2"
-    one_line(cli("run", "window", "--scene", "synthetic/planes", "--protocol", "middlebury-v9"), "no protocol 'middlebury-v9'")
 
 
 def test_another_protocol_matches_nothing_again(cli, script, tmp_path, monkeypatch):
@@ -203,24 +192,6 @@ def test_another_protocol_matches_nothing_again(cli, script, tmp_path, monkeypat
     assert cli("run", path, "--protocol", "eth3d", "--out", out, "--json").exit_code == 2  # and is not overwritten either
     changed.unlink()
     assert run("eth3d", "--out", out)["statistics"] == run("eth3d")["statistics"]
-
-
-@pytest.mark.parametrize(
-    ("method", "theirs", "ours"),
-    [("sgbm", "numDisparities", "search.maximum"), ("sgbm", "P1", "small_change"), ("bm", "blockSize", "window")],
-)
-def test_opencv_s_names_are_known(cli, method, theirs, ours):
-    result = cli("run", method, "--scene", "synthetic/planes", "--set", f"matcher.{theirs}=16")
-    one_line(result, f"here OpenCV's {theirs} is called '{ours}'")
-
-
-def test_unknown_names(cli, tmp_path):
-    one_line(cli("run", "sdd", "--scene", "synthetic/planes"), "did you mean", "ssd")
-    one_line(cli("run", tmp_path / "none.yaml"), "none.yaml")
-    one_line(cli("run", "ssd", "--scene", "synthetic/plane"), "synthetic/planes")
-    one_line(cli("run", "ssd", "--scene", "tsukuba", "--data", tmp_path), "tsukuba", str(tmp_path))
-    one_line(cli("run", "ssd"), "no scene to run on")
-    one_line(cli("stages", "bax"), "did you mean 'box'?")
 
 
 def test_failed_runs_give_status_1(cli, script, tmp_path):
@@ -295,20 +266,9 @@ def test_a_sweep_tells_what_failed(cli, script, tmp_path, registry):
     assert [r["error"] and r["error"].rpartition(": ")[2] for r in again] == [None, "two", None] * 2
 
 
-@pytest.mark.parametrize(
-    ("options", "part"),
-    [
-        (("--memory", "much"), "--memory 'much': expected an amount of memory above 0, such as 8G or 500M"),
-        (("--memory", "0G"), "--memory '0G': expected an amount of memory above 0"),
-        (("--executor", "proces"), "executor: no such executor 'proces'; legal: process, thread; did you mean 'process'?"),
-        (("--workers", "0"), "workers: 0 is below 1"),
-        (("--dask", "nonsense"), "--dask nonsense: "),
-    ],
-)
-def test_wrong_options_of_a_sweep(cli, options, part):
-    if options[0] == "--dask":
-        pytest.importorskip("distributed", reason="dask.distributed is not installed")
-    one_line(cli("run", "window", "--scene", "synthetic/planes", *options), part)
+def test_a_cluster_that_is_none(cli):
+    pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    one_line(cli("run", "window", "--scene", "synthetic/planes", "--dask", "nonsense"), "--dask nonsense: ")
 
 
 @pytest.mark.parametrize(("text", "count"), [("8G", 8 * 2**30), ("1.5 GiB", 3 * 2**29), ("500m", 500 * 2**20), ("1024", 1024)])

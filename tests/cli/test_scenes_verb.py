@@ -108,7 +108,6 @@ def test_faults(root, server):
     server.requests.clear()
     one_line(scenes("--fetch", "map", "nothing"))
     assert not server.requests
-    assert one_line(scenes("tsukuba")) == "error: scenes tsukuba: say what to do: --describe tsukuba, or --fetch tsukuba"
 
 
 def test_describing_a_scene():

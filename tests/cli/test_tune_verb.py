@@ -9,7 +9,7 @@ import time
 
 import pytest
 import yaml
-from cli_parts import invoke, one_line
+from cli_parts import invoke
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.sweep import Store
@@ -37,8 +37,6 @@ def test_options_of_run(script):
     plain = json.loads(invoke("tune", script, *SCENES, "--trials", 2, "--json").stdout)
     result = invoke("tune", script, *SCENES, "--trials", 2, "--json", "--executor", "process", "--memory", "1G")
     assert json.loads(result.stdout) == plain
-    one_line(invoke("tune", script, *SCENES, "--memory", "much"), "--memory 'much': expected an amount of memory")
-    one_line(invoke("tune", script, *SCENES, "--executor", "proces"), "no such executor", "did you mean 'process'?")
 
 
 def test_the_best_is_printed_and_runs_to_the_same_numbers(script, tmp_path):
@@ -71,17 +69,6 @@ def test_without_a_folder_the_script_is_printed(script, tmp_path):
     [ran] = json.loads(invoke("run", best, "--json").stdout)
     assert ran["parameters"]["matching_cost.truncation"] == 20
     assert f"{ran['statistics']['bad_pixels_nonocc']:.2f}" in result.stdout
-
-
-def test_mistakes_are_one_line(script):
-    one_line(
-        invoke("tune", script, *SCENES, "--statistic", "bad_pixels_nonoc"),
-        "no 'bad_pixels_nonoc'",
-        "did you mean bad_pixels_nonocc",
-    )
-    one_line(invoke("tune", "window", *SCENES), "window: nothing to tune")
-    one_line(invoke("tune", script), "windows: no scene to run on")
-    one_line(invoke("tune", script, *SCENES, "--trials", 0), "trials: 0 is below 1")
 
 
 def test_the_place_of_an_error_is_printed_when_asked_for(script, tmp_path):
