@@ -66,11 +66,8 @@ def check(
                 else "on scenes named later"
             )
             used = {bound.stage for run in loaded.settings for _, bound in run.pipeline.stages()}
-            for stage in sorted((s for s in used if s.source.startswith(NO_SOURCE)), key=lambda s: (s.slot, s.name)):
-                print(
-                    f"warning: {stage.slot}.{stage.name}: its source is {stage.source!r}; say where the method is defined",
-                    file=sys.stderr,
-                )
+            for name_of_stage in sorted(f"{s.slot}.{s.name}" for s in used if not s.source or s.source.startswith(NO_SOURCE)):
+                print(f"warning: {name_of_stage}: has no source; say where the method is defined", file=sys.stderr)
             if try_out and (failed := trial(loaded)):
                 faults += [f"{name}: {line}" for line in failed]
                 continue

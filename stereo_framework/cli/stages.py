@@ -128,7 +128,7 @@ def _record(stage: Stage) -> dict[str, Any]:
 def _page(stage: Stage) -> str:
     from stereo_framework.core.parameters import spelled
 
-    lines = [f"{stage.slot}: {stage.name}", f"source: {stage.source}", f"gets: {', '.join(stage.data)}", ""]
+    lines = [f"{stage.slot}: {stage.name}", f"source: {stage.source or 'not said'}", f"gets: {', '.join(stage.data)}", ""]
     for name, own in _record(stage)["parameters"].items():
         default = own["default"] if isinstance(own["default"], str) else spelled(own["default"])
         lines.append(f"  {name} = {default}   ({'; '.join(filter(None, [own['legal'], own['unit']]))})")

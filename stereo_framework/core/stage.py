@@ -146,7 +146,7 @@ _BY_FUNCTION: dict[Callable[..., Any], Stage] = {}
 def stage(
     slot: str,
     *,
-    source: str,
+    source: str = "",
     halo: Callable[..., int | None] | None = None,
     resume: str | None = None,
     volumes: int | None = None,
@@ -165,7 +165,7 @@ def stage(
     slot : str
         One of `SLOTS`.
     source : str
-        Where the method is defined: paper and section, equation or table.
+        Where the method is defined: paper and section, equation or table. `check` asks for it where a script uses the stage.
     halo : callable, optional
         Takes the stage's parameters by name (those it names) and returns how many rows above and below a row the stage
         needs to compute it. Declares the stage local: it may be run on a slice of rows. Without it, or where it returns None, the

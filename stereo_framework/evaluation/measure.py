@@ -17,7 +17,7 @@ _FRAME = ("prediction", "image", "visible")
 
 
 def measure(
-    *, unit: str, better: Literal["lower", "higher", ""], source: str, pooled: Literal["mean", "rms", "sum", ""] = ""
+    *, unit: str, better: Literal["lower", "higher", ""], source: str = "", pooled: Literal["mean", "rms", "sum", ""] = ""
 ) -> Callable[[F], F]:
     """Register a function as a measure that protocols can name.
 

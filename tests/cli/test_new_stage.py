@@ -129,9 +129,16 @@ def test_check_warns_until_the_source_is_said(tmp_path, monkeypatch, registry):
     Path("my.yaml").write_text("plugins: [mine.py]\nmatching_cost: census\naggregation: [mine]\noptimization: winner_take_all\n")
     result = invoke("check", "my.yaml")
     assert result.exit_code == 0
-    warning = "warning: aggregation.mine: its source is 'TODO: paper, section'; say where the method is defined"
+    warning = "warning: aggregation.mine: has no source; say where the method is defined"
     assert result.stderr.splitlines() == [warning]
     assert result.stdout == "my.yaml: no fault; 1 run on scenes named later\n"
+    # Who says nothing at all is told the same, and the stage works.
+    text = Path("mine.py").read_text().replace('source="TODO: paper, section", ', "").replace("mine", "yours")
+    Path("yours.py").write_text(text)
+    Path("my.yaml").write_text(Path("my.yaml").read_text().replace("mine", "yours"))
+    assert "source=" not in text
+    assert invoke("check", "my.yaml", "--try").stderr == warning.replace("mine", "yours") + "\n"
+    assert "source: not said" in invoke("stages", "yours").stdout
     assert invoke("check", "sgm").stderr == ""
 
 
