@@ -5,7 +5,7 @@ from stereo_framework.datasets.download import fetch
 from stereo_framework.datasets.planes import Plane, ellipse, rectangle, slanted
 from stereo_framework.datasets.registry import data_roots, find_scenes, load_scene, load_scenes, scene_names
 from stereo_framework.datasets.scene_file import pair_scene
-from stereo_framework.datasets.synthetic import planes_scene, random_planes
+from stereo_framework.datasets.synthetic import planes_scene
 from stereo_framework.datasets.textures import Texture
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "pair_scene",
     "planes_scene",
     "public_sets",
-    "random_planes",
     "rectangle",
     "scene_names",
     "slanted",

@@ -17,10 +17,6 @@ from stereo_framework.io.readers import own_suffixes
 _NO_IMAGE = re.compile(r"(disp|depth|truth|gt|mask|nonocc|confidence)", re.IGNORECASE)
 """Names of pictures that are not images of the pair."""
 
-_SIDES = (
-    (r"left|^l([._-]|\d|$)", r"right|^r([._-]|\d|$)"),
-    (r"^(im|img|image|view|frame)_?0\b", r"^(im|img|image|view|frame)_?1\b"),
-)
 _TRUTHS = ("disp0GT.pfm", "disp0.pfm", "truth.pfm", "truth.png", "gt.pfm", "gt.png", "disp0.png", "disp0.npy", "truth.npy")
 _MASKS = ("mask0nocc.png", "nonocc.png")
 
@@ -100,16 +96,12 @@ def new_scene(folder: Path, estimate: Callable[[Scene], Search]) -> Path:
 
 
 def _pair(folder: Path) -> tuple[Path, Path]:
-    """The two images: those whose names tell left and right, otherwise the first two."""
+    """The first two images by name: left and right, im0 and im1."""
     images = [
         p
         for p in sorted(folder.iterdir())
         if p.suffix.lower() in (*ENDINGS, *own_suffixes("image")) and p.is_file() and not _NO_IMAGE.search(p.stem)
     ]
-    for ours, theirs in _SIDES:
-        lefts, rights = ([p for p in images if re.search(side, p.stem, re.IGNORECASE)] for side in (ours, theirs))
-        if lefts and rights:
-            return lefts[0], rights[0]
     if len(images) < 2:
         raise DataError(
             f"{folder}: holds {len(images)} images that may be of a pair; a scene needs two; legal endings: {', '.join(ENDINGS)}"

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -26,7 +27,7 @@ from stereo_framework.datasets import (  # noqa: F401  most of them add data set
     scene_file,
     structured_light,
 )
-from stereo_framework.datasets.dataset import DATA_SETS, DataSet
+from stereo_framework.datasets.dataset import DATA_SETS
 from stereo_framework.io import PathLike
 
 _REPEATS = (
@@ -72,21 +73,21 @@ def scene_names(data: PathLike | None = None) -> tuple[str, ...]:
     data : path-like, optional
         As in `data_roots`.
     """
-    return _full_names(_places(data))
+    return tuple(_listed(data))
 
 
-_Places: TypeAlias = list[tuple[DataSet, Path, Mapping[str, None]]]
-"""Data sets, the root where each of them lies, and its scenes there in their order."""
+_Listed: TypeAlias = Mapping[str, Callable[[], Scene]]
+"""What loads a scene, by its full name."""
 
 
-def _places(data: PathLike | None) -> _Places:
-    there = ((s, root) for _, s in sorted(DATA_SETS.items()) for root in data_roots(data) if (root / s.folder).is_dir())
-    return [(data_set, root, dict.fromkeys(data_set.scene_names(root))) for data_set, root in there]
-
-
-def _full_names(places: _Places) -> tuple[str, ...]:
-    found = (f"{data_set.folder}/{name}" for data_set, _, names in places for name in names)
-    return (*ready_made.scene_names(), *dict.fromkeys(found))
+def _listed(data: PathLike | None) -> _Listed:
+    """All scenes: the built-in ones, then those of data sets, each in the first root that has it."""
+    found: dict[str, Callable[[], Scene]] = {name: partial(ready_made.load, name) for name in ready_made.scene_names()}
+    for _, data_set in sorted(DATA_SETS.items()):
+        for root in data_roots(data):
+            for name in data_set.scene_names(root) if (root / data_set.folder).is_dir() else ():
+                found.setdefault(f"{data_set.folder}/{name}", partial(data_set.load, root, name))
+    return found
 
 
 def load_scene(name: PathLike, *, data: PathLike | None = None) -> Scene:
@@ -135,28 +136,18 @@ def load_scenes(wanted: Iterable[str | Scene], *, data: PathLike | None = None) 
         No scene has a name, or none fits a pattern.
     """
     look = functools.cache(lambda: _listed(data))
-    found = dict.fromkeys(one for w in wanted for one in ([w] if isinstance(w, Scene) else _found(w, look()[1])))
+    found = dict.fromkeys(one for w in wanted for one in ([w] if isinstance(w, Scene) else _found(w, tuple(look()))))
     return [one if isinstance(one, Scene) else _loaded(one, data, look) for one in found]
 
 
-def _listed(data: PathLike | None) -> tuple[_Places, tuple[str, ...]]:
-    places = _places(data)
-    return places, _full_names(places)
-
-
-def _loaded(name: PathLike, data: PathLike | None, look: Callable[[], tuple[_Places, tuple[str, ...]]]) -> Scene:
+def _loaded(name: PathLike, data: PathLike | None, look: Callable[[], _Listed]) -> Scene:
     """Load a scene by its name or file; only for names it is necessary to `look` into the data roots."""
     if not str(name):
         raise DataError("the name of the scene is empty")
     if isinstance(name, str) and not name.endswith((".yaml", ".yml")):
-        places, known = look()
-        full = _full_name(name, known)
-        if ready_made.is_built_in(full):
-            return ready_made.load(full)
-        for data_set, root, names in places:
-            short = full.removeprefix(f"{data_set.folder}/")
-            if full.startswith(f"{data_set.folder}/") and short in names:
-                return data_set.load(root, short)
+        full = _full_name(name, tuple(look()))
+        if full in look() or ready_made.is_built_in(full):
+            return look().get(full, partial(ready_made.load, full))()
     path = _expanded(name)
     try:
         if path.suffix in (".yaml", ".yml") or (path / scene_file.FILE_NAME).is_file():

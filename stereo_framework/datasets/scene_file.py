@@ -34,9 +34,9 @@ from stereo_framework.io import (
     read_alpha,
     read_any_calibration,
     read_disparity,
+    read_image,
     read_mask,
 )
-from stereo_framework.io.images import map_image
 from stereo_framework.io.yaml_text import read_yaml
 
 FILE_NAME = "scene.yaml"
@@ -173,7 +173,7 @@ def _frame(path: Path, position: float, mask: Path | None, search: Search | None
 
 def _image(path: Path, search: Search | None) -> Image:
     """Read an image; for the reference frame, its declared range of disparities is checked."""
-    image = map_image(path)
+    image = read_image(path)
     if search is not None:
         try:
             doubt = search.check_width(image.shape[1])

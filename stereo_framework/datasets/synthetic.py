@@ -1,5 +1,5 @@
 """Synthetic scenes: slanted, textured planes with sub-pixel exact truth for every pair of frames, known occlusions and
-textureless areas. `planes_scene` builds a scene from given planes, `random_planes` a random one of any size.
+textureless areas. `planes_scene` builds a scene from given planes.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Disparity, Frame, Mask, Scene, Search
-from stereo_framework.datasets.planes import Plane, rectangle, render, slanted, visible
-from stereo_framework.datasets.textures import Pattern, Texture
+from stereo_framework.datasets.planes import Plane, render, visible
 
 SEVEN_FRAMES = (-0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5)
 """Camera positions of the ready-made scenes: reference frame 1, match frame 5."""
@@ -129,64 +128,3 @@ def _check(planes: tuple[Plane, ...], rows: int, columns: int, positions: tuple[
                 f"planes[{i}]: a slant of {plane.coefficients[1]:g} pixels per column is seen edge-on from position "
                 f"{max(positions, key=lambda p: p * plane.coefficients[1]):g}"
             )
-
-
-def random_planes(
-    *,
-    rows: int,
-    columns: int,
-    levels: int,
-    count: int = 30,
-    positions: Sequence[float] = (0, 1),
-    noise: float = 2.0,
-    seed: int = 0,
-) -> Scene:
-    """Make a scene of random tilted rectangles in front of a slanted background, for timings and memory measurements at any size.
-
-    Parameters
-    ----------
-    rows, columns : int
-        Image size in pixels.
-    levels : int
-        The search range is 0..levels-1, and the truth stays within it.
-    count : int
-        Number of rectangles.
-    positions, noise, seed
-        As in `planes_scene`.
-
-    Raises
-    ------
-    ParameterError
-        As in `planes_scene`, or fewer than two levels.
-    """
-    if levels < 2:
-        raise ParameterError(f"levels: {levels}; at least two are needed")
-    rng = np.random.default_rng(seed)
-    top = levels - 1
-
-    def texture() -> Texture:
-        dark, light = rng.uniform(20, 120, 3), rng.uniform(130, 235, 3)
-        patterns: tuple[Pattern, ...] = ("clouds", "stripes", "checks")
-        pattern = patterns[rng.integers(3)]
-        return Texture(
-            tuple(dark), tuple(light), pattern, period=rng.uniform(14, 60), angle=rng.uniform(0, 180), bend=rng.uniform(0, 0.4)
-        )
-
-    planes = [Plane(slanted(0.02 * top, per_column=0.08 * top / columns, per_row=0.08 * top / rows), texture())]
-    for disparity in np.sort(rng.uniform(0.25, 0.9, count)) * top:
-        x, y = rng.uniform(0, columns), rng.uniform(0, rows)
-        width, height = rng.uniform(0.06, 0.25, 2) * (columns, rows)
-        # at most 10 % of the range over the rectangle, so that the truth stays in it
-        tilt = rng.uniform(-0.1, 0.1, 2) * top / (width, height)
-        outline = rectangle(x - width / 2, y - height / 2, x + width / 2, y + height / 2)
-        planes.append(Plane(slanted(disparity, (x, y), *np.clip(tilt, -0.3, 0.3).tolist()), texture(), outline))
-    return planes_scene(
-        planes,
-        rows=rows,
-        columns=columns,
-        positions=positions,
-        search=Search(0, top),
-        noise=noise,
-        seed=seed,
-        name=f"synthetic/random-{columns}x{rows}x{levels}-{seed}",
-    )

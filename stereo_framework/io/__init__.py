@@ -6,7 +6,6 @@ from stereo_framework.io._files import (
     check_own,
     check_plain,
     file_stem,
-    inside,
     is_own,
     is_pipe,
     name_fault,
@@ -22,11 +21,10 @@ from stereo_framework.io.calibration import (
     read_any_calibration,
     read_calibration,
     read_kitti_calibration,
-    read_opencv_calibration,
     read_stereo_calibration,
     write_opencv_calibration,
 )
-from stereo_framework.io.disparity import grey_disparity, read_disparity, write_disparity
+from stereo_framework.io.disparity import read_disparity, write_disparity
 from stereo_framework.io.images import read_alpha, read_grey, read_image, read_mask, write_image
 from stereo_framework.io.pfm import read_pfm, write_pfm
 from stereo_framework.io.points import write_points
@@ -41,8 +39,6 @@ __all__ = [
     "check_plain",
     "file_stem",
     "geo_tags",
-    "grey_disparity",
-    "inside",
     "is_own",
     "is_pipe",
     "name_fault",
@@ -56,7 +52,6 @@ __all__ = [
     "read_image",
     "read_kitti_calibration",
     "read_mask",
-    "read_opencv_calibration",
     "read_pfm",
     "read_pipe",
     "read_stereo_calibration",

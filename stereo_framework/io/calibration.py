@@ -70,23 +70,15 @@ class CalibrationFile:
     ----------
     calibration : Calibration
         Focal length of cam0 in pixels, baseline in mm, doffs in pixels.
-    width, height : int
-        Image size in pixels.
     ndisp : int
         A conservative bound: disparities lie in 0..ndisp-1. ETH3D gives the image width.
     isint : bool
         Whether the truth is accurate to whole pixels only.
-    vmin, vmax : int or None
-        Tight bounds of the disparities, for display; not to be used by methods.
     """
 
     calibration: Calibration
-    width: int
-    height: int
     ndisp: int
     isint: bool = False
-    vmin: int | None = None
-    vmax: int | None = None
 
 
 def read_calibration(path: PathLike) -> CalibrationFile:
@@ -98,36 +90,17 @@ def read_calibration(path: PathLike) -> CalibrationFile:
         The file is missing or lacks an entry, or an entry is not a number.
     """
     entries = dict(_ENTRY.findall(read_bytes(path, limits.TEXT).decode("latin-1")))
-    missing = [key for key in ("cam0", "doffs", "baseline", "width", "height", "ndisp") if key not in entries]
+    missing = [key for key in ("cam0", "doffs", "baseline", "ndisp") if key not in entries]
     if missing:
         raise DataError(f"{path}: no entry {', '.join(missing)}; expected Middlebury's calib.txt")
-
-    def number(key: str) -> float:
-        return _number(path, key, entries[key])
-
-    def whole(key: str) -> int:
-        value = number(key)
-        if value != int(value) or abs(value) >= 2**31:
-            raise DataError(f"{path}: {key}: {entries[key][:40]} is not a whole number below {2**31}")
-        return int(value)
-
-    camera = _numbers(path, "cam0", entries["cam0"].strip("[]"))
-    if len(camera) != 9:
-        raise DataError(f"{path}: cam0 has {len(camera)} numbers; expected the 9 of [f 0 cx; 0 f cy; 0 0 1]")
-    read = CalibrationFile(
-        _checked(path, camera[0], number("baseline"), number("doffs"), (camera[2], camera[5])),
-        width=whole("width"),
-        height=whole("height"),
-        ndisp=whole("ndisp"),
-        isint="isint" in entries and bool(whole("isint")),
-        vmin=whole("vmin") if "vmin" in entries else None,
-        vmax=whole("vmax") if "vmax" in entries else None,
-    )
-    if read.width < 1 or read.height < 1:
-        raise DataError(f"{path}: says {read.width}x{read.height} pixels; legal: sizes from 1")
-    if read.ndisp not in _LEVELS:
-        raise DataError(f"{path}: ndisp: {read.ndisp} is not from {_LEVELS.start} to {_LEVELS.stop - 1}")
-    return read
+    camera = _numbers(path, "cam0", entries["cam0"].strip("[]"), 9, "[f 0 cx; 0 f cy; 0 0 1]")
+    (doffs,), (baseline,), (ndisp,) = (_numbers(path, key, entries[key], 1) for key in ("doffs", "baseline", "ndisp"))
+    if ndisp not in _LEVELS:
+        raise DataError(
+            f"{path}: ndisp: {entries['ndisp'][:40]} is not a whole number from {_LEVELS.start} to {_LEVELS.stop - 1}"
+        )
+    calibration = _checked(path, camera[0], baseline, doffs, (camera[2], camera[5]))
+    return CalibrationFile(calibration, int(ndisp), "isint" in entries and _numbers(path, "isint", entries["isint"], 1) != [0])
 
 
 def read_kitti_calibration(path: PathLike, left: int, right: int) -> Calibration:
@@ -158,10 +131,7 @@ def read_kitti_calibration(path: PathLike, left: int, right: int) -> Calibration
         keys = [key for key in (f"P{camera}", f"P_rect_{camera:02d}") if key in entries]
         if not keys:
             raise DataError(f"{path}: no entry P{camera} or P_rect_{camera:02d}; expected KITTI's calibration of camera {camera}")
-        numbers = _numbers(path, keys[0], entries[keys[0]])
-        if len(numbers) != 12:
-            raise DataError(f"{path}: {keys[0]} has {len(numbers)} numbers; expected the 12 of a 3x4 projection matrix")
-        return numbers
+        return _numbers(path, keys[0], entries[keys[0]], 12, "a 3x4 projection matrix")
 
     reference, match = matrix(left), matrix(right)
     focal_length = reference[0]
@@ -313,15 +283,16 @@ def _checked(
     return Calibration(float(focal_length), float(baseline), float(doffs), center)
 
 
-def _numbers(path: PathLike, key: str, text: str) -> list[float]:
-    return [_number(path, key, part) for part in re.split(r"[\s;,]+", text) if part]
-
-
-def _number(path: PathLike, key: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise DataError(f"{path}: {key}: {text[:40]!r} is not a number")
-    return value
+def _numbers(path: PathLike, key: str, text: str, count: int, what: str = "") -> list[float]:
+    """The numbers of an entry, as many as there must be."""
+    found = []
+    for part in filter(None, re.split(r"[\s;,]+", text)):
+        try:
+            found.append(float(part))
+        except ValueError:
+            found.append(math.nan)
+        if not math.isfinite(found[-1]):
+            raise DataError(f"{path}: {key}: {part[:40]!r} is not a number")
+    if len(found) != count:
+        raise DataError(f"{path}: {key} has {len(found)} numbers; expected {f'the {count} of {what}' if what else count}")
+    return found

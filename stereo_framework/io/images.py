@@ -10,7 +10,7 @@ import functools
 import io
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -65,20 +65,8 @@ def read_image(path: PathLike) -> Image:
     """
     if (own := own_read(path, "image")) is not None:
         return own if own.dtype == np.uint8 else own.astype(np.float32)
-    return _image(path, mapped=False)
-
-
-def map_image(path: PathLike) -> Image:
-    """As `read_image`, but the pixels of a TIFF file without compression are read from the file only when they are used.
-
-    This is for large images, and only for files that are not written to in the meantime.
-    """
-    return _image(path, mapped=True)
-
-
-def _image(path: PathLike, *, mapped: bool) -> Image:
     if is_tiff(path):
-        return _intensities(*read_tiff(path, mapped=mapped))
+        return _intensities(*read_tiff(path))
     data = read_bytes(path)
     if data.startswith(_NUMBERS):
         values = read_pfm(path) if data[:1] == b"P" and data[1:2] in b"fF" else read_numpy(path)
@@ -341,18 +329,13 @@ def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> No
         if suffix != ".png":
             raise DataError(f"{path}: {suffix} files without data in places; use .png")
         array = np.dstack([array, valid * array.dtype.type(np.iinfo(array.dtype).max)])
-    if suffix in (".pgm", ".ppm"):
-        if (suffix == ".ppm") != (array.ndim == 3):
-            raise DataError(f"{path}: {suffix} holds {'grey' if array.ndim == 3 else 'colour'} only; use .png, .pgm or .ppm")
-        kind, largest = ("P5", "P6")[array.ndim == 3], np.iinfo(array.dtype).max
-        header = f"{kind}\n{array.shape[1]} {array.shape[0]}\n{largest}\n".encode()
-        write_bytes(path, header + array.astype(array.dtype.newbyteorder(">")).tobytes())
-    elif suffix in (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff"):
-        if array.dtype == np.uint16 and suffix not in (".png", ".tif", ".tiff"):
-            raise DataError(f"{path}: {suffix} holds 8 bits; use .png, .tif, .pgm or .ppm for 16")
-        write_bytes(path, _encode_grey_and_alpha(array) if array.shape[2:] == (2,) else _encode(suffix, array))
-    else:
+    if suffix not in (".png", ".pgm", ".ppm", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff"):
         raise DataError(f"{path}: unknown ending {suffix!r}; legal: .png, .pgm, .ppm, .jpg, .bmp, .tif")
+    if suffix in (".pgm", ".ppm") and (suffix == ".ppm") != (array.ndim == 3):
+        raise DataError(f"{path}: {suffix} holds {'grey' if array.ndim == 3 else 'colour'} only; use .png, .pgm or .ppm")
+    if array.dtype == np.uint16 and suffix in (".jpg", ".jpeg", ".bmp"):
+        raise DataError(f"{path}: {suffix} holds 8 bits; use .png, .tif, .pgm or .ppm for 16")
+    write_bytes(path, _encode_grey_and_alpha(array) if array.shape[2:] == (2,) else _encode(suffix, array))
 
 
 def read_float_tiff(path: PathLike) -> NDArray[np.float32] | None:
@@ -377,9 +360,9 @@ def _encode_grey_and_alpha(array: NDArray) -> bytes:
     )
 
 
-def _encode(suffix: str, array: NDArray, options: Sequence[int] = ()) -> bytes:
+def _encode(suffix: str, array: NDArray) -> bytes:
     import cv2
 
     # In OpenCV's order.
     turned = array[..., [2, 1, 0, 3][: array.shape[2]]] if array.ndim == 3 else array
-    return cv2.imencode(suffix, turned, options)[1].tobytes()
+    return cv2.imencode(suffix, turned)[1].tobytes()

@@ -5,7 +5,6 @@ They are read by code of our own, because OpenCV's parsers write beyond their me
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -30,8 +29,7 @@ def matrices(data: bytes) -> dict[str, NDArray[np.float64]]:
         The data are none of the three kinds of file, or damaged. The message does not contain the name of the file.
     """
     try:
-        start = data.lstrip()[:1]
-        found = _of_xml(data) if start == b"<" else _of_json(data) if start == b"{" else _of_yaml(data)
+        found = _of_xml(data) if data.lstrip().startswith(b"<") else _of_yaml(data)
     except (DataError, ValueError, RecursionError, yaml.YAMLError, ElementTree.ParseError):
         raise DataError("is not a file of OpenCV's FileStorage, or a damaged one") from None
     return {name: matrix for name, one in found.items() if (matrix := _matrix(one)) is not None}
@@ -48,10 +46,6 @@ def _matrix(one: Mapping[str, Any]) -> NDArray[np.float64] | None:
     return np.array(values).reshape(rows, columns)
 
 
-def _of_json(data: bytes) -> dict[str, Mapping[str, Any]]:
-    return {name: one for name, one in json.loads(data).items() if isinstance(one, dict)}
-
-
 def _of_xml(data: bytes) -> dict[str, Mapping[str, Any]]:
     if b"<!" in data:  # files of OpenCV never declare entities, which may stand for anything
         raise DataError("a declaration")
@@ -63,6 +57,7 @@ def _of_xml(data: bytes) -> dict[str, Mapping[str, Any]]:
 
 
 def _of_yaml(data: bytes) -> dict[str, Mapping[str, Any]]:
+    """Of YAML, and of JSON, which is YAML too."""
     # The first line that OpenCV writes, "%YAML:1.0", is not a legal directive.
     text = data.decode()
     root = compose(text.partition("\n")[2] if text.startswith("%") else text)

@@ -71,15 +71,8 @@ def is_tiff(path: PathLike) -> bool:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def read_tiff(path: PathLike, *, mapped: bool = False) -> tuple[NDArray[Any], Mask | None]:
+def read_tiff(path: PathLike) -> tuple[NDArray[Any], Mask | None]:
     """Read the first image of a TIFF file. A reduced version or a mask that comes before it is skipped.
-
-    Parameters
-    ----------
-    path : path-like
-    mapped : bool
-        Whether pixels that are not compressed are mapped from the file. They then take memory only where they are used, which the system can
-        reclaim, and can be changed in memory without changing the file. If the file is made shorter in the meantime, this program is killed.
 
     Returns
     -------
@@ -105,7 +98,7 @@ def read_tiff(path: PathLike, *, mapped: bool = False) -> tuple[NDArray[Any], Ma
                 DataWarning,
                 stacklevel=2,
             )
-        samples, nodata, alpha = _samples(page, path, mapped), _nodata(page, path), _has_alpha(page)
+        samples, nodata, alpha = _samples(page, path), _nodata(page, path), _has_alpha(page)
         turned = page.photometric == _WHITE and samples.dtype.kind == "u"
     valid = None
     if alpha:
@@ -203,10 +196,8 @@ def _check(page: Any, size: int, path: PathLike) -> None:
         raise DataError(f"{path}: is truncated: its pixels end at byte {max(ends, default=0)}, the file at {size}")
 
 
-def _samples(page: Any, path: PathLike, mapped: bool) -> NDArray[Any]:
+def _samples(page: Any, path: PathLike) -> NDArray[Any]:
     """All samples, ``(rows, columns[, bands])``, colours in RGB order."""
-    import tifffile
-
     bands, bits = page.samplesperpixel, page.bitspersample
     if bits not in _BITS or page.photometric not in (_WHITE, _GREY, _RGB, _PALETTE, _YCBCR):
         kind = getattr(page.photometric, "name", page.photometric)
@@ -215,10 +206,7 @@ def _samples(page: Any, path: PathLike, mapped: bool) -> NDArray[Any]:
         )
     if page.dtype is None or page.dtype.kind not in "buif":
         raise DataError(f"{path}: holds {page.dtype or 'unknown'} samples; expected real numbers")
-    # Writing to a mapped array changes only the memory.
-    is_mapped = mapped and page.is_memmappable
-    array = tifffile.memmap(path, page=page.index, mode="c") if is_mapped else page.asarray(maxworkers=1)
-    array = np.asarray(array)
+    array = np.asarray(page.asarray(maxworkers=1))
     array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
     if array.dtype == bool:
         array = array * np.uint8(255)

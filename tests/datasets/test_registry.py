@@ -163,7 +163,7 @@ def test_files_are_loaded_and_scenes_taken_without_a_look_at_the_data(nothing, m
     def refused(data):
         raise DataError("nobody may look here")
 
-    monkeypatch.setattr(registry, "_places", refused)
+    monkeypatch.setattr(registry, "_listed", refused)
     mine = load_scene("scene.yaml")
     assert load_scene(Path()).reference.shape == mine.reference.shape == (2, 3)
     assert load_scenes([mine]) == [mine]
@@ -172,8 +172,8 @@ def test_files_are_loaded_and_scenes_taken_without_a_look_at_the_data(nothing, m
 
 
 def test_many_scenes_are_looked_for_once(nothing, monkeypatch):
-    looked, usual = [], registry._places
-    monkeypatch.setattr(registry, "_places", lambda data: looked.append(data) or usual(data))
+    looked, usual = [], registry._listed
+    monkeypatch.setattr(registry, "_listed", lambda data: looked.append(data) or usual(data))
     mine = load_scene("synthetic/planes")
     looked.clear()
     found = load_scenes(["synthetic/slits", mine, "synthetic/*", "synthetic/slits"])

@@ -6,7 +6,7 @@ from scipy.ndimage import map_coordinates, maximum_filter, minimum_filter
 
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Search
-from stereo_framework.datasets import Plane, Texture, load_scene, planes_scene, random_planes, rectangle, slanted
+from stereo_framework.datasets import Plane, Texture, load_scene, planes_scene, rectangle, slanted
 
 ROWS, COLUMNS = 44, 64
 POSITIONS = (-0.5, 0, 0.25, 1, 1.5)  # reference frame 1, match frame 3
@@ -326,21 +326,3 @@ def test_textures_fade(pattern):
     np.testing.assert_array_equal(faded[30:], np.broadcast_to(middle, faded[30:].shape))
     # Both are rounded.
     np.testing.assert_allclose(faded[20] - middle, (plain[20] - middle) / 2, atol=0.8)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_random_planes(seed):
-    scene = random_planes(rows=90, columns=130, levels=40, count=12, seed=seed)
-    assert scene.reference.shape == scene.match.shape == (90, 130, 3)
-    assert (scene.search, len(scene.frames)) == (Search(0, 39), 2)
-    assert 0 <= scene.truth.min() < scene.truth.max() <= 39
-    assert len(np.unique(np.round(scene.truth))) > 5
-    again = random_planes(rows=90, columns=130, levels=40, count=12, seed=seed)
-    np.testing.assert_array_equal(scene.match, again.match)
-    other = random_planes(rows=90, columns=130, levels=40, count=12, seed=seed + 100)
-    assert (scene.truth != other.truth).any()
-
-
-def test_random_planes_need_levels():
-    with pytest.raises(ParameterError, match="levels: 1; at least two are needed"):
-        random_planes(rows=20, columns=20, levels=1)

@@ -11,13 +11,13 @@ import hashlib, json, re, sys
 import numpy as np
 from stereo_framework import step, Pipeline
 from stereo_framework.aggregation import box, min_filter
-from stereo_framework.datasets import random_planes
+from stereo_framework import load_scene
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import parabola
 
 rows, columns, levels = map(int, sys.argv[2:])
-scene = random_planes(rows=rows, columns=columns, levels=levels, seed=1)
+scene = load_scene(f"synthetic/large-{columns}x{rows}x{levels}")
 method = Pipeline([absolute_difference, step(box, size=9), step(min_filter, size=9), winner_take_all, parabola])
 match = method(scene, keep_volume=sys.argv[1] == "whole")
 print(json.dumps({

@@ -13,8 +13,8 @@ from stereo_framework.io import (
     read_any_calibration,
     read_calibration,
     read_kitti_calibration,
-    read_opencv_calibration,
 )
+from stereo_framework.io.calibration import read_opencv_calibration
 
 TEXT = """cam0=[994.978 0 311.193; 0 994.978 254.877; 0 0 1]
 cam1=[994.978 0 342.279; 0 994.978 254.877; 0 0 1]
@@ -29,7 +29,7 @@ vmax=61
 dyavg=0
 dymax=0
 """
-EXPECTED = CalibrationFile(Calibration(994.978, 193.001, 31.086, (311.193, 254.877)), 741, 497, 70, False, 7, 61)
+EXPECTED = CalibrationFile(Calibration(994.978, 193.001, 31.086, (311.193, 254.877)), 70)
 
 
 def read(tmp_path, text):
@@ -46,20 +46,18 @@ def test_spacing_is_free(tmp_path, change):
 
 def test_optional_entries(tmp_path):
     short = re.sub(r"(isint|vmin|vmax|dyavg|dymax)=.*\n", "", TEXT)
-    assert read(tmp_path, short) == CalibrationFile(EXPECTED.calibration, 741, 497, 70)
+    assert read(tmp_path, short) == EXPECTED
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("doffs=31.086\n", "", r"calib\.txt: no entry doffs; expected Middlebury's calib\.txt"),
-        ("741", "wide", r"calib\.txt: width: 'wide' is not a number"),
-        ("ndisp=70", "ndisp=70.5", "ndisp: 70.5 is not a whole number below 2147483648"),
+        ("ndisp=70", "ndisp=70.5", "ndisp: 70.5 is not a whole number from 2 to 32767"),
         ("baseline=193.001", "baseline=nan", "baseline: 'nan' is not a number"),
         ("baseline=193.001", "baseline=-193", "the baseline -193 is not a number above 0"),
-        ("ndisp=70", "ndisp=1", "ndisp: 1 is not from 2 to 32767"),
-        ("ndisp=70", "ndisp=1e9", "ndisp: 1000000000 is not from 2 to 32767"),
-        ("width=741", "width=-741", "says -741x497 pixels; legal: sizes from 1"),
+        ("ndisp=70", "ndisp=1", "ndisp: 1 is not a whole number from 2 to 32767"),
+        ("ndisp=70", "ndisp=1e9", "ndisp: 1e9 is not a whole number from 2 to 32767"),
         ("cam0=[994.978 0 311.193; ", "cam0=[", "cam0 has 6 numbers; expected the 9 of"),
         ("cam0=[994.978 0", "cam0=[f 0", "cam0: 'f' is not a number"),
     ],
@@ -76,13 +74,10 @@ def test_missing_file(tmp_path):
 
 def test_real_files(data):
     folders = sorted((data / "middlebury-v3" / "trainingQ").iterdir())
-    assert len(folders) == 10
-    for folder in folders:
-        calibration = read_calibration(folder / "calib.txt")
-        size = (folder / "im0.png").read_bytes()[16:24]
-        assert (calibration.width, calibration.height) == (int.from_bytes(size[:4], "big"), int.from_bytes(size[4:], "big"))
-        assert calibration.vmax < calibration.ndisp
-    assert read_calibration(folders[0] / "calib.txt").calibration == Calibration(1038.018, 176.252, 53.271, (322.037, 243.393))
+    read = [read_calibration(folder / "calib.txt") for folder in folders]
+    assert len(read) == 10
+    assert not any(one.isint for one in read)
+    assert read[0].calibration == Calibration(1038.018, 176.252, 53.271, (322.037, 243.393))
 
 
 KITTI = """P0: 7.070912e+02 0 6.018873e+02 0 0 7.070912e+02 1.831104e+02 0 0 0 1 0

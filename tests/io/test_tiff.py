@@ -1,6 +1,5 @@
 """TIFF files of the satellites' and mapping world, written by tifffile and OpenCV; what is written is read by Pillow."""
 
-import mmap
 import struct
 import warnings
 
@@ -13,7 +12,6 @@ from PIL import Image
 from stereo_framework.core.errors import DataError, DataWarning, ParameterError
 from stereo_framework.datasets import pair_scene
 from stereo_framework.io import geo_tags, read_alpha, read_disparity, read_grey, read_image, write_disparity
-from stereo_framework.io.images import map_image
 from stereo_framework.io.map_files import read_map
 
 RANDOM = np.random.default_rng(5)
@@ -114,29 +112,6 @@ def test_the_lowest_float_as_gdal_writes_it(tmp_path):
     assert np.argwhere(np.isnan(image)).tolist() == [[0, 0]]
 
 
-def is_mapped(image):
-    while isinstance(image, np.ndarray):
-        image = image.base
-    return isinstance(image, mmap.mmap)
-
-
-@pytest.mark.parametrize("dtype", ["u1", "f4"])
-def test_images_of_pairs_are_mapped_from_files(tmp_path, dtype):
-    samples = made(dtype)
-    path = written(tmp_path / "a.tif", samples)
-    image = map_image(path)
-    assert is_mapped(image)
-    assert is_mapped(pair_scene(path, path, None).frames[0].load())
-    image[:] = 7
-    np.testing.assert_array_equal(map_image(path), samples)
-
-
-def test_an_image_outlives_its_file(tmp_path):
-    # Looking at what was mapped of a file that became shorter would end the interpreter.
-    image = read_image(written(tmp_path / "a.tif", made("u1")))
-    assert not is_mapped(image)
-
-
 @pytest.mark.parametrize("options", [{}, {"compression": "zlib"}])
 @pytest.mark.parametrize("dtype", ["u1", "u2"])
 @pytest.mark.parametrize("orientation", [2, 6])
@@ -209,7 +184,6 @@ def test_other_pages(tmp_path):
         file.write(image[::2, ::2], photometric="minisblack", metadata=None, subfiletype=1)
         file.write(image, photometric="minisblack", metadata=None)
     np.testing.assert_array_equal(read_image(path), image)
-    np.testing.assert_array_equal(map_image(path), image)
     with tifffile.TiffWriter(path) as file:
         file.write(image, photometric="minisblack", metadata=None)
         file.write(image > 99, photometric="miniswhite", metadata=None, subfiletype=4)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, priors
+from random_scene import random_planes
 
 from stereo_framework import CostVolume, Energy, Pipeline, Search, Smoothness, load_scene, step
-from stereo_framework.datasets import random_planes
 from stereo_framework.engine import strips
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import scanline_optimization, winner_take_all

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, image_pairs, in_threads, searches
 from numba import config
+from random_scene import random_planes
 
 from stereo_framework import CostVolume, Energy, Pipeline, Search, load_scene, step
 from stereo_framework.core.scene import Scene
 from stereo_framework.core.stage import stage
 from stereo_framework.core.volume import Status
-from stereo_framework.datasets import random_planes
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import semi_global, winner_take_all
 from stereo_framework.smoothness import potts
