@@ -19,11 +19,13 @@ import numpy as np
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Disparity, unmasked
 from stereo_framework.io._files import PathLike, write_bytes
-from stereo_framework.io.images import Samples, read_float_tiff, read_grey, write_image
+from stereo_framework.io.images import Samples, read_grey, read_image, write_image
 from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.io.pfm import read_pfm, write_pfm
-from stereo_framework.io.readers import own_read
-from stereo_framework.io.tiff import GeoTags, is_tiff, read_valid, write_float_tiff
+from stereo_framework.io.readers import own_read, own_suffixes
+from stereo_framework.io.tiff import GeoTags, holds_floats, is_tiff, read_valid, write_float_tiff
+
+_TIFF = (".tif", ".tiff")
 
 KITTI_SCALE = 256.0
 """Grey levels per pixel of disparity in 16-bit maps, the convention of KITTI."""
@@ -54,18 +56,23 @@ def read_disparity(path: PathLike, *, scale: float | None = None, unknown: int |
         The file is missing, damaged, in colour or a JPEG; the scale is missing; or a scale or minimum is given for a file that holds
         disparities in pixels.
     """
-    if (own := own_read(path, "disparity")) is not None:
-        return np.where(np.isfinite(own), own, np.nan).astype(np.float32)
-    suffix = Path(path).suffix.lower()
-    floats = read_float_tiff(path) if suffix in (".tif", ".tiff") else None
-    if suffix in (".pfm", ".npy", ".npz") or floats is not None:
+    if holds_pixels(path):
         if scale is not None or minimum != 0:
             raise DataError(f"{path}: holds disparities in pixels; scale and minimum are for grey pictures")
-        values = floats if floats is not None else read_pfm(path) if suffix == ".pfm" else read_numpy(path)
+        suffix, values = Path(path).suffix.lower(), own_read(path, "disparity")
+        if values is None:
+            values = read_pfm(path) if suffix == ".pfm" else read_image(path) if suffix in _TIFF else read_numpy(path)
         if values.ndim != 2:
             raise DataError(f"{path}: has shape {values.shape}; a disparity map is (rows, columns)")
-        return np.where(np.isfinite(values), values, np.float32(np.nan))
+        return np.where(np.isfinite(values), values, np.nan).astype(np.float32)
     return where_valid(path, grey_disparity(path, read_grey(path), scale=scale, unknown=unknown, minimum=minimum))
+
+
+def holds_pixels(path: PathLike) -> bool:
+    """Whether a file holds disparities themselves, and not grey levels that stand for them."""
+    suffix = Path(path).suffix.lower()
+    tiff = suffix in _TIFF and is_tiff(path) and holds_floats(path)
+    return tiff or suffix in (".pfm", ".npy", ".npz", *own_suffixes("disparity"))
 
 
 def grey_disparity(

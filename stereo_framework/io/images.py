@@ -26,7 +26,7 @@ from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.io.opencv_images import decode
 from stereo_framework.io.pfm import read_pfm
 from stereo_framework.io.readers import own_read
-from stereo_framework.io.tiff import holds_floats, is_tiff, read_tiff, read_valid
+from stereo_framework.io.tiff import is_tiff, read_tiff, read_valid
 
 Samples = NDArray[Any]  # uint8 or uint16
 
@@ -336,11 +336,6 @@ def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> No
     if array.dtype == np.uint16 and suffix in (".jpg", ".jpeg", ".bmp"):
         raise DataError(f"{path}: {suffix} holds 8 bits; use .png, .tif, .pgm or .ppm for 16")
     write_bytes(path, _encode_grey_and_alpha(array) if array.shape[2:] == (2,) else _encode(suffix, array))
-
-
-def read_float_tiff(path: PathLike) -> NDArray[np.float32] | None:
-    """The values of a TIFF file of floats, float32 ``(rows, columns[, channels])``, with NaN where there is no data; None for any other file."""
-    return _intensities(*read_tiff(path)) if is_tiff(path) and holds_floats(path) else None  # type: ignore[return-value]
 
 
 def encode_png(array: NDArray) -> bytes:

@@ -10,10 +10,9 @@ import numpy as np
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.io._files import PathLike
-from stereo_framework.io.disparity import grey_disparity, read_disparity, where_valid
+from stereo_framework.io.disparity import grey_disparity, holds_pixels, read_disparity, where_valid
 from stereo_framework.io.images import read_grey
 from stereo_framework.io.readers import own_suffixes
-from stereo_framework.io.tiff import holds_floats, is_tiff
 
 SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff")
 """Endings of files that may be disparity maps."""
@@ -116,9 +115,7 @@ def read_map(
     DataError
         The file is missing or damaged, or the scale is missing.
     """
-    suffix = Path(path).suffix.lower()
-    pixels = (".pfm", ".npy", ".npz", *own_suffixes("disparity"))
-    if suffix in pixels or (suffix.startswith(".tif") and is_tiff(path) and holds_floats(path)):
+    if holds_pixels(path):
         disparity = read_disparity(path, scale=scale)
         return disparity if unknown is None else np.where(disparity == unknown, np.float32(np.nan), disparity)
     samples = read_grey(path)

@@ -47,14 +47,6 @@ def test_seven_zip(root, server, offer):
     assert (files(root), fetched.checked) == ({"set/training/scene_1l/im0.png"}, "publisher")
 
 
-def test_two_archives_in_one_folder(root, server, offer):
-    server.files |= {"/data.zip": zipped(a__im0="0"), "/truth.zip": zipped(a__disp0="d")}
-    offer(*(RemoteFile(f"{server.url}/{n}.zip", "set", "set", archive=True) for n in ("data", "truth")))
-    assert len(download.fetch("set")) == 2
-    assert files(root) == {"set/a/im0", "set/a/disp0"}
-    assert all(f.already_there for f in download.fetch("set"))
-
-
 def test_archives_cannot_leave_the_root(root, server, offer):
     server.files["/a.zip"] = zipped(**{"..__..__..__..__evil": "e", "__tmp__evil": "e", "good": "g"})
     offer(RemoteFile(f"{server.url}/a.zip", "set", "set", archive=True))

@@ -61,13 +61,6 @@ def test_files_put_there_by_hand_count(root, server, one):
     assert not server.requests
 
 
-def test_the_given_root_comes_first(root, tmp_path, one):
-    one()
-    download.fetch("set", data=tmp_path / "given")
-    assert files(tmp_path / "given") == {"set/scene/im0.png"}
-    assert not root.exists()
-
-
 def test_a_cut_connection_is_tried_again(root, server, one):
     one(sha256=sha(CONTENT))
     server.cuts = 2
@@ -120,12 +113,6 @@ def test_refused_by_the_server(root, server, one, status, words):
     assert str(error.value) == (
         f"refused by the server: {words} for url: {server.url}/im0.png; the publisher's page is http://page.example/"
     )
-
-
-def test_no_server(root, offer):
-    offer(RemoteFile("http://127.0.0.1:9/im0.png", "set/im0.png", "set"))
-    with pytest.raises(DataError, match=r"im0\.png: no connection, or it broke off \(ConnectionError\); try again$"):
-        download.fetch("set")
 
 
 def test_a_disk_that_fills_up(root, server, one, monkeypatch):

@@ -94,12 +94,6 @@ def test_illuminations_and_exposures_are_scenes(root):
     assert scene.calibration == Calibration(1870.0, 160.0, 135.0)
 
 
-def test_without_truth(root):
-    for view in (1, 5):
-        image(root / f"middlebury2005/Dwarves/view{view}.png", view)
-    assert load_scene("Dwarves", data=root).truth is None
-
-
 def test_a_size_in_the_folder_of_another(root):
     structured_light(root / "middlebury2005/Art", 555, 2)
     with pytest.raises(DataError, match=r"disp1\.png: has 555 rows; expected 370 in this folder, .* HalfSize 555"):

@@ -108,25 +108,6 @@ def test_truth_of_the_match_frame(data, name):
     assert (abs(back - scene.truth)[known] < 1.01).mean() > 0.8
 
 
-def test_frames_stand_in_order(data):
-    tsukuba = load_scene("tsukuba", data=data)
-    assert [f.name for f in tsukuba.frames] == [f"scene1.row3.col{i}.ppm" for i in range(1, 6)]
-    assert [f.name for f in load_scene("venus", data=data).frames] == [f"im{i}.ppm" for i in range(9)]
-    assert [(f.name, f.position) for f in load_scene("cones", data=data).frames] == [
-        ("im2.png", 2),
-        ("im4.png", 4),
-        ("im6.png", 6),
-    ]
-
-
-def test_unknown_pixels(data):
-    truth = load_scene("tsukuba", data=data).truth
-    assert np.isfinite(truth).sum() == (288 - 2 * 18) * (384 - 2 * 18)
-    assert np.isfinite(truth[18:-18, 18:-18]).all()
-    for name in ("sawtooth", "venus", "map"):
-        assert np.isfinite(load_scene(name, data=data).truth).all()
-
-
 @pytest.mark.parametrize("name", MASK_PIXELS)
 def test_version_2_masks(data, name):
     scene = load_scene(f"middlebury-v2/{name}", data=data)

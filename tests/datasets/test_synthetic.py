@@ -172,17 +172,6 @@ def test_edges_are_mixed(shift):
     assert reference[[10, 30], [20, 40]].tolist() == [64, 64]
 
 
-def test_the_later_of_two_coplanar_planes_is_seen():
-    wall = slanted(3, per_column=0.07)
-    planes = [Plane(wall, BLACK), Plane(wall, WHITE, rectangle(20.3, 10.3, 40.3, 30.3)), Plane(slanted(2), CLOUDS)]
-    scene = scene_of(planes)
-    for image in (scene.reference, scene.match):
-        assert sorted(np.unique(image).tolist())[:1] == [0]
-        assert (image == 255).all(axis=2).sum() > 300
-    np.testing.assert_array_equal(scene.mask("textureless"), True)
-    assert scene.mask("occluded")[:, 5:].sum() == 0
-
-
 def test_textureless_planes_are_known():
     scene = scene_of(noise=2.0)
     mask = scene.mask("textureless")
@@ -260,34 +249,6 @@ def test_ready_made(name):
     assert scene.mask("occluded").dtype == scene.mask("textureless").dtype == bool
 
 
-def test_what_the_ready_made_scenes_are_for():
-    planes, sub_pixel, occlusions = (load_scene(f"synthetic/{n}") for n in ("planes", "slanted", "occlusions"))
-    assert 0.02 < planes.mask("textureless").mean() < 0.1
-    assert 0.05 < planes.mask("occluded").mean() < 0.15
-    assert not sub_pixel.mask("textureless").any()
-    fractions = np.histogram(sub_pixel.truth % 1, 10, (0, 1))[0] / sub_pixel.truth.size
-    assert fractions.min() > 0.07
-    assert occlusions.mask("occluded").mean() > 0.12
-    assert occlusions.mask("textureless").mean() > 0.1
-
-
-def test_stripes_are_thin_and_before_a_slanted_plane():
-    scene = load_scene("synthetic/stripes")
-    stripe = scene.truth > 17
-    starts = np.diff(stripe[100].astype(int), prepend=0) == 1
-    assert starts.sum() == 5
-    for truth in (scene.truth, scene.match_truth):
-        assert ((truth > 17).sum(axis=1) == 5 + 7 + 9 + 11 + 13).all()
-    y, x = np.nonzero(~stripe)
-    np.testing.assert_allclose(scene.truth[~stripe], 6 + 0.016 * x + 0.012 * y, atol=1e-4)
-    # In the match frame each stripe hides some of the plane to its left, as wide as itself: what the reference frame sees of it.
-    occluded = scene.mask("occluded")
-    for i, left in enumerate(np.flatnonzero(starts)):
-        gap = 18 + 0.6 * i - scene.truth[100, left - 1]
-        # The plane is slanted, and both ends are rounded.
-        assert occluded[100, left - 16 : left].sum() == pytest.approx(min(gap, 5 + 2 * i), abs=1.5)
-
-
 def test_what_is_seen_through_a_slit_is_hidden_from_the_other_camera():
     scene = load_scene("synthetic/slits")
     left, right = scene.truth, scene.match_truth
@@ -299,19 +260,6 @@ def test_what_is_seen_through_a_slit_is_hidden_from_the_other_camera():
     np.testing.assert_array_equal(scene.mask("occluded")[:, 22:], left[:, 22:] == 8)
     # Through every slit the match frame sees some of it, too.
     assert (np.diff((right == 8).astype(int), axis=1) == 1).sum(axis=1).tolist() == [6] * 240
-
-
-@pytest.mark.parametrize("name", ["stripes", "slits"])
-def test_contrast_falls_along_the_rows(name):
-    scene = load_scene(f"synthetic/{name}")
-    for image in (scene.reference, scene.match):
-        bands = image.astype(float).reshape(8, 30, 320, 3)
-        # Noise of standard deviation 2, rounded.
-        signal = np.sqrt(bands.std(axis=(1, 2)).mean(axis=1) ** 2 - 4 - 1 / 12)
-        assert (np.diff(signal) < 0).all()
-        contrast = (252 - (np.arange(8) * 30 + 14.5)) / 252
-        # Random texture: 30 rows show some fifty blobs a column, and not all colours are equally frequent.
-        np.testing.assert_allclose(signal / signal[0], contrast / contrast[0], rtol=0.15)
 
 
 @pytest.mark.parametrize("pattern", ["clouds", "checks", "flat"])

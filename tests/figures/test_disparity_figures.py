@@ -1,7 +1,5 @@
 """Pictures: grey levels against arithmetic, colours against the colour maps' known ends, figures by their parts."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 from figure_parts import bars, check_layout, legends, titles
@@ -63,18 +61,6 @@ def test_bad_pixel_levels(tmp_path):
     np.testing.assert_array_equal(read_image(tmp_path / "b.png"), [[255, 255, 0, 0, 200, 0, 200, 255, 255]])
     bad_pixel_picture(tmp_path / "b.png", disparity, truth, threshold=1.05)
     np.testing.assert_array_equal(read_image(tmp_path / "b.png"), [[255, 255, 255, 0, 0, 0, 0, 255, 255]])
-
-
-@pytest.mark.parametrize("border", [1, 2, 9])
-def test_bad_pixel_border_is_white(tmp_path, border):
-    disparity, truth = np.zeros((5, 7), np.float32), np.full((5, 7), 4, np.float32)
-    bad_pixel_picture(tmp_path / "b.png", disparity, truth, threshold=1, occluded=disparity > 0, border=border)
-    expected = np.full((5, 7), 255)
-    for y in range(5):
-        for x in range(7):
-            if min(y, x, 4 - y, 6 - x) >= border:
-                expected[y, x] = 0
-    np.testing.assert_array_equal(read_image(tmp_path / "b.png"), expected)
 
 
 @pytest.mark.parametrize("shape", [(7, 13), (121, 83), (30, 501), (703, 11)])
@@ -241,17 +227,6 @@ def test_long_names_keep_both_ends():
     assert "…" in shown
     money = {"$a$": TRUTH, "$\\b": TRUTH}  # no formulas
     assert [t for t in titles(side_by_side_figure(IMAGE, money, (0, 9), TRUTH)) if "$" in t] == list(money)
-
-
-def test_threads_draw_the_same(tmp_path):
-    random = np.random.default_rng(0)
-    maps = [random.uniform(0, 9, (20, 30)).astype(np.float32) for _ in range(4)]
-    for i, disparity in enumerate(maps):
-        save_picture(tmp_path / f"serial{i}.png", disparity_figure(disparity, (0, 9), str(i)))
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda i: save_picture(tmp_path / f"thread{i}.png", disparity_figure(maps[i], (0, 9), str(i))), range(4)))
-    for i in range(4):
-        assert (tmp_path / f"serial{i}.png").read_bytes() == (tmp_path / f"thread{i}.png").read_bytes()
 
 
 def test_mistakes_are_one_line(tmp_path):

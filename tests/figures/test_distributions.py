@@ -1,9 +1,6 @@
 """Histograms of maps as curves."""
 
 import numpy as np
-import pytest
-from figure_parts import check_layout
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from stereo_framework.figures.distributions import distributions_figure
 
@@ -17,14 +14,3 @@ def test_shares_by_bin():
     np.testing.assert_allclose(line.get_ydata(), [20, 40, 40])
     assert axes.get_xlabel() == "error (px)"
     assert axes.get_ylabel() == "pixels (%)"
-
-
-def test_layout():
-    maps = {name: np.random.default_rng(i).normal(5, 1, 500) for i, name in enumerate(("whole pixels", "half pixels"))}
-    figure = distributions_figure({"disparity (px)": maps, "error (px)": maps}, 1 / 8, title="Figure 15")
-    FigureCanvasAgg(figure).draw()  # which lays it out
-    check_layout(figure)
-    assert len(figure.axes) == 2
-    for axes in figure.axes:
-        for line in axes.lines:
-            assert sum(line.get_ydata()) == pytest.approx(100)

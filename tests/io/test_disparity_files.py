@@ -139,18 +139,3 @@ def test_holes_are_infinite_in_pfm(tmp_path):
 def test_write_refuses(tmp_path, name, disparity, scale, message):
     with pytest.raises(DataError, match=message):
         write_disparity(tmp_path / name, np.array(disparity, np.float32), scale=scale)
-
-
-def test_motorcycle_truth(data):
-    disparity = read_disparity(data / "motorcycle" / "motorcycle_disp.npz")
-    assert disparity.shape == (500, 741)
-    assert np.isnan(disparity).any()
-    assert 0 < np.nanmin(disparity) < np.nanmax(disparity) < 70  # levels 0..69
-
-
-def test_kitti_demo(data):
-    disparity = read_disparity(data / "kitti" / "devkit2012" / "disp_gt.png")
-    assert disparity.shape == (370, 1226)
-    known = disparity[~np.isnan(disparity)]
-    np.testing.assert_array_equal(known * 256, np.rint(known * 256))
-    assert 0 < known.min() < known.max() < 256

@@ -11,7 +11,7 @@ from PIL import Image
 
 from stereo_framework.core.errors import DataError, DataWarning, ParameterError
 from stereo_framework.datasets import pair_scene
-from stereo_framework.io import geo_tags, read_alpha, read_disparity, read_grey, read_image, write_disparity
+from stereo_framework.io import geo_tags, read_alpha, read_disparity, read_image, write_disparity
 from stereo_framework.io.map_files import read_map
 
 RANDOM = np.random.default_rng(5)
@@ -122,15 +122,6 @@ def test_orientation_tags_are_ignored(tmp_path, options, dtype, orientation):
 
 
 @pytest.mark.parametrize("options", [{}, {"compression": "zlib"}])
-@pytest.mark.parametrize("extra", ["assocalpha", "unassalpha"])
-def test_colours_are_not_multiplied_by_alpha(tmp_path, options, extra):
-    samples = made("u1", 4)
-    path = written(tmp_path / "a.tif", samples, extrasamples=[extra], **options)
-    np.testing.assert_array_equal(read_image(path), samples[..., :3])
-    np.testing.assert_array_equal(read_alpha(path), samples[..., 3] > 0)
-
-
-@pytest.mark.parametrize("options", [{}, {"compression": "zlib"}])
 @pytest.mark.parametrize("dtype", ["u1", "u2"])
 def test_samples_of_which_none_is_white(tmp_path, options, dtype):
     samples = made(dtype)
@@ -169,13 +160,6 @@ def test_several_compressed_bands(tmp_path, dtype, bands, planes):
         stored = samples if planes == "contig" else samples.transpose(2, 0, 1)
         path = written(tmp_path / "a.tif", stored, photometric=photometric, planarconfig=planes, compression="zlib", **options)
         np.testing.assert_array_equal(read_image(path), wanted)
-
-
-@pytest.mark.parametrize("dtype", ["u1", "u2", "f4"])
-def test_grey_and_alpha(tmp_path, dtype):
-    samples = made(dtype, 2)
-    path = written(tmp_path / "a.tif", samples, photometric="minisblack", planarconfig="contig", extrasamples=["unassalpha"])
-    np.testing.assert_array_equal(read_alpha(path), samples[..., 1] > 0)
 
 
 def test_other_pages(tmp_path):
@@ -296,12 +280,3 @@ def test_maps_of_whole_numbers_with_nodata(tmp_path, dtype):
     wanted = np.where(np.arange(17)[:, None] == 2, np.nan, grey / 4).astype(np.float32)
     np.testing.assert_array_equal(read_disparity(path, scale=4), wanted)
     np.testing.assert_array_equal(read_map(path, pair_scene(path, path, None), scale=4), wanted)
-
-
-def test_maps_and_masks(tmp_path):
-    disparity = made("f4")
-    disparity[2] = -9999
-    read = read_disparity(written(tmp_path / "d.tif", disparity, extratags=told(-9999)))
-    np.testing.assert_array_equal(read, np.where(disparity == -9999, np.nan, disparity))
-    with pytest.raises(DataError, match="holds int16 samples; expected 8 or 16 bits"):
-        read_grey(written(tmp_path / "g.tif", made("i2")))

@@ -7,12 +7,10 @@ from made_results import SCENES, result, sweep
 from stereo_framework import run
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Scene
-from stereo_framework.page.page import Details, Folded, PageTable, Text
+from stereo_framework.page.page import Details, Folded, Text
 from stereo_framework.page.run_page import run_page
 from stereo_framework.page.stored_pictures import Scenes
 from stereo_framework.sweep import Store
-from stereo_framework.sweep.identity import environment
-from stereo_framework.tables.environment import environment_text
 
 TRUNCATION = "matching_cost.truncation"
 
@@ -94,18 +92,6 @@ def test_the_pages_of_a_large_run_are_all_of_it(tmp_path):
         run_page(tmp_path, limit=5, page=4)
 
 
-def test_all_results_are_listed_with_the_best_of_each_scene_marked(tmp_path):
-    errors = {SCENES[0]: {5: 2.0, 20: 1.0, None: 3.0}, SCENES[1]: {5: 9.0, 20: 11.0, None: 10.0}}
-    page = _stored(tmp_path, sweep({TRUNCATION: [5, 20, None]}, lambda scene, t: {"bad_pixels_nonocc": errors[scene][t]}))
-    [folded] = next(section for section in page.sections if section.title == "All results").blocks
-    [table] = [b for b in folded.blocks if isinstance(b, PageTable)]
-    assert table.header == ["scene", "method", TRUNCATION, "bad_pixels_nonocc", "seconds"]
-    assert [[cell.text for cell in row[2:4]] for row in table.rows[:3]] == [["5", "2.00"], ["20", "1.00"], ["none", "3.00"]]
-    assert [[cell.value for cell in row] for row in table.rows[:3:2]] == [[None, None, 5, 2, 0.5], [None, None, None, 3, 0.5]]
-    best = [(i, j) for i, row in enumerate(table.rows) for j, cell in enumerate(row) if cell.mark == "best"]
-    assert best == [(1, 3), (3, 3)]
-
-
 def test_a_long_summary_ends_and_failed_runs_are_told(tmp_path):
     results = sweep({TRUNCATION: [*range(50)]}, lambda scene, t: {"bad_pixels_all": 50.0 - t}, SCENES[:1])
     failed = result(SCENES[0], {TRUNCATION: 99}, {}, error="broke", seconds={})
@@ -158,14 +144,6 @@ def test_maps_stand_without_their_scene(pair, tmp_path):
     [row] = run_page(tmp_path, data=tmp_path).sections[1].blocks[0].rows
     assert list(row.pictures) == ["own"]
     assert row.note.startswith("without image and truth: unknown scene 'my/pair'")
-
-
-def test_the_environment_tells_what_results_are_stored_with():
-    told = environment_text().splitlines()
-    known = environment()
-    assert {f"{name} {known[name]}" for name in known if name not in ("python", "machine", "host")} == set(told[2:])
-    assert f"numpy {known['numpy']}" in told
-    assert told[1] == f"Python {known['python']}"
 
 
 def test_sweeps_are_curves_with_the_best_marked(tmp_path):

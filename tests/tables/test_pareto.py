@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from published import rows, table
 
-from stereo_framework.core.errors import DataError
 from stereo_framework.tables.ranking import astar_groups, astar_verdict
 
 # Few different values: many ties, and duplicates of whole rows.
@@ -79,10 +78,3 @@ def test_printed_groups_agree_with_each_other():
 def test_verdicts():
     assert astar_verdict(np.array([2, 1, 3])).startswith("A* has one member")
     assert astar_verdict(np.array([1, 1, 2])).startswith("A* has 2 members: their accuracy is comparable")
-
-
-def test_mistakes_are_one_line():
-    with pytest.raises(DataError, match=r"^scores: row 0, column 1 is NaN"):
-        astar_groups([[1, np.nan]])
-    with pytest.raises(DataError, match=r"shape \(3,\); expected \(methods, columns\)"):
-        astar_groups([1, 2, 3])

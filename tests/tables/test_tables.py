@@ -70,12 +70,6 @@ def test_chosen_columns():
         results_table(RESULTS, ["bad_pixel_all"])
 
 
-def test_results_of_different_protocols_are_not_mixed():
-    other = replace(RESULTS[0], protocol="q", protocol_text="q: another rule")
-    with pytest.raises(ParameterError, match="results of p and q do not belong together"):
-        results_table([replace(RESULTS[1], protocol_text="p: one rule"), other])
-
-
 def test_a_failed_run():
     failed = Result(id="3", scene="s", method="m", parameters={}, axes={}, protocol="p", error="no luck")
     _, rows = results_table([*RESULTS, failed])
