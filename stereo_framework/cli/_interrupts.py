@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from stereo_framework.core.progress import Progress
 
 
 class Terminated(KeyboardInterrupt):
@@ -50,3 +54,21 @@ def interruptible() -> Iterator[Callable[[], None]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def continuable(progress: Progress, things: str, out: Path | None) -> Iterator[Callable[..., None]]:
+    """Work of which parts are counted by what is given. An interrupt says how many there are and how to go on, and ends the program."""
+
+    def count(more: int = 1) -> None:
+        for _ in range(more):
+            progress.advance()
+        check()
+
+    try:
+        with progress, interruptible() as check:
+            yield count
+    except KeyboardInterrupt as error:
+        hint = f"the same command continues from {out}" if out else f"nothing was stored; --out DIR keeps {things}"
+        print(f"{word(error)} after {progress.count} of {progress.total} {things}; {hint}", file=sys.stderr)
+        sys.exit(status(error))

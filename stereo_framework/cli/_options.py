@@ -28,10 +28,6 @@ NoPlugins = Annotated[
 ]
 ExecutorName = Annotated[str, typer.Option("--executor", help="thread: in this process; process: each worker is one of its own.")]
 Dask = Annotated[str | None, typer.Option("--dask", metavar="ADDRESS", help="Compute on the workers of this Dask scheduler.")]
-Memory = Annotated[
-    str | None,
-    typer.Option("--memory", metavar="SIZE", help="What cost volumes may take, as 8G; default: most of what is free."),
-]
 MaxPixels = Annotated[
     int | None, typer.Option("--max-pixels", min=1, help="Read images and maps of up to so many pixels; default: 100 million.")
 ]
@@ -149,6 +145,14 @@ def size(text: str) -> int:
     if count <= 0:
         raise ParameterError(f"--memory {short(text, 40)!r}: expected an amount of memory above 0, such as 8G or 500M")
     return count
+
+
+Memory = Annotated[
+    int | None,
+    typer.Option(
+        "--memory", metavar="SIZE", parser=size, help="What cost volumes may take, as 8G; default: most of what is free."
+    ),
+]
 
 
 @contextlib.contextmanager

@@ -99,7 +99,7 @@ def match(
         )
     options: dict[str, Any] = {"method": method or DEFAULT, "plugins": plugin or [], "overrides": settings or []}
     single(**options)
-    options |= given | {"memory": None if memory is None else opt.size(memory)}
+    options |= given | {"memory": memory}
     planes = load_scene("synthetic/planes") if example else None
     found: Mapping[str, Any] = {"planes": (planes.reference, planes.match)} if planes else pairs(str(left), str(right))
     ranges: list[Any] = ["auto" if text == "auto" else opt.disparities(text) for text in disparity_range or []]

@@ -10,7 +10,7 @@ import typer
 
 from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
-from stereo_framework.cli._interrupts import interruptible, status, word
+from stereo_framework.cli._interrupts import continuable
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
 from stereo_framework.core.progress import Progress
 
@@ -75,26 +75,19 @@ def run(
             loaded = load(name, overrides=[*overrides, measuring(loaded, wanted, measure)], plugins=plugin or [])
         scripts.append(loaded)
         tasks += plan(loaded, wanted)
-    options: dict[str, Any] = {"workers": workers}
-    options |= {"memory": None if memory is None else opt.size(memory), "out": out, "maps": maps if out else False}
-    total = sum(len(task.protocols) for task in tasks)
+    options: dict[str, Any] = {"workers": workers, "memory": memory, "out": out, "maps": maps if out else False}
+    progress = Progress(sum(len(task.protocols) for task in tasks))
     found: dict[Task, list[Result]] = {}
     hopeless = ""
     try:
-        with opt.who(executor, workers, dask) as pool, Progress(total) as progress, interruptible() as check:
+        with opt.who(executor, workers, dask) as pool, continuable(progress, "results", out) as count:
             for task, own in execute(scripts, tasks, executor=pool, watch=progress.watch, **options):
                 found[task] = own
-                for _ in own:
-                    progress.advance()
-                check()
+                count(len(own))
                 if own[0].map is not None:
                     _pictures(own[0], task)
     except Hopeless as error:
         hopeless = str(error)
-    except KeyboardInterrupt as error:
-        hint = f"the same command continues from {out}" if out else "nothing was stored; --out DIR keeps results"
-        print(f"{word(error)} after {progress.count} of {total} results; {hint}", file=sys.stderr)
-        return status(error)
     results = [result for task in tasks for result in found.get(task, ())]
     failed = [one for one in results if one.error]
     plots = out is not None and _plots(results, scripts, out)

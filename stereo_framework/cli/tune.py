@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
-from stereo_framework.cli._interrupts import interruptible, status, word
+from stereo_framework.cli._interrupts import continuable
 from stereo_framework.core.progress import Progress
 
 if TYPE_CHECKING:
-    from stereo_framework.sweep.tune import Trial, Tuned
+    from stereo_framework.sweep.tune import Tuned
 
 
 def tune(
@@ -59,19 +59,9 @@ def tune(
         settings = [*(settings or []), f"evaluation.protocol={protocol}"]
     searched = load(script, overrides=settings or [], tuning=True, plugins=plugin or [])
     progress = Progress(trials, "trials")
-    how: dict[str, Any] = {"workers": workers, "memory": None if memory is None else opt.size(memory), "watch": progress.watch}
-
-    def each(trial: Trial) -> None:
-        progress.advance()
-        check()
-
-    try:
-        with opt.who(executor, workers, dask) as pool, progress, interruptible() as check:
-            tuned = search(searched, statistic, scene or None, trials=trials, out=out, executor=pool, each=each, **how)
-    except KeyboardInterrupt as error:
-        hint = f"the same command continues from {out}" if out else "nothing was stored; --out DIR keeps trials"
-        print(f"{word(error)} after {progress.count} of {trials} trials; {hint}", file=sys.stderr)
-        return status(error)
+    how: dict[str, Any] = {"workers": workers, "memory": memory, "watch": progress.watch, "trials": trials, "out": out}
+    with opt.who(executor, workers, dask) as pool, continuable(progress, "trials", out) as count:
+        tuned = search(searched, statistic, scene or None, executor=pool, each=lambda trial: count(), **how)
     if json:
         found = {"statistic": tuned.statistic, "better": tuned.better, "script": tuned.best_script, "size": tuned.size}
         records = {"best": tuned.best and tuned.best.record(), "trials": [trial.record() for trial in tuned.trials]}
