@@ -82,11 +82,9 @@ class Crew:
 
     def count(self) -> int:
         """Units at a time."""
-        if self.workers:
-            return self.workers
-        if client := _client(self.executor):
-            return sum(client.nthreads().values())
-        return getattr(self.executor, "_max_workers", None) or available_cores()
+        client = _client(self.executor)
+        many = sum(client.nthreads().values()) if client else getattr(self.executor, "_max_workers", None)
+        return self.workers or many or available_cores()
 
     def most(self) -> float:
         """Bytes of volumes at a time."""

@@ -6,14 +6,12 @@ import functools
 import json
 import pickle
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, short
-from stereo_framework.core.scene import Scene
+from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.core.stage import load_plugin
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.stage_errors import blame
@@ -46,38 +44,12 @@ def measure(unit: Unit, *, keep: bool, watch: Callable[[Step], None] | None = No
     """
     pipelines = [task.setting.pipeline for task in unit]
     for i, match in Walk(pipelines, unit[0].scene, unit[0].search, watch=watch):
-        yield i, _outcome(unit[i], match, keep)
+        yield i, _told(unit[i], _of_match, match, keep)
 
 
 def measured_again(task: Task, before: Result) -> list[Result]:
     """The results of a task whose match another protocol has measured `before`: its stored map is measured, and nothing is matched."""
-    assert before.disparity is not None
-    match = Match(
-        before.disparity,
-        status=np.zeros(before.disparity.shape, np.uint8),
-        labels=None,
-        search=task.search,
-        energy=before.energy,
-        objective=None,
-        lower_bound=before.statistics.get(LOWER_BOUND),
-        trace=before.trace,
-        seconds={stage: seconds for stage, seconds in before.seconds.items() if stage != EVALUATION},
-        warnings=before.warnings,
-        confidence=before.confidence,
-        memory=before.statistics.get(MEMORY),
-        messages=before.environment.get(MESSAGES, ""),
-    )
-    return [replace(result, map=before.map) for result in _outcome(task, match, False)]
-
-
-def _outcome(task: Task, match: Match | Exception, keep: bool) -> list[Result]:
-    """A match, measured; what is raised becomes an error."""
-    try:
-        if isinstance(match, Exception):
-            raise match
-        return _measured(task, match, keep)
-    except Exception as error:  # a plug-in may raise anything; one failed run must not end a sweep
-        return failed(task, blame(error).line, "".join(traceback.format_exception(error)))
+    return _told(task, _of_result, before)
 
 
 def failed(task: Task, error: str, trace: str = "") -> list[Result]:
@@ -85,32 +57,67 @@ def failed(task: Task, error: str, trace: str = "") -> list[Result]:
     return [_result(task, protocol, error=short(error), traceback=trace) for protocol in task.protocols]
 
 
-def _measured(task: Task, match: Match, keep: bool) -> list[Result]:
-    told = list(match.warnings)
+def _told(task: Task, measured: Callable[..., list[Result]], *found: Any) -> list[Result]:
+    """What was measured; what is raised becomes an error."""
+    try:
+        return measured(task, *found)
+    except Exception as error:  # a plug-in may raise anything; one failed run must not end a sweep
+        return failed(task, blame(error).line, "".join(traceback.format_exception(error)))
+
+
+def _of_match(task: Task, match: Match | Exception, keep: bool) -> list[Result]:
+    if isinstance(match, Exception):
+        raise match
+    about = {MEMORY: match.memory, LOWER_BOUND: match.lower_bound}
+    if match.energy is not None and match.lower_bound is not None and match.lower_bound > 0:
+        about[GAP] = 100 * (match.energy / match.lower_bound - 1)
+    known = {name: value for name, value in about.items() if value is not None}
+    said = {MESSAGES: match.messages, TRACE: json.dumps(match.trace, default=float) if match.trace else ""}
+    kept = {"_disparity": match.disparity, "_confidence": match.confidence} if keep else {}
+    return _measured(
+        task,
+        match.disparity,
+        match.confidence,
+        known,
+        match.seconds,
+        match.warnings,
+        energy=match.energy,
+        environment=environment() | {name: text for name, text in said.items() if text},
+        **kept,
+    )
+
+
+def _of_result(task: Task, before: Result) -> list[Result]:
+    assert before.disparity is not None
+    known = {name: before.statistics[name] for name in (MEMORY, LOWER_BOUND, GAP) if name in before.statistics}
+    seconds = {stage: seconds for stage, seconds in before.seconds.items() if stage != EVALUATION}
+    found = {"energy": before.energy, "environment": before.environment, "map": before.map}
+    return _measured(task, before.disparity, before.confidence, known, seconds, before.warnings, **found)
+
+
+def _measured(
+    task: Task,
+    disparity: Disparity,
+    confidence: Mapping[str, Disparity],
+    known: Mapping[str, float],
+    seconds: Mapping[str, float],
+    told: tuple[str, ...],
+    **found: Any,
+) -> list[Result]:
+    """What each protocol says of a map; `known` are statistics that are no matter of a protocol."""
     stand_in = None
     if any(protocol.without_truth for protocol in task.protocols):
         try:
             stand_in = reference(task.scene, task.search)
         except StereoFrameworkError as error:
-            told.append(f"no distances to a reference map: {error}")
-    about = {MEMORY: match.memory, LOWER_BOUND: match.lower_bound}
-    if match.energy is not None and match.lower_bound is not None and match.lower_bound > 0:
-        about[GAP] = 100 * (match.energy / match.lower_bound - 1)
-    said = {MESSAGES: match.messages, TRACE: json.dumps(match.trace, default=float) if match.trace else ""}
-    found: dict[str, Any] = {
-        "energy": match.energy,
-        "warnings": tuple(dict.fromkeys((*told, *doubts(match.disparity, task.scene)))),
-        "environment": environment() | {name: text for name, text in said.items() if text},
-    }
-    if keep:
-        found |= {"_disparity": match.disparity, "_confidence": match.confidence}
+            told = (*told, f"no distances to a reference map: {error}")
+    found["warnings"] = tuple(dict.fromkeys((*told, *doubts(disparity, task.scene))))
     results = []
     for protocol in task.protocols:
         start = working_time()
-        statistics = statistics_of(match.disparity, task.scene, protocol, reference=stand_in, confidence=match.confidence)
-        statistics |= {name: value for name, value in about.items() if value is not None}
-        seconds = match.seconds | {EVALUATION: working_time() - start}
-        results.append(_result(task, protocol, statistics=statistics, seconds=seconds, **found))
+        statistics = statistics_of(disparity, task.scene, protocol, reference=stand_in, confidence=confidence)
+        times = {**seconds, EVALUATION: working_time() - start}
+        results.append(_result(task, protocol, statistics={**statistics, **known}, seconds=times, **found))
     return results
 
 

@@ -1,13 +1,8 @@
 """Tuning: the optimum of small spaces, what is tried and what given up, and searches that are left and taken up again."""
 
 import importlib
-import os
-import random
 import re
-import signal
-import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -15,24 +10,28 @@ import optuna
 import pytest
 import yaml
 from optuna.distributions import CategoricalDistribution, IntDistribution
+from sweep_parts import WINDOW, lacking, stored
 
 import stereo_framework
-from stereo_framework.core import stage
 from stereo_framework.core.errors import MissingExtraError, ParameterError
 from stereo_framework.core.scene import Frame, Scene, Search
+from stereo_framework.core.stage import stage
 from stereo_framework.script import load
-from stereo_framework.sweep import Store, executors
+from stereo_framework.sweep import executors
 from stereo_framework.sweep.executors import Processes
 from stereo_framework.sweep.tune import suggested, tune
 
 BAD = "bad_pixels_all"
-SCRIPT = {
-    "name": "small",
-    "matching_cost": "absolute_difference",
-    "aggregation": [{"use": "box", "size": 3}],
-    "optimization": "winner_take_all",
-    "sweep": {"grid": {"aggregation.box.size": {"range": [1, 13, 2]}, "matching_cost.truncation": [5, 20, 80, 300, None]}},
-}
+
+
+def swept(**grid):
+    return WINDOW | {"name": "small", "sweep": {"grid": grid}}
+
+
+SCRIPT = swept(**{"aggregation.box.size": {"range": [1, 13, 2]}, "matching_cost.truncation": [5, 20, 80, 300, None]})
+# More settings than the first ten, which are drawn by chance; few enough to try them all.
+ALL = swept(**{"aggregation.box.size": [1, 3, 7, 11], "matching_cost.truncation": [5, 20, 80, None]})
+SYNTHETIC = ["synthetic/planes", "synthetic/slanted"]
 
 
 def noisy(name="noisy", seed=0, noise=60.0):
@@ -51,19 +50,15 @@ def noisy(name="noisy", seed=0, noise=60.0):
     return Scene(name, frames, search=Search(0, 9), truths={(0, 1): lambda: truth})
 
 
-def swept(**grid):
-    return SCRIPT | {"sweep": {"grid": grid}}
-
-
-# More settings than the first ten, which are drawn by chance; few enough to try them all.
-ALL = swept(**{"aggregation.box.size": [1, 3, 7, 11], "matching_cost.truncation": [5, 20, 80, None]})
+def key(one):
+    return tuple(one.axes.items())
 
 
 def averages(script, scenes, statistic=BAD):
     """Of the whole sweep: average by setting."""
     found = {}
     for result in stereo_framework.run(script, scenes):
-        found.setdefault(tuple(result.axes.items()), []).append(result.statistics[statistic])
+        found.setdefault(key(result), []).append(result.statistics[statistic])
     return {axes: float(np.mean(values)) for axes, values in found.items()}
 
 
@@ -71,18 +66,16 @@ def rows(tuned):
     return [(t.number, t.setting.axes, t.scenes, t.value, t.state, t.error) for t in tuned.trials]
 
 
-def stored(out):
-    """Scenes and settings in the results store, each once."""
-    with Store(out) as store:
-        results = store.results(every=True)
-    keys = [(r.scene, tuple(r.axes.items())) for r in results]
+def assert_stored(out, tuned):
+    """Scenes and settings stand in the results store, each once, as the trials say."""
+    keys = [(r.scene, key(r)) for r in stored(out, every=True)]
     assert len(set(keys)) == len(keys), "something was computed twice"
-    return set(keys)
+    assert set(keys) == {(scene, key(t.setting)) for t in tuned.trials for scene in t.scenes}
 
 
-def asked(tuned):
-    """What the trials say was run."""
-    return {(scene, tuple(t.setting.axes.items())) for t in tuned.trials for scene in t.scenes}
+@pytest.fixture
+def no_computing(monkeypatch):
+    return lambda: monkeypatch.setattr(executors, "measure", lambda *_, **__: pytest.fail("computed again"))
 
 
 # --- the search -------------------------------------------------------------------------------------------------------
@@ -90,13 +83,11 @@ def asked(tuned):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_with_enough_trials_everything_is_tried_once(workers):
-    scene = noisy()
-    tuned = tune(ALL, BAD, scene, trials=1000, workers=workers)
-    expected = averages(ALL, scene)
+    tuned = tune(ALL, BAD, noisy(), trials=1000, workers=workers)
+    expected = averages(ALL, noisy())
     assert tuned.size == len(tuned.trials) == len(expected) == 16
-    assert {tuple(t.setting.axes.items()): t.value for t in tuned.trials} == expected
-    assert tuned.best.value == min(expected.values())
-    assert tuned.better == "lower"
+    assert {key(t.setting): t.value for t in tuned.trials} == expected
+    assert (tuned.best.value, tuned.better) == (min(expected.values()), "lower")
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -105,7 +96,7 @@ def test_a_third_of_the_settings_leads_to_one_of_the_best(seed):
     script = swept(**{"aggregation.box.size": {"range": [1, 23, 2]}, "matching_cost.truncation": [5, 20, 40, 80, 300, None]})
     expected = averages(script, scenes)
     tuned = tune(script, BAD, scenes, trials=24, seed=seed)
-    assert tuned.best.value == pytest.approx(expected[tuple(tuned.best.setting.axes.items())], rel=1e-12)
+    assert tuned.best.value == pytest.approx(expected[key(tuned.best.setting)], rel=1e-12)
     # One of the best 4 of 72; 24 by chance alone miss them in one search of five: (1 - 4 / 72) ** 24 = 0.25.
     assert tuned.best.value <= sorted(expected.values())[3]
 
@@ -125,56 +116,52 @@ def test_seeds_search_differently():
 
 
 def test_hopeless_settings_are_not_tried_on_further_scenes(tmp_path):
-    scenes = [noisy(str(i), i) for i in range(3)]
-    tuned = tune(SCRIPT, BAD, scenes, trials=30, out=tmp_path)
+    tuned = tune(SCRIPT, BAD, [noisy(str(i), i) for i in range(3)], trials=30, out=tmp_path)
     pruned = [t for t in tuned.trials if t.state == "pruned"]
     complete = [t for t in tuned.trials if t.state == "complete"]
     assert len(pruned) > 3
     assert all(len(t.scenes) == 3 for t in complete)
-    assert all(1 <= len(t.scenes) < 3 and t.value is None for t in pruned)
-    assert not any(t.state == "pruned" for t in tuned.trials[:5])
+    assert all(1 <= len(t.scenes) < 3 and t.value is None and t.number >= 5 for t in pruned)
     # Given up is what was worse than three quarters of the complete trials before, after as many scenes.
     for trial in pruned:
-        steps = list(trial.scenes)
-        before = [np.mean([t.scenes[s] for s in steps]) for t in complete if t.number < trial.number]
+        before = [np.mean([t.scenes[s] for s in trial.scenes]) for t in complete if t.number < trial.number]
         assert np.mean(list(trial.scenes.values())) > np.percentile(before, 75)
-    assert stored(tmp_path) == asked(tuned)
+    assert_stored(tmp_path, tuned)
 
 
 @pytest.mark.slow
 def test_a_search_is_the_same_whoever_computes():
-    scenes = ["synthetic/planes", "synthetic/slanted"]
-    expected = rows(tune(SCRIPT, BAD, scenes, trials=4, workers=2))
+    expected = rows(tune(SCRIPT, BAD, SYNTHETIC, trials=4, workers=2))
     assert [state for *_, state, _ in expected] == ["complete"] * 4
     for made in (Processes(2), ThreadPoolExecutor(2)):
         with made as pool:
-            assert rows(tune(SCRIPT, BAD, scenes, trials=4, workers=2, executor=pool)) == expected
+            assert rows(tune(SCRIPT, BAD, SYNTHETIC, trials=4, workers=2, executor=pool)) == expected
 
 
 def test_methods_zips_and_stages_are_dimensions():
+    cost = {"matching_cost": "absolute_difference"}
+    both = {"aggregation.box.size": [3, 5, 7], "aggregation.box.iterations": [3, 2, 1]}
+    costs = ["absolute_difference", {"use": "squared_difference", "truncation": 50}]
     script = {
         "optimization": "winner_take_all",
         "methods": {
-            "plain": {"matching_cost": "absolute_difference", "sweep": {"grid": {"matching_cost.truncation": [20, None]}}},
-            "window": {
-                "matching_cost": "absolute_difference",
-                "aggregation": [{"use": "box", "size": 3}],
-                "sweep": {
-                    "grid": {"matching_cost": ["absolute_difference", {"use": "squared_difference", "truncation": 50}]},
-                    "zip": {"aggregation.box.size": [3, 5, 7], "aggregation.box.iterations": [3, 2, 1]},
-                },
-            },
+            "plain": {**cost, "sweep": {"grid": {"matching_cost.truncation": [20, None]}}},
+            "window": {**cost, "aggregation": ["box"], "sweep": {"grid": {"matching_cost": costs}, "zip": both}},
         },
     }
     tuned = tune(script, BAD, noisy(), trials=100)
     expected = [(r.method, r.axes, r.statistics[BAD]) for r in stereo_framework.run(script, noisy())]
-    assert sorted(map(repr, ((t.setting.method, dict(t.setting.axes), t.value) for t in tuned.trials))) == sorted(
-        map(repr, expected)
-    )
-    assert len(tuned.trials) == 2 + 2 * 3
+    found = [(t.setting.method, dict(t.setting.axes), t.value) for t in tuned.trials]
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+    assert len(found) == 2 + 2 * 3
 
 
 def test_numbers_in_order_are_searched_along_it():
+    def dimensions(script):
+        trial = optuna.create_study().ask()
+        suggested(load(script).methods, trial)
+        return trial.distributions
+
     grid = {
         "aggregation.box.size": [9, 5, 3],
         "matching_cost.truncation": [5, 20, None],
@@ -190,25 +177,19 @@ def test_numbers_in_order_are_searched_along_it():
         "aggregation.box.iterations": CategoricalDistribution(range(3)),
     }
     together = {"zip": {"aggregation.box.size": [3, 5, 7], "aggregation.box.iterations": [3, 2, 1]}}
-    found = dimensions(SCRIPT | {"sweep": together})
-    assert found == {"aggregation.box.size + aggregation.box.iterations": IntDistribution(0, 2)}
-
-
-def dimensions(script):
-    trial = optuna.create_study().ask()
-    suggested(load(script).methods, trial)
-    return trial.distributions
+    assert dimensions(WINDOW | {"sweep": together}) == {
+        "aggregation.box.size + aggregation.box.iterations": IntDistribution(0, 2)
+    }
 
 
 def test_axes_of_fine_steps():
     steps = {"geomspace": [1, 200, 1000]}
     tuned = tune(swept(**{"matching_cost.truncation": steps, "aggregation.box.size": [3]}), BAD, noisy(), trials=25)
     values = [t.setting.axes["matching_cost.truncation"] for t in tuned.trials]
-    assert len(set(values)) == 25
+    assert (len(set(values)), tuned.size) == (25, 1000)
     # The first ten are drawn by chance: of geometric steps half lie below the geometric mean.
     assert sum(v < 200**0.5 for v in values[:10]) >= 3
     listed = averages(swept(**{"matching_cost.truncation": [5, 20, 80, 200], "aggregation.box.size": [3]}), noisy())
-    assert tuned.size == 1000
     assert tuned.best.value <= min(listed.values()) + 0.5
     # The best script is one of plain values that runs to the same number.
     [result] = stereo_framework.run(tuned.best_script, noisy())
@@ -218,8 +199,8 @@ def test_axes_of_fine_steps():
 # --- failures ---------------------------------------------------------------------------------------------------------
 
 
-def test_settings_that_fail_stop_no_others(registry, tmp_path):
-    @stage.stage("refinement", source="a test")
+def test_settings_that_fail_stop_no_others(registry):
+    @stage("refinement", source="a test")
     def refuses_five(disparity, *, size: int = 0):
         """Raise for one value.
 
@@ -232,32 +213,26 @@ def test_settings_that_fail_stop_no_others(registry, tmp_path):
             raise ValueError("five is too many")
         return disparity
 
-    script = swept(**{"refinement.refuses_five.size": [4, 5, 6]}) | {"refinement": ["refuses_five"]}
-    tuned = tune(script, BAD, [noisy("a"), noisy("b", 1)], trials=5, out=tmp_path)
-    failed = [t for t in tuned.trials if t.state == "failed"]
-    assert [t.setting.axes["refinement.refuses_five.size"] for t in failed] == [5]
-    assert [t.error.partition(": ")[2] for t in failed] == ["refinement stage refuses_five: ValueError: five is too many"]
-    assert sorted(t.state for t in tuned.trials) == ["complete", "complete", "failed"]
+    grid = {"refinement.refuses_five.size": [4, 5], "search.maximum": [-5, 8]}
+    tuned = tune(swept(**grid) | {"refinement": ["refuses_five"]}, BAD, [noisy("a"), noisy("b", 1)], trials=5)
+    found = {tuple(t.setting.axes.values()): t.error for t in tuned.trials}
+    refused = "scene a: search.maximum: -5 is not above search.minimum, 0"
+    assert (found[4, -5], found[5, -5], found[4, 8]) == (refused, refused, None)
+    assert found[5, 8].endswith("refinement stage refuses_five: ValueError: five is too many")
 
 
-def test_a_search_range_that_a_scene_refuses_fails_its_trial():
-    tuned = tune(swept(**{"search.maximum": [-5, 8]}), BAD, noisy(), trials=5)
-    assert {t.setting.axes["search.maximum"]: t.state for t in tuned.trials} == {-5: "failed", 8: "complete"}
-    [failed] = [t for t in tuned.trials if t.error]
-    assert failed.error == "scene noisy: search.maximum: -5 is not above search.minimum, 0"
-
-
-def test_trials_that_do_not_fit_into_memory_fail():
-    for trial in tune(SCRIPT, BAD, noisy(), trials=4, memory=1000).trials:
-        assert trial.state == "failed"
-        assert re.search(r"winner_take_all needs about .* are allowed \(--memory\)", trial.error)
-
-
-def test_undefined_statistics_fail_their_trials():
-    # Dots without a textureless pixel.
-    tuned = tune(SCRIPT, "bad_pixels_textureless", noisy(), trials=3)
-    assert [t.error for t in tuned.trials] == ["bad_pixels_textureless is nan on noisy"] * 3
-    assert (tuned.best, tuned.best_script) == (None, None)
+@pytest.mark.parametrize(
+    ("statistic", "options", "said"),
+    [
+        (BAD, {"memory": 1000}, r"winner_take_all needs about .* are allowed \(--memory\)"),
+        # Dots without a textureless pixel.
+        ("bad_pixels_textureless", {}, "^bad_pixels_textureless is nan on noisy$"),
+    ],
+)
+def test_trials_may_all_fail(statistic, options, said):
+    tuned = tune(SCRIPT, statistic, noisy(), trials=3, **options)
+    assert all(re.search(said, t.error) for t in tuned.trials)
+    assert ([t.state for t in tuned.trials], tuned.best, tuned.best_script) == (["failed"] * 3, None, None)
 
 
 @pytest.mark.parametrize(
@@ -286,7 +261,8 @@ def test_undefined_statistics_fail_their_trials():
         ),
     ],
 )
-def test_mistakes_are_told_before_anything_runs(change, options, said):
+def test_mistakes_are_told_before_anything_runs(change, options, said, no_computing):
+    no_computing()
     with pytest.raises(ParameterError, match=said) as caught:
         tune(SCRIPT | change, **{"statistic": BAD, "scenes": noisy()} | options)
     assert "\n" not in str(caught.value)
@@ -315,7 +291,7 @@ def test_a_search_goes_on_as_if_it_had_not_been_left(tmp_path, workers):
         parts = tune(SCRIPT, BAD, scenes, trials=trials, out=tmp_path / "parts", workers=workers)
         assert len(parts.trials) == trials
     assert rows(parts) == rows(whole) == rows(tune(SCRIPT, BAD, scenes, trials=20, workers=workers))
-    assert stored(tmp_path / "parts") == stored(tmp_path / "whole") == asked(whole)
+    assert_stored(tmp_path / "parts", whole)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -335,36 +311,23 @@ def test_interrupted_in_the_middle_of_trials(tmp_path, workers, moment):
         tune(SCRIPT, BAD, scenes, **options, watch=watch)
     tuned = tune(SCRIPT, BAD, scenes, **options)
     assert rows(tuned) == rows(tune(SCRIPT, BAD, scenes, trials=12, workers=workers))
-    assert stored(tmp_path) == asked(tuned)
+    assert_stored(tmp_path, tuned)
 
 
-def test_another_statistic_shares_the_results(tmp_path, monkeypatch):
-    first = tune(ALL, BAD, noisy(), trials=16, out=tmp_path)
-    monkeypatch.setattr(executors, "measure", lambda *_, **__: pytest.fail("computed again"))
-    second = tune(ALL, "rms_error_all", noisy(), trials=16, out=tmp_path)
-    assert {t.number for t in first.trials} == {t.number for t in second.trials}
-    assert second.best.value == min(averages_from(tmp_path, "rms_error_all"))
-
-
-def averages_from(out, statistic):
-    with Store(out) as store:
-        return [r.statistics[statistic] for r in store.results(every=True)]
-
-
-def test_results_of_a_sweep_serve_a_search(tmp_path, monkeypatch):
-    stereo_framework.run(SCRIPT, noisy(), out=tmp_path)
-    monkeypatch.setattr(executors, "measure", lambda *_, **__: pytest.fail("computed again"))
-    assert len(tune(SCRIPT, BAD, noisy(), trials=10, out=tmp_path).trials) == 10
+def test_results_of_a_sweep_and_of_another_statistic_serve_a_search(tmp_path, no_computing):
+    swept = stereo_framework.run(ALL, noisy(), out=tmp_path)
+    no_computing()
+    tune(ALL, BAD, noisy(), trials=10, out=tmp_path)
+    tuned = tune(ALL, "rms_error_all", noisy(), trials=16, out=tmp_path)
+    assert tuned.best.value == min(r.statistics["rms_error_all"] for r in swept)
 
 
 def test_the_folder_tells_of_the_search(tmp_path):
-    scenes = ["synthetic/planes", "synthetic/slanted"]
     # Those of an earlier call are told of too.
-    tune(SCRIPT, BAD, scenes, trials=3, out=tmp_path)
-    tuned = tune(SCRIPT, BAD, scenes, trials=8, out=tmp_path)
-    with Store(tmp_path) as store:
-        listed = store.results()
-        assert store.lacking() == ""
+    tune(SCRIPT, BAD, SYNTHETIC, trials=3, out=tmp_path)
+    tuned = tune(SCRIPT, BAD, SYNTHETIC, trials=8, out=tmp_path)
+    listed = stored(tmp_path)
+    assert lacking(tmp_path) == ""
     # In the order of trying.
     assert [r.axes for r in listed] == [t.setting.axes for t in tuned.trials for _ in t.scenes]
     best = stereo_framework.run(tmp_path / "best.yaml")
@@ -374,39 +337,3 @@ def test_the_folder_tells_of_the_search(tmp_path):
     # All of its results are known under the same identity.
     assert {r.id for r in best} <= {r.id for r in listed}
     assert load(tmp_path / "small.resolved.yaml").resolved == load(SCRIPT).resolved
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="sends signals")
-def test_killed_at_random_moments(tmp_path):
-    scenes = ["synthetic/planes", "synthetic/slanted"]
-    script = tmp_path / "script.yaml"
-    script.write_text(
-        yaml.safe_dump(
-            SCRIPT
-            | {
-                "aggregation": ["diffusion"],
-                "sweep": {
-                    "grid": {"aggregation.diffusion.iterations": [20, 40, 80], "matching_cost.truncation": [5, 10, 20, 40, 80]}
-                },
-            }
-        )
-    )
-    out = tmp_path / "out"
-    program = (
-        f"from stereo_framework.sweep.tune import tune; tune({str(script)!r}, {BAD!r}, {scenes}, trials=12, out={str(out)!r})"
-    )
-    chance = random.Random(1)
-    for _ in range(4):
-        child = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE)
-        # Most are killed while trials are made, some while they start.
-        deadline = time.monotonic() + 30
-        while not (out / "results.sqlite").exists() and time.monotonic() < deadline and child.poll() is None:
-            time.sleep(0.02)
-        time.sleep(chance.uniform(0, 2.5))
-        child.send_signal(signal.SIGKILL)
-        _, errors = child.communicate()
-        assert b"Error" not in errors, errors
-    tuned = tune(script, BAD, scenes, trials=12, out=out)
-    assert rows(tuned) == rows(tune(script, BAD, scenes, trials=12))
-    assert stored(out) == asked(tuned)
