@@ -11,6 +11,28 @@ SIZES = {**WINDOW, "name": "sizes"} | {
     "sweep": {"grid": {"matching_cost.truncation": [10, None], "aggregation.box.size": [1, 3, 5]}}
 }
 
+FAILS = '''
+from stereo_framework.core.stage import stage
+
+@stage("refinement", source="a test")
+def fails(disparity, volume, *, size: int = 0, words: bool = False):
+    """Raise, in the same words or others, from a size of 0 on."""
+    if size >= 0:
+        raise ValueError(f"no luck with {size}" if words else "no luck")
+    return disparity
+'''
+
+
+def fails(folder, sizes, **changes):
+    """A sweep with a stage, in a plug-in of the folder, that fails from a size of 0 on."""
+    plugin = folder / "plugin_without_luck.py"
+    plugin.write_text(FAILS)
+    return WINDOW | {
+        "plugins": [str(plugin)],
+        "refinement": [{"use": "fails", **changes}],
+        "sweep": {"grid": {"refinement.fails.size": list(sizes)}},
+    }
+
 
 def dots(name="tiny", seed=0, rows=24, **changes):
     """Random dots that are moved by 3 pixels; no name brings them back."""

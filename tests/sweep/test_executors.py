@@ -12,7 +12,7 @@ import threading
 import numpy as np
 import pytest
 import yaml
-from sweep_parts import assert_equal, dots, numbers, stored
+from sweep_parts import WINDOW, assert_equal, dots, numbers, stored
 
 import stereo_framework
 from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError
@@ -38,10 +38,8 @@ SWEEP = {
         }
     },
 }
-MIXED = {
-    "matching_cost": "absolute_difference",
-    "smoothness": {"use": "potts", "weight": 5},
-    "optimization": "winner_take_all",
+MIXED = SWEEP | {
+    "aggregation": [],
     "sweep": {
         "grid": {
             "optimization": ["winner_take_all", "graph_cut", "scanline_optimization"],
@@ -55,15 +53,7 @@ from stereo_framework.core.stage import stage
 
 @stage("refinement", source="a test")
 def dangerous(disparity, *, at: int = 0, once: str = ""):
-    """End the process, once or always.
-
-    Parameters
-    ----------
-    at : int
-        5 is dangerous.
-    once : str
-        A file that is made before the process ends for the first time.
-    """
+    """End the process at 5, always or until there is a file, which is made."""
     if at == 5 and not (once and pathlib.Path(once).exists()):
         if once:
             pathlib.Path(once).touch()
@@ -190,10 +180,8 @@ def test_that_threads_compile_kernels_is_told(tmp_path):
 
 def dangerous(tmp_path, **parameters):
     (tmp_path / "dangerous_stage.py").write_text(PLUGIN)
-    return {
+    return WINDOW | {
         "plugins": [str(tmp_path / "dangerous_stage.py")],
-        "matching_cost": "absolute_difference",
-        "optimization": "winner_take_all",
         "refinement": [{"use": "dangerous", **parameters}],
         "sweep": {"grid": {"matching_cost.truncation": [1, 10], "refinement.dangerous.at": [4, 5, 6]}},
     }

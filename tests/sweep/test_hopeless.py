@@ -3,47 +3,11 @@
 import contextlib
 
 import pytest
-from sweep_parts import dots, lacking, stored
+from sweep_parts import dots, fails, lacking, stored
 
 import stereo_framework
 from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.sweep.executors import Processes
-
-PLUGIN = '''
-from stereo_framework.core.stage import stage
-
-@stage("refinement", source="a test")
-def fails(disparity, volume, *, size: int = 0, words: bool = False):
-    """Raise, in the same words or others, from a size of 0 on.
-
-    Parameters
-    ----------
-    size : int
-        Pixels.
-    words : bool
-        Tell the size.
-    """
-    if size >= 0:
-        raise ValueError(f"no luck with {size}" if words else "no luck")
-    return disparity
-'''
-
-
-@pytest.fixture
-def sweep(tmp_path, registry):
-    plugin = tmp_path / "plugin_without_luck.py"
-    plugin.write_text(PLUGIN)
-
-    def make(sizes, **changes):
-        return {
-            "plugins": [str(plugin)],
-            "matching_cost": "absolute_difference",
-            "optimization": "winner_take_all",
-            "refinement": [{"use": "fails", **changes}],
-            "sweep": {"grid": {"refinement.fails.size": list(sizes)}},
-        }
-
-    return make
 
 
 def errors(script, **options):
@@ -51,31 +15,31 @@ def errors(script, **options):
 
 
 @pytest.mark.parametrize("workers", [1, 2, "processes"])
-def test_the_first_three_end_it(sweep, tmp_path, workers):
+def test_the_first_three_end_it(registry, tmp_path, workers):
     said = "^17 of 20 runs are left out: the first 3 failed alike: "
-    said += r".*plugin_without_luck.py:16: refinement stage fails: ValueError: no luck$"
+    said += r".*plugin_without_luck.py:8: refinement stage fails: ValueError: no luck$"
     with contextlib.ExitStack() as stack:
         options = {"executor": stack.enter_context(Processes(2))} if workers == "processes" else {"workers": workers}
         stack.enter_context(pytest.raises(StereoFrameworkError, match=said))
-        stereo_framework.run(sweep(range(20)), scenes=dots(), out=tmp_path / "out", **options)
+        stereo_framework.run(fails(tmp_path, range(20)), scenes=dots(), out=tmp_path / "out", **options)
     assert len(stored(tmp_path / "out")) == 3
     assert lacking(tmp_path / "out").startswith("17 results are still missing")
 
 
-def test_with_something_that_works_nobody_gives_up(sweep, tmp_path):
-    assert errors(sweep([-2, -1]), out=tmp_path) == [None, None]
-    assert errors(sweep([-2, -1, 0, 1, 2, 3]), out=tmp_path) == [None, None, *4 * ["no luck"]]
+def test_with_something_that_works_nobody_gives_up(registry, tmp_path):
+    assert errors(fails(tmp_path, [-2, -1]), out=tmp_path) == [None, None]
+    assert errors(fails(tmp_path, [-2, -1, 0, 1, 2, 3]), out=tmp_path) == [None, None, *4 * ["no luck"]]
     assert sum(r.error is None for r in stored(tmp_path)) == 2
-    assert errors(sweep([0, 1, -1, 3, 4, 5]), workers=1) == ["no luck", "no luck", None, *3 * ["no luck"]]
+    assert errors(fails(tmp_path, [0, 1, -1, 3, 4, 5]), workers=1) == ["no luck", "no luck", None, *3 * ["no luck"]]
 
 
-def test_other_words_are_another_failure_and_three_runs_no_more_than_three(sweep):
-    assert errors(sweep(range(5), words=True), workers=1) == [f"no luck with {size}" for size in range(5)]
-    assert errors(sweep([0, 1, 2]), workers=1) == 3 * ["no luck"]
+def test_other_words_are_another_failure_and_three_runs_no_more_than_three(registry, tmp_path):
+    assert errors(fails(tmp_path, range(5), words=True), workers=1) == [f"no luck with {size}" for size in range(5)]
+    assert errors(fails(tmp_path, [0, 1, 2]), workers=1) == 3 * ["no luck"]
 
 
-def test_methods_without_the_stage_are_run(sweep):
-    script = sweep([0, 1, 2, 3])
+def test_methods_without_the_stage_are_run(registry, tmp_path):
+    script = fails(tmp_path, [0, 1, 2, 3])
     own = {name: script.pop(name) for name in ("refinement", "sweep")}
     script["methods"] = {"broken": own, "plain": {}}
     assert errors(script, workers=1) == [*4 * ["no luck"], None]

@@ -6,7 +6,6 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-import stereo_framework
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Calibration, Frame, Scene, Search
 from stereo_framework.evaluation.protocols import resolve
@@ -167,29 +166,6 @@ def test_a_file_that_is_missing_is_missed_where_it_is_needed_and_not_before():
 # --- and in the store
 
 METHOD = {"name": "m", "matching_cost": "absolute_difference", "optimization": "winner_take_all"}
-
-
-def test_another_mask_gives_another_number(tmp_path):
-    # Level 0 is right in the left half of the picture alone: 0 % of the one, 100 % of the other half are bad.
-    truth = np.zeros((ROWS, COLUMNS + 1), np.float32)
-    half = (COLUMNS + 1) // 2
-    truth[:, half:] = 3
-    flat = np.zeros(truth.shape, np.uint8)
-    found = []
-    for columns in (slice(0, half), slice(half, None)):
-        mask = np.zeros(truth.shape, bool)
-        mask[:, columns] = True
-        one = Scene(
-            "halves",
-            (Frame("l", lambda: flat, 0), Frame("r", lambda: flat, 1)),
-            search=Search(0, 3),
-            truths={(0, 1): lambda: truth},
-            masks={"nonocc": lambda mask=mask: mask},
-        )
-        protocol = {"base": "taxonomy2002", "masks": "scene", "regions": ["nonocc"]}
-        [result] = stereo_framework.run(METHOD | {"evaluation": {"protocol": protocol}}, scenes=one, out=tmp_path)
-        found.append(result.statistics["bad_pixels_nonocc"])
-    assert found == [0, 100]
 
 
 def test_protocols_that_measure_otherwise_have_keys_of_their_own():

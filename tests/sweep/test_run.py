@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sweep_parts import SIZES, WINDOW, dots, lacking, numbers, stored
+from sweep_parts import SIZES, WINDOW, dots, fails, lacking, numbers, stored
 
 import stereo_framework
 from stereo_framework import CostVolume
@@ -17,22 +17,6 @@ from stereo_framework.sweep.identity import code_digest
 from stereo_framework.sweep.plan import plan
 from stereo_framework.sweep.runs import execute, scenes_of
 
-FAILING = '''
-from stereo_framework.core.stage import stage
-
-@stage("refinement", source="a test")
-def fails_at_five(disparity, volume, *, size: int = 0):
-    """Raise for one value.
-
-    Parameters
-    ----------
-    size : int
-        Pixels.
-    """
-    if size == 5:
-        raise ValueError("five is too many")
-    return disparity
-'''
 BLANK = Scene("blank", dots().frames)
 
 
@@ -111,17 +95,11 @@ def test_an_interrupted_run_continues(tmp_path):
     assert lacking(tmp_path) == ""
 
 
-def test_a_failing_run_is_recorded_and_stops_nothing(tmp_path):
-    (tmp_path / "plugin_that_fails.py").write_text(FAILING)
-    script = WINDOW | {
-        "plugins": [str(tmp_path / "plugin_that_fails.py")],
-        "refinement": ["fails_at_five"],
-        "sweep": {"grid": {"refinement.fails_at_five.size": [4, 5, 6]}},
-    }
-    results = stereo_framework.run(script, scenes=dots(), out=tmp_path / "out")
-    told = f"{tmp_path / 'plugin_that_fails.py'}:14: refinement stage fails_at_five: ValueError: five is too many"
+def test_a_failing_run_is_recorded_and_stops_nothing(registry, tmp_path):
+    results = stereo_framework.run(fails(tmp_path, [-1, 5, -2]), scenes=dots(), out=tmp_path / "out")
+    told = f"{tmp_path / 'plugin_without_luck.py'}:8: refinement stage fails: ValueError: no luck"
     assert [r.error for r in results] == [r.error for r in stored(tmp_path / "out")] == [None, told, None]
-    assert results[1].traceback.endswith("ValueError: five is too many\n")
+    assert results[1].traceback.endswith("ValueError: no luck\n")
     assert results[1].statistics == {}
 
 

@@ -202,13 +202,7 @@ def test_axes_of_fine_steps():
 def test_settings_that_fail_stop_no_others(registry):
     @stage("refinement", source="a test")
     def refuses_five(disparity, *, size: int = 0):
-        """Raise for one value.
-
-        Parameters
-        ----------
-        size : int
-            Pixels.
-        """
+        """Raise for one value."""
         if size == 5:
             raise ValueError("five is too many")
         return disparity
