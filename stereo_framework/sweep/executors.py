@@ -16,10 +16,9 @@ import queue
 import signal
 import threading
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from concurrent.futures.thread import ThreadPoolExecutor
-from dataclasses import dataclass
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
@@ -45,9 +44,8 @@ Done = tuple[Task, list[Result]]
 """A task and its results, one for each protocol."""
 
 
-@dataclass(frozen=True)
-class Crew:
-    """Who computes, and what with.
+class Crew(contextlib.ExitStack):
+    """Who computes, and what with. At the end of the block what has not begun is taken back, and what has is not waited for.
 
     Parameters
     ----------
@@ -68,117 +66,71 @@ class Crew:
         Nobody is to work, or with no memory.
     """
 
-    workers: int | None = None
-    executor: Executor | None = None
-    memory: int | None = None
-    keep: bool = False
-    watch: Callable[[str], None] | None = None
-
-    def __post_init__(self) -> None:
-        if self.workers is not None and self.workers < 1:
-            raise ParameterError(f"workers: {self.workers} is below 1")
-        if self.memory is not None and self.memory <= 0:
-            raise ParameterError(f"memory: {self.memory} bytes is nothing")
-
-    def count(self) -> int:
-        """Units at a time."""
-        client = _client(self.executor)
-        many = sum(client.nthreads().values()) if client else getattr(self.executor, "_max_workers", None)
-        return self.workers or many or available_cores()
-
-    def most(self) -> float:
-        """Bytes of volumes at a time."""
-        free = None if _client(self.executor) else free_memory()
-        return self.memory or (math.inf if free is None else int(_SHARE_OF_FREE * free))
-
-
-def _client(executor: Executor | None) -> Any:
-    """Of Dask's executor; None for others."""
-    return getattr(executor, "_client", None)
-
-
-def computed(todo: Sequence[Task], crew: Crew) -> Generator[Done]:
-    """What came of each task, as it is there; closed early, threads stop after their present step.
-
-    Raises
-    ------
-    StereoFrameworkError
-        A Dask scheduler is gone.
-    ParameterError
-        A stage cannot be sent to another process.
-    """
-    if not todo:
-        return
-    if crew.watch:
-        crew.watch(f"{len(todo)} runs")
-    workers, most = crew.count(), crew.most()
-    bundles = list(units(todo, workers))
-    coming = _fitting(bundles, most)
-    if crew.executor is None and min(workers, len(bundles)) == 1:
-        for unit, need in coming:
-            if isinstance(need, str):
-                yield unit[0], failed(unit[0], need)
-            else:
-                yield from ((unit[i], results) for i, results in _measured(unit, crew, threading.Event()))
-        return
-    with _Served(crew, workers, most) as served:
-        yield from served.found(coming)
-
-
-def _measured(unit: Unit, crew: Crew, stopped: threading.Event) -> Iterator[Found]:
-    def watch(step: Step) -> None:
-        if stopped.is_set():
-            raise _Stopped
-        if crew.watch:
-            crew.watch(f"{unit[0].scene.name}: {step.stage.name}")
-
-    return measure(unit, keep=crew.keep, watch=watch)
-
-
-def _in_thread(unit: Unit, crew: Crew, stopped: threading.Event) -> list[Found]:
-    with threads(1), stopped_by(stopped):
-        return list(_measured(unit, crew, stopped))
-
-
-class _Stopped(BaseException):
-    """The sweep was interrupted; no failure of the runs."""
-
-
-class _Served(contextlib.ExitStack):
-    """Units that an executor computes, so many and such large ones at a time. Left early, what has not begun is taken back, and what has is not waited for."""
-
-    def __init__(self, crew: Crew, workers: int, most: float):
+    def __init__(
+        self,
+        workers: int | None = None,
+        executor: Executor | None = None,
+        memory: int | None = None,
+        keep: bool = False,
+        watch: Callable[[str], None] = lambda doing: None,
+    ):
         super().__init__()
-        self.crew, self.workers, self.most = crew, workers, most
-        self.pool = crew.executor or self.enter_context(ThreadPoolExecutor(workers, thread_name_prefix="sweep"))
-        self.running: dict[Future[list[Found]], tuple[Unit, int]] = {}
-        self.lost: list[Task] = []
+        if workers is not None and workers < 1:
+            raise ParameterError(f"workers: {workers} is below 1")
+        if memory is not None and memory <= 0:
+            raise ParameterError(f"memory: {memory} bytes is nothing")
+        self.keep, self._watch, self._pool = keep, watch, executor
+        self._client = getattr(executor, "_client", None)  # of Dask's
+        many = sum(self._client.nthreads().values()) if self._client else getattr(executor, "_max_workers", None)
+        self._workers = workers or many or available_cores()
+        free = None if self._client else free_memory()
+        self._memory = memory or (math.inf if free is None else int(_SHARE_OF_FREE * free))
+        self._running: dict[Future[list[Found]], tuple[Unit, int]] = {}
+        self._lost: list[Task] = []
         # An interrupt cannot leave its lock behind, as it could those of futures.
-        self.done: queue.SimpleQueue[Future[list[Found]]] = queue.SimpleQueue()
-        self.stopped = threading.Event()
+        self._done: queue.SimpleQueue[Future[list[Found]]] = queue.SimpleQueue()
+        self._stopped = threading.Event()
         self.callback(self._leave)
 
+    def _use(self, pool: Executor) -> Executor:
+        self._pool = self.enter_context(pool)
+        # Before that pool waits for its threads.
+        self.callback(self._leave)
+        return pool
+
     def _leave(self) -> None:
-        self.stopped.set()
+        self._stopped.set()
         if not self._is_gone():
-            for future in self.running:
+            for future in self._running:
                 future.cancel()
 
     def _is_gone(self) -> bool:
         """Whether there is no connection to a Dask scheduler any more."""
-        client = _client(self.crew.executor)
-        return client is not None and client.status not in ("running", "connecting")
+        return self._client is not None and self._client.status not in ("running", "connecting")
 
-    def found(self, coming: Iterable[tuple[Unit, int | str]]) -> Iterator[Done]:
-        """What comes of units."""
+    def computed(self, todo: Sequence[Task]) -> Iterator[Done]:
+        """What came of each task, as it is there.
+
+        Raises
+        ------
+        StereoFrameworkError
+            A Dask scheduler is gone.
+        ParameterError
+            A stage cannot be sent to another process.
+        """
+        if todo:
+            self._watch(f"{len(todo)} runs")
+        bundles = list(units(todo, self._workers))
+        if self._pool is None and min(self._workers, len(bundles)) > 1:
+            self._use(ThreadPoolExecutor(self._workers, thread_name_prefix="sweep"))
         try:
-            yield from self._all(coming)
-            if self.lost:
-                again, self.lost = self.lost, []
-                self.pool = self.enter_context(Processes(self.workers))
+            yield from self._all(self._fitting(bundles))
+            if self._lost:
+                again, self._lost = self._lost, []
+                self._use(Processes(self._workers))
                 yield from self._all(([task], memory_of([task])) for task in again)
                 told = "its worker died twice, once while it was alone with it (killed, out of memory, or ended by its method)"
-                yield from ((task, failed(task, told)) for task in self.lost)
+                yield from ((task, failed(task, told)) for task in self._lost)
         except Exception as error:  # Dask's own
             if self._is_gone():
                 raise StereoFrameworkError(_GONE) from error
@@ -188,80 +140,93 @@ class _Served(contextlib.ExitStack):
         for unit, need in coming:
             if isinstance(need, str):
                 yield unit[0], failed(unit[0], need)
-                continue
-            # One more than there are workers, so that none waits.
-            while len(self.running) > self.workers or (
-                self.running and need + sum(taken for _, taken in self.running.values()) > self.most
-            ):
-                yield from self._next()
-            self._submit(unit, need)
-        while self.running:
+            elif self._pool is None:
+                yield from ((unit[i], results) for i, results in self._measured(unit))
+            else:
+                # One more than there are workers, so that none waits.
+                while len(self._running) > self._workers or (self._running and need > self._left()):
+                    yield from self._next()
+                self._submit(self._pool, unit, need)
+        while self._running:
             yield from self._next()
 
-    def _submit(self, unit: Unit, need: int) -> None:
-        if isinstance(self.pool, ThreadPoolExecutor):
-            call: tuple[Any, ...] = (contextvars.copy_context().run, _in_thread, unit, self.crew, self.stopped)
+    def _left(self) -> float:
+        """Bytes that are not taken."""
+        return self._memory - sum(taken for _, taken in self._running.values())
+
+    def _submit(self, pool: Executor, unit: Unit, need: int) -> None:
+        if isinstance(pool, ThreadPoolExecutor):
+            call: tuple[Any, ...] = (contextvars.copy_context().run, self._in_thread, unit)
         else:
-            call = (work, *pack(unit, keep=self.crew.keep))
+            call = (work, *pack(unit, keep=self.keep))
         try:
-            future = self.pool.submit(*call)
+            future = pool.submit(*call)
         except BrokenExecutor:
-            self.pool = self.enter_context(Processes(self.workers))
-            future = self.pool.submit(*call)
-        self.running[future] = unit, need
-        future.add_done_callback(self.done.put)
+            future = self._use(Processes(self._workers)).submit(*call)
+        self._running[future] = unit, need
+        future.add_done_callback(self._done.put)
+
+    def _in_thread(self, unit: Unit) -> list[Found]:
+        with threads(1), stopped_by(self._stopped):
+            return list(self._measured(unit))
+
+    def _measured(self, unit: Unit) -> Iterator[Found]:
+        def watch(step: Step) -> None:
+            if self._stopped.is_set():
+                raise _Stopped
+            self._watch(f"{unit[0].scene.name}: {step.stage.name}")
+
+        return measure(unit, keep=self.keep, watch=watch)
 
     def _next(self) -> Iterator[Done]:
         """What the next unit comes to that is done."""
         try:
-            future = self.done.get(timeout=1)
+            future = self._done.get(timeout=1)
         except queue.Empty:
             # Nobody tells what was with a scheduler that is gone.
             if self._is_gone():
                 raise
             return
-        unit, _ = self.running.pop(future)
+        unit, _ = self._running.pop(future)
         try:
             yield from ((unit[i], results) for i, results in future.result())
         except Exception as error:
             if self._is_gone():
                 raise
             if isinstance(error, BrokenExecutor | CancelledError) or type(error).__name__ == "KilledWorker":
-                self.lost += unit
+                self._lost += unit
                 return
             told = str(error) if isinstance(error, StereoFrameworkError) else f"{type(error).__name__}: {error}"
             yield from ((task, failed(task, told)) for task in unit)
 
+    def _fitting(self, coming: Iterable[Unit]) -> Iterator[tuple[Unit, int | str]]:
+        """Units with the memory that they need: as they are if they fit, else setting by setting; or a single task with why it cannot be computed."""
+        for unit in coming:
+            need = self._need(unit)
+            if isinstance(need, int):
+                yield unit, need
+            else:
+                yield from (([task], self._need([task])) for task in unit)
 
-# --- memory -----------------------------------------------------------------------------------------------------------
-
-
-def _fitting(coming: Iterable[Unit], most: float) -> Iterator[tuple[Unit, int | str]]:
-    """Units with the memory that they need: as they are if they fit, else setting by setting; or a single task with why it cannot be computed."""
-    for unit in coming:
-        need = _need(unit, most)
-        if isinstance(need, int):
-            yield unit, need
-        else:
-            yield from (([task], _need([task], most)) for task in unit)
-
-
-def _need(unit: Unit, most: float) -> int | str:
-    try:
-        need = memory_of(unit)
-    except Exception as error:  # a plug-in's halo may raise anything
-        return blame(error).line
-    if need <= most:
-        return need
-    pipeline, search, (rows, columns) = unit[0].setting.pipeline, unit[0].search, unit[0].scene.reference.shape[:2]
-    tiled = in_tiles(pipeline, (rows, columns), search, most)
-    said = (
-        f"{pipeline.name} needs about {_bytes(need)} for {columns}x{rows} pixels and {search.levels} levels; "
-        f"{_bytes(int(most))} are allowed (--memory); use fewer levels or smaller images"
-    )
-    if tiled is None:
+    def _need(self, unit: Unit) -> int | str:
+        try:
+            need = memory_of(unit)
+        except Exception as error:  # a plug-in's halo may raise anything
+            return blame(error).line
+        if need <= self._memory:
+            return need
+        pipeline, search, (rows, columns) = unit[0].setting.pipeline, unit[0].search, unit[0].scene.reference.shape[:2]
+        said = (
+            f"{pipeline.name} needs about {_bytes(need)} for {columns}x{rows} pixels and {search.levels} levels; "
+            f"{_bytes(int(self._memory))} are allowed (--memory); use fewer levels or smaller images"
+        )
+        if tiled := in_tiles(pipeline, (rows, columns), search, self._memory):
+            said += f", or tiles: --set 'scheme=[{{use: tiles, size: {tiled.in_slot('scheme')[0].parameters['size']}}}]'"
         return said
-    return f"{said}, or tiles: --set 'scheme=[{{use: tiles, size: {tiled.in_slot('scheme')[0].parameters['size']}}}]'"
+
+
+class _Stopped(BaseException):
+    """The sweep was interrupted; no failure of the runs."""
 
 
 def _bytes(count: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import json
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from stereo_framework.io import is_own, write_disparity, write_pfm
 from stereo_framework.io.pfm import is_whole
 from stereo_framework.kernels.counting import counted
 from stereo_framework.script import Script, load
-from stereo_framework.sweep.executors import Crew, Done, computed
+from stereo_framework.sweep.executors import Crew, Done
 from stereo_framework.sweep.kept_scenes import keep_scene
 from stereo_framework.sweep.plan import FEW, Task, forget, plan
 from stereo_framework.sweep.result import Result, ResultList, confidence_file, confidence_files
@@ -150,7 +150,7 @@ def execute(
     memory: int | None = None,
     maps: bool | None = None,
     data: str | Path | None = None,
-    watch: Callable[[str], None] | None = None,
+    watch: Callable[[str], None] = lambda doing: None,
 ) -> Iterator[Done]:
     """Run tasks and yield each with its results as they are there.
 
@@ -158,16 +158,16 @@ def execute(
     are run again. `watch` is called with a text whenever a stage begins in this process. The other parameters are those of `run`.
     """
     keep = (out is None or not any(task.setting.axes for task in tasks)) if maps is None else maps
-    crew = Crew(workers, executor, memory, keep, watch)
     # The same words of other stages, or of another program, may be another failure.
     alike = len({tuple(step.stage for _, step in task.setting.pipeline.stages()) for task in tasks}) == 1
     first: list[str | None] = []
     with contextlib.ExitStack() as stack:
+        crew = stack.enter_context(Crew(workers, executor, memory, keep, watch))
         store = None if out is None else stack.enter_context(Store(out, create=True))
         if store is not None:
             store.describe(scripts, [measure for task in tasks for protocol in task.protocols for measure in protocol.measures])
             store.plan(dict.fromkeys(key for task in tasks for key in task.keys))
-        for task, results in stack.enter_context(contextlib.closing(stored_or_computed(store, tasks, crew, data))):
+        for task, results in stored_or_computed(store, tasks, crew, data):
             yield task, results
             # What is refused, for its memory say, is no fault of a stage.
             first.append(results[0].error if results[0].traceback else None)
@@ -176,7 +176,7 @@ def execute(
                 raise Hopeless(f"{left} of {len(tasks)} runs are left out: the first {_ENOUGH} failed alike: {first[0]}")
 
 
-def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew, data: str | Path | None = None) -> Generator[Done]:
+def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew, data: str | Path | None = None) -> Iterator[Done]:
     """The results of each task: those that a store has, then the others, which are computed and added to it."""
     todo = []
     for task in tasks:
@@ -193,21 +193,20 @@ def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew, d
             todo.append(task)
     left = collections.Counter(task.scene for task in todo)
     many, copied = len(left) > FEW, set[Scene]()
-    with contextlib.closing(computed(todo, crew)) as coming:
-        for task, results in coming:
-            if store is not None:
-                store.check_there()
-                if crew.keep and results[0].disparity is not None:
-                    if task.scene not in copied:
-                        keep_scene(store.folder, task.scene, data)
-                        copied.add(task.scene)
-                    results = _with_files(results, store.folder / "maps" / f"{task.stem}.pfm")
-                for key, result in zip(task.keys, results, strict=True):
-                    store.add(key, result)
-            yield task, results
-            left[task.scene] -= 1
-            if many and not left[task.scene]:
-                forget(task.scene)
+    for task, results in crew.computed(todo):
+        if store is not None:
+            store.check_there()
+            if results[0].disparity is not None:
+                if task.scene not in copied:
+                    keep_scene(store.folder, task.scene, data)
+                    copied.add(task.scene)
+                results = _with_files(results, store.folder / "maps" / f"{task.stem}.pfm")
+            for key, result in zip(task.keys, results, strict=True):
+                store.add(key, result)
+        yield task, results
+        left[task.scene] -= 1
+        if many and not left[task.scene]:
+            forget(task.scene)
 
 
 def _matched_before(store: Store, task: Task) -> Result | None:

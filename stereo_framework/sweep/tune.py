@@ -144,7 +144,7 @@ def tune(
     seed: int = 0,
     executor: Executor | None = None,
     memory: int | None = None,
-    watch: Callable[[str], None] | None = None,
+    watch: Callable[[str], None] = lambda doing: None,
     each: Callable[[Trial], None] = lambda trial: None,
 ) -> Tuned:
     """Search the settings that a script's ``sweep`` spans for the best value of a statistic.
@@ -203,7 +203,6 @@ def tune(
     True
     """
     loaded = script if isinstance(script, Script) else load(script, overrides=overrides, tuning=True, plugins=plugins)
-    crew = Crew(workers, executor, memory, watch=watch)
     for name, value, least in (("trials", trials, 1), ("seed", seed, 0)):
         if value < least:
             raise ParameterError(f"{name}: {value} is below {least}")
@@ -211,6 +210,7 @@ def tune(
     study = optuna.create_study(direction="minimize" if tuned.better == "lower" else "maximize", pruner=_PRUNER)
     proposed = _proposals(study, loaded.methods, seed, several=workers > 1)
     with contextlib.ExitStack() as stack:
+        crew = stack.enter_context(Crew(workers, executor, memory, watch=watch))
         store = None if out is None else stack.enter_context(Store(Path(out), create=True))
         if store is not None:
             store.describe([loaded], tuned.protocol.measures)

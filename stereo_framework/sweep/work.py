@@ -71,53 +71,38 @@ def _of_match(task: Task, match: Match | Exception, keep: bool) -> list[Result]:
     about = {MEMORY: match.memory, LOWER_BOUND: match.lower_bound}
     if match.energy is not None and match.lower_bound is not None and match.lower_bound > 0:
         about[GAP] = 100 * (match.energy / match.lower_bound - 1)
-    known = {name: value for name, value in about.items() if value is not None}
     said = {MESSAGES: match.messages, TRACE: json.dumps(match.trace, default=float) if match.trace else ""}
-    kept = {"_disparity": match.disparity, "_confidence": match.confidence} if keep else {}
-    return _measured(
-        task,
-        match.disparity,
-        match.confidence,
-        known,
-        match.seconds,
-        match.warnings,
-        energy=match.energy,
-        environment=environment() | {name: text for name, text in said.items() if text},
-        **kept,
-    )
+    found: dict[str, Any] = {"energy": match.energy, "warnings": match.warnings, "seconds": match.seconds}
+    found["statistics"] = {name: value for name, value in about.items() if value is not None}
+    found["environment"] = environment() | {name: text for name, text in said.items() if text}
+    if keep:
+        found |= {"_disparity": match.disparity, "_confidence": match.confidence}
+    return _measured(task, match.disparity, match.confidence, found)
 
 
 def _of_result(task: Task, before: Result) -> list[Result]:
     assert before.disparity is not None
-    known = {name: before.statistics[name] for name in (MEMORY, LOWER_BOUND, GAP) if name in before.statistics}
-    seconds = {stage: seconds for stage, seconds in before.seconds.items() if stage != EVALUATION}
-    found = {"energy": before.energy, "environment": before.environment, "map": before.map}
-    return _measured(task, before.disparity, before.confidence, known, seconds, before.warnings, **found)
+    found = {name: getattr(before, name) for name in ("energy", "warnings", "seconds", "environment", "map")}
+    found["statistics"] = {name: before.statistics[name] for name in (MEMORY, LOWER_BOUND, GAP) if name in before.statistics}
+    return _measured(task, before.disparity, before.confidence, found)
 
 
-def _measured(
-    task: Task,
-    disparity: Disparity,
-    confidence: Mapping[str, Disparity],
-    known: Mapping[str, float],
-    seconds: Mapping[str, float],
-    told: tuple[str, ...],
-    **found: Any,
-) -> list[Result]:
-    """What each protocol says of a map; `known` are statistics that are no matter of a protocol."""
-    stand_in = None
+def _measured(task: Task, disparity: Disparity, confidence: Mapping[str, Disparity], found: dict[str, Any]) -> list[Result]:
+    """What each protocol says of a map, beside what was `found` of it and is no matter of a protocol."""
+    told, stand_in = [*found["warnings"]], None
     if any(protocol.without_truth for protocol in task.protocols):
         try:
             stand_in = reference(task.scene, task.search)
         except StereoFrameworkError as error:
-            told = (*told, f"no distances to a reference map: {error}")
-    found["warnings"] = tuple(dict.fromkeys((*told, *doubts(disparity, task.scene))))
+            told.append(f"no distances to a reference map: {error}")
+    warnings = tuple(dict.fromkeys((*told, *doubts(disparity, task.scene))))
     results = []
     for protocol in task.protocols:
         start = working_time()
         statistics = statistics_of(disparity, task.scene, protocol, reference=stand_in, confidence=confidence)
-        times = {**seconds, EVALUATION: working_time() - start}
-        results.append(_result(task, protocol, statistics={**statistics, **known}, seconds=times, **found))
+        seconds = {**found["seconds"], EVALUATION: working_time() - start}
+        own = {"warnings": warnings, "statistics": {**statistics, **found["statistics"]}, "seconds": seconds}
+        results.append(_result(task, protocol, **(found | own)))
     return results
 
 

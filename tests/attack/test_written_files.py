@@ -16,6 +16,7 @@ from stereo_framework.io import output_folder, read_pfm, write_bytes
 from stereo_framework.io._files import RECORD
 from stereo_framework.own_pair.pairs import pairs
 from stereo_framework.sweep import Store
+from stereo_framework.sweep.executors import Crew
 from stereo_framework.tables.formats import to_text
 from stereo_framework.tables.tables import Table
 
@@ -197,18 +198,16 @@ def test_a_map_that_was_cut_off_is_made_again(damage, home):
 
 @pytest.mark.parametrize("maps", ["--maps", "--no-maps"])
 def test_a_folder_that_goes_away_is_told(maps, home, monkeypatch):
-    from stereo_framework.sweep import runs
+    computed = Crew.computed
 
-    computed = runs.computed
-
-    def going(*arguments):
-        for found in computed(*arguments):
+    def going(crew, todo):
+        for found in computed(crew, todo):
             if (home / "o").exists():
                 shutil.rmtree(home / "o")
             yield found
 
     shutil.rmtree(home / "o")
-    monkeypatch.setattr(runs, "computed", going)
+    monkeypatch.setattr(Crew, "computed", going)
     monkeypatch.setattr("stereo_framework.cli.run._pictures", lambda *_: None)
     result = call("run", "sw.yaml", "--out", "o", maps)
     assert result.exit_code == 2

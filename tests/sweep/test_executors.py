@@ -20,7 +20,7 @@ from stereo_framework.core.stage import stage
 from stereo_framework.engine import strips
 from stereo_framework.script import load
 from stereo_framework.sweep import executors
-from stereo_framework.sweep.executors import Crew, Processes, computed, dask_executor
+from stereo_framework.sweep.executors import Crew, Processes, dask_executor
 from stereo_framework.sweep.plan import plan
 
 SWEEP = {
@@ -155,10 +155,10 @@ class Busy(concurrent.futures.Executor):
 def test_what_an_executor_has_not_begun_is_taken_back(registry):
     busy = Busy()
     threading.Timer(0.2, lambda: busy.futures[0].set_exception(KeyError("gone"))).start()
-    coming = computed(plan(load(SWEEP), [dots()]), Crew(workers=2, executor=busy))
-    assert next(coming)[1][0].error == "KeyError: 'gone'"
+    with Crew(workers=2, executor=busy) as crew:
+        _, [result] = next(crew.computed(plan(load(SWEEP), [dots()])))
+    assert result.error == "KeyError: 'gone'"
     assert len(busy.futures) == 3
-    coming.close()
     assert all(future.cancelled() for future in busy.futures[1:])
 
 
@@ -239,8 +239,8 @@ def test_work_that_is_left_in_the_middle_stops_the_processes():
     # A cluster of another test may still be there.
     others = set(multiprocessing.active_children())
     with Processes(2) as pool:
-        with contextlib.closing(computed(tasks, Crew(executor=pool))) as coming:
-            next(coming)
+        with Crew(executor=pool) as crew:
+            next(crew.computed(tasks))
         # They stay for the next work.
         assert set(multiprocessing.active_children()) - others
     assert not set(multiprocessing.active_children()) - others
