@@ -11,7 +11,6 @@ from stereo_framework.papers.boundary2007.items import METHODS, with_costs
 from stereo_framework.papers.claim import Alternatives
 from stereo_framework.papers.paper import Context
 from stereo_framework.papers.published import published_table
-from stereo_framework.papers.reproduce import reproduce
 from stereo_framework.script import load
 
 PAPER = find_paper("boundary2007")
@@ -113,25 +112,3 @@ def test_sentences_need_all_scenes_and_other_costs(monkeypatch, tmp_path):
         results[:] = [r for r in results if r.scene != "venus"]
     some = PAPER.build(costs, Context("boundary2007", tmp_path)).statements
     assert {(s.holds, s.figures) for s in some if s.asked != "not judged"} == {(None, "not measured: venus")}
-
-
-def test_without_data(tmp_path, monkeypatch):
-    monkeypatch.delenv("STEREO_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "none"))
-    # Two methods suffice to see that the built-in scenes are used.
-    monkeypatch.setattr(items, "METHODS", {"csm": "CSM", "dp": "DP"})
-    done = reproduce(find_paper("boundary2007"), tmp_path / "out", quick=True)
-    assert set(done.missing) == {"tsukuba", "teddy", "cones", "venus"}
-    assert list(done.outcomes) == ["curves", "table1", "table2"]
-    ours = {(c.row, c.column): c.ours for c in done.comparisons if c.ours is not None}
-    assert set(ours) == {(m, c) for m in ("CSM", "DP") for c in ("Stripes", "Expected")} | {("CSM", "DP"), ("DP", "CSM")}
-    # With one scene its curve is the mean one, and the identity holds for ours, too.
-    assert ours["DP", "Stripes"] == ours["DP", "Expected"]
-    gain = ours["DP", "CSM"] - ours["CSM", "DP"]
-    assert ours["DP", "Expected"] - ours["CSM", "Expected"] == pytest.approx(gain)
-    assert 0.5 < ours["DP", "Stripes"] < 1
-    assert {p.name for p in (tmp_path / "out" / "figures").iterdir()} == {"roc_stripes.svg", "roc_mean.svg", "figure7.svg"}
-    page = done.page.read_text()
-    assert "0.269" in page  # published
-    assert "Published numbers: 0 of 0 judged lie outside" in page
-    assert done.status == 0

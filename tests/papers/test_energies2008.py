@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 
 from stereo_framework import Scene
-from stereo_framework.papers import find_paper
-from stereo_framework.papers.comparison import compared
 from stereo_framework.papers.energies2008 import items
-from stereo_framework.papers.published import published_table
-from stereo_framework.papers.reproduce import reproduce
 from stereo_framework.sweep import run
 
 
@@ -46,38 +42,3 @@ def test_a_result_keeps_its_trace(scene, tmp_path):
     assert max(bound for *_, bound in kept.trace) == pytest.approx(kept.statistics["lower_bound"], rel=1e-6)
     [without] = run({**script, "optimization": "winner_take_all"}, [scene])
     assert without.trace == ()
-
-
-@pytest.mark.parametrize(
-    ("row", "factor", "outside"),
-    [
-        ("lower bound", 1.00011, True),
-        ("lower bound", 0.99989, True),
-        ("lower bound", 1.00009, False),
-        ("trw_s", 1.00051, True),
-        ("trw_s", 1.00049, False),
-        ("trw_s", 0.9, False),
-        ("expansion", 1.0031, True),
-        ("swap", 1.0029, False),
-        ("bp_sequential", 1.031, True),
-        ("bp_accelerated", 1.029, False),
-        ("icm", 9.0, False),
-        ("wta", 1.000001, True),
-        ("truth", 0.999999, True),
-    ],
-)
-def test_limits_of_the_energies(row, factor, outside):
-    published = published_table("energies2008", "energies")
-    ours = {row: {"venus": factor * published.rows[row]["venus"]}}
-    [cell] = compared(published, ours, rows=[row], columns=["venus"])
-    assert cell.outside is outside
-
-
-def test_without_data(tmp_path, monkeypatch):
-    monkeypatch.delenv("STEREO_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "none"))
-    done = reproduce(find_paper("energies2008"), tmp_path / "out")
-    assert len(done.comparisons) == 26
-    assert all(c.ours is None for c in done.comparisons)
-    assert [s.holds for s in done.statements] == [None] * 5
-    assert done.status == 0

@@ -23,20 +23,6 @@ def no_data(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "none"))
 
 
-def test_figure_5_without_data(tmp_path, no_data):
-    done = reproduce(find_paper("hci2015"), tmp_path / "out", item="figure5")
-    # Other algorithms' numbers stand there, and nothing is made of them but what the paper says.
-    assert len(done.comparisons) == 24
-    assert all(c.ours is None and not c.judged for c in done.comparisons)
-    assert done.totals[0].endswith("0 are shown without a verdict, 24 were not measured.")
-    [similar] = done.statements
-    assert (similar.holds, similar.asked) == (True, "judged on the printed numbers alone")
-    assert done.status == 0
-    page = done.page.read_text()
-    assert "33.86" in page  # the published rows stay
-    assert "scenes --fetch middlebury-v3" in page
-
-
 def test_equations_10_and_11_as_printed():
     truth = np.full((120, 100), 10, np.float32)
     truth[30:90, 30:33] = truth[30:90, 60:63] = 20

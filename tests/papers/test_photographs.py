@@ -131,13 +131,6 @@ def test_pages_of_made_results(monkeypatch, tmp_path):
     assert "700" in next(line for line in table.splitlines() if line.startswith("| fine"))
 
 
-def test_without_data(monkeypatch, tmp_path):
-    monkeypatch.setenv("STEREO_DATA", str(tmp_path))
-    done = reproduce(find_paper("photographs"), tmp_path / "out", quick=True)
-    assert all(s.holds is None for s in done.statements)
-    assert len(done.missing) > 20
-
-
 @pytest.mark.slow
 def test_quick_on_real_scenes(data, tmp_path):
     done = reproduce(find_paper("photographs"), tmp_path, quick=True)
