@@ -19,55 +19,26 @@ if TYPE_CHECKING:
     from stereo_framework.core.scene import Scene
     from stereo_framework.evaluation import Protocol
 
-Data = Annotated[
-    Path | None,
-    typer.Option("--data", help="Data root; default: the environment variable STEREO_DATA, then the user's cache folder."),
-]
-NoPlugins = Annotated[
-    bool, typer.Option("--no-plugins", help="Import no plug-in: neither one that a script names, nor one that is installed.")
-]
-ExecutorName = Annotated[str, typer.Option("--executor", help="thread: in this process; process: each worker is one of its own.")]
-Dask = Annotated[str | None, typer.Option("--dask", metavar="ADDRESS", help="Compute on the workers of this Dask scheduler.")]
-MaxPixels = Annotated[
-    int | None, typer.Option("--max-pixels", min=1, help="Read images and maps of up to so many pixels; default: 100 million.")
-]
+Data = Annotated[Path | None, typer.Option(help="Data root; default: STEREO_DATA, then the user's cache folder.")]
+Plugins = Annotated[list[str] | None, typer.Option(metavar="MODULE|FILE.py", help="Import this plug-in too; repeatable.")]
+NoPlugins = Annotated[bool, typer.Option("--no-plugins", help="Import no plug-in, named by a script or installed.")]
+MaxPixels = Annotated[int | None, typer.Option(min=1, help="Largest images and maps that are read; default: 100 million.")]
 Traceback = Annotated[bool, typer.Option("--traceback", help="Print where in the code an error was raised, all of it.")]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Override a value, as aggregation.box.size=9; repeatable."),
-]
-Plugins = Annotated[
-    list[str] | None,
-    typer.Option("--plugin", metavar="MODULE|FILE.py", help="Import this plug-in too, from wherever it lies; repeatable."),
-]
+ExecutorName = Annotated[str, typer.Option("--executor", help="thread: in this process; process: each worker is one of its own.")]
+Dask = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Compute on the workers of this Dask scheduler.")]
+Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a value; repeatable.")]
 Measures = Annotated[
     list[str] | None,
-    typer.Option(
-        "--measure",
-        "--measures",
-        help="What to measure instead ('stages measures' lists all; hci: the nine HCI metrics); repeatable.",
-    ),
+    typer.Option("--measure", "--measures", help="Measure this instead ('stages measures' lists all); repeatable."),
 ]
 ProtocolSpec = Annotated[
     str | None,
     typer.Option("--protocol", help="How to measure: a preset or {base: PRESET, field: value}; default: the scene's own."),
 ]
-Truth = Annotated[
-    Path | None,
-    typer.Option("--truth", help="True disparities (PFM, npy, 16-bit PNG; of 8 bits with --scale)."),
-]
-TruthMask = Annotated[
-    Path | None, typer.Option("--mask", help="With --truth: only where this picture is white is anything measured.")
-]
-Scale = Annotated[
-    float | None, typer.Option("--scale", help="Grey levels per pixel of disparity in grey maps; default: the data set's.")
-]
-Unknown = Annotated[
-    int | None,
-    typer.Option(
-        "--unknown", help="Value that means no estimate: a grey level, or pixels in PFM, npy and TIFF of floats, such as -1."
-    ),
-]
+Truth = Annotated[Path | None, typer.Option(help="True disparities (PFM, npy, 16-bit PNG; of 8 bits with --scale).")]
+TruthMask = Annotated[Path | None, typer.Option(help="With --truth: measure only where this picture is white.")]
+Scale = Annotated[float | None, typer.Option(help="Grey levels per pixel of disparity; default: the data set's.")]
+Unknown = Annotated[int | None, typer.Option(help="Value that means no estimate: a grey level, or pixels such as -1.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array instead of a table.")]
 
 
@@ -148,10 +119,7 @@ def size(text: str) -> int:
 
 
 Memory = Annotated[
-    int | None,
-    typer.Option(
-        "--memory", metavar="SIZE", parser=size, help="What cost volumes may take, as 8G; default: most of what is free."
-    ),
+    int | None, typer.Option(metavar="SIZE", parser=size, help="For cost volumes, as 8G; default: most that is free.")
 ]
 
 
