@@ -129,10 +129,10 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
             with interruptible(), _warnings_in_one_line(), _environment(variables):
                 if everywhere["plugin"] and everywhere["no_plugins"]:
                     raise ParameterError("--plugin and --no-plugins contradict each other; give one")
-                if "plugin" not in own:
+                if everywhere["plugin"] and "plugin" not in own:
                     from stereo_framework.core.stage import load_plugin
 
-                    for name in everywhere["plugin"] or ():
+                    for name in everywhere["plugin"]:
                         load_plugin(name)
                 status = verb(*arguments, **options) or 0
         except StereoFrameworkError as error:

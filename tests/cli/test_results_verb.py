@@ -107,35 +107,6 @@ def test_protocols(tmp_path):
     ]
 
 
-@pytest.mark.slow
-def test_figure_8_of_the_paper(data, tmp_path):
-    """Scharstein & Szeliski 2002, section 6.1: intermediate truncation is best, intervals help at small truncation values."""
-    values = [1, 2, 5, 10, 20, 50, None]
-    script = {
-        "include": "window",
-        "scenes": ["tsukuba", "sawtooth", "venus"],
-        "sweep": {
-            "grid": {
-                "matching_cost": ["absolute_difference", "squared_difference"],
-                "matching_cost.interval": [False, True],
-                TRUNCATION: values,
-            }
-        },
-    }
-    (tmp_path / "experiment.yaml").write_text(yaml.safe_dump(script, sort_keys=False))
-    out = tmp_path / "out"
-    assert invoke("run", tmp_path / "experiment.yaml", "--data", data, "--out", out, "--workers", 2).exit_code == 0
-    frame = results(out).fillna({TRUNCATION: 99})
-    table = frame.pivot_table(BAD, TRUNCATION, ["scene", "matching_cost.use", "matching_cost.interval"])
-    assert len(table) == len(values)
-    for scene in script["scenes"]:
-        for cost in ("absolute_difference", "squared_difference"):
-            point, interval = ([*table[f"middlebury2001/{scene}", cost, i]] for i in (False, True))
-            assert min(point) == min(point[2:6])
-            assert min(interval) == min(interval[2:6])
-            assert all(b < a for a, b in zip(point[:2], interval[:2], strict=True))
-
-
 def test_long_tables_are_cut_unless_asked_for(folder):
     def rows(*options):
         lines = invoke("results", folder, *options).stdout.splitlines()

@@ -145,23 +145,6 @@ def test_run_measures_scenes_of_one_protocol(data, cli):
     )
 
 
-@pytest.mark.parametrize(
-    ("change", "parts"),
-    [
-        ({"matching_cost": {"use": "absolut_difference"}}, ["script.yaml:", "did you mean 'absolute_difference'?"]),
-        ({"matching_cost": {"use": "absolute_difference", "truncatoin": 3}}, ["did you mean 'truncation'?"]),
-        ({"matching_cost": {"use": "absolute_difference", "truncation": True}}, ["true is not a number > 0 or null"]),
-        ({"aggregation": [{"use": "box", "size": "20"}]}, ["'20' is not a whole number >= 1"]),
-        ({"aggregation": [{"use": "box", "size": 0}]}, ["0 is not a whole number >= 1"]),
-        ({"search": {"minimum": 5, "maximum": 5}}, ["not above"]),
-        ({"sweep": {"grid": {"aggregation.box.size": []}}}, ["empty"]),
-        ({"include": "script.yaml"}, ["include", "script.yaml"]),
-    ],
-)
-def test_bad_scripts(cli, script, change, parts):
-    one_line(cli("run", script(SCRIPT | change)), *parts)
-
-
 def test_run_measures_with_another_protocol(cli):
     [record] = json.loads(cli("run", "window", "--scene", "synthetic/planes", "--protocol", "middlebury-v2", "--json").stdout)
     assert record["protocol"] == "middlebury-v2"
