@@ -83,7 +83,10 @@ def curves_figure(
     lines = [*names.values(), *legend_title.splitlines()]
     beside = longest(lines) + 0.9 if with_legend else 0.2
     figure = new_chart(columns * _PANEL[0], beside, max(rows * _PANEL[1], LINE * len(lines)) + 0.4, title, footnote)
-    x_axes = {p.x_label: Positions(_xs(panels, p.x_label), x_scale, labels or {}) for p in panels}
+    xs: dict[str, list[Any]] = {}
+    for panel in panels:
+        xs.setdefault(panel.x_label, []).extend(point.x for point in _points(panel))
+    x_axes = {label: Positions(values, x_scale, labels or {}) for label, values in xs.items()}
     looks = styles(list(names), joined=any(x.ordered for x in x_axes.values()))
     for panel in panels:
         axes = figure.add_subplot(rows, columns, panel.row * columns + panel.column + 1)
@@ -141,10 +144,6 @@ def _aside(panel: Panel, curve: Line, point: Mark, positions: Positions) -> floa
 
 def _points(panel: Panel) -> Iterable[Mark]:
     return itertools.chain.from_iterable(curve.points for curve in panel.curves)
-
-
-def _xs(panels: Sequence[Panel], label: str) -> list[Any]:
-    return [point.x for panel in panels if panel.x_label == label for point in _points(panel)]
 
 
 def _limits(points: Sequence[Mark], scale: str) -> tuple[float, float]:

@@ -37,22 +37,19 @@ class Positions:
         names = [v for v in different if v is not None and not is_number(v)]
         self.ordered = not names
         """Whether the values have an order, so that a line may join neighbours."""
-        self.log = scale == "log" and self.ordered
-        if self.log and numbers and numbers[0] <= 0:
+        to_scale = self.ordered and bool(numbers) and scale != "category"
+        log = to_scale and scale == "log"
+        if log and numbers[0] <= 0:
             raise ParameterError(f"x_scale: log: {numbers[0]:g} is not above 0")
-        if scale == "category" or names or not numbers:
-            found = {v: float(i) for i, v in enumerate([*numbers, *names])}
-        else:
-            found = {v: math.log(v) if self.log else float(v) for v in numbers}
+        places = (math.log(v) if log else float(v if to_scale else i) for i, v in enumerate([*numbers, *names]))
+        found = dict(zip([*numbers, *names], places, strict=True))
         low, high = min(found.values(), default=0.0), max(found.values(), default=0.0)
-        to_scale = self.ordered and scale != "category"
-        width = (high - low) if to_scale and high > low else 1.0
         self.none: float | None = None
         """Position between the last number and "none", where the scale ends; None if there is no such place."""
         if None in different:
-            distance = _GAP * width if to_scale and high > low else 1.0
+            distance = _GAP * (high - low) if to_scale and high > low else 1.0
             found[None] = high + distance if found else 0.0
-            self.none = found[None] - distance / 2 if to_scale and numbers else None
+            self.none = found[None] - distance / 2 if to_scale else None
             high = found[None]
         margin = 0.05 * (high - low) if to_scale and high > low else 0.5
         self.limits = low - margin, high + margin

@@ -167,16 +167,14 @@ def grid_figure(
     if meanings:
         from matplotlib.patches import Patch
 
-        patches = [Patch(facecolor=_hex(colour), label=text, edgecolor="0.4", linewidth=0.5) for colour, text in meanings]
+        patches = [
+            Patch(facecolor=f"#{bytes(colour).hex()}", label=text, edgecolor="0.4", linewidth=0.5) for colour, text in meanings
+        ]
         figure.legend(handles=patches, loc="lower left", ncols=len(meanings), frameon=False, fontsize=FONT, handlelength=1.4)
     if title:
         look = {"ha": "center", "va": "center", "fontsize": FONT + 2, "parse_math": False}
         _shorten(figure.text(0.5, 1 - top / 2 / tall, title, **look), width)
     return figure
-
-
-def _hex(colour: tuple[int, ...]) -> str:
-    return f"#{bytes(colour).hex()}"
 
 
 def _shares(place: tuple[int, int, int, int], figure: Figure) -> tuple[float, float, float, float]:
@@ -195,7 +193,7 @@ def _draw(axes: Axes, panel: Panel) -> None:
     if panel.scale is None:
         axes.imshow(eight_bits(panel.values), cmap="gray", vmin=0, vmax=255, aspect="auto")
     else:
-        colours = colormaps[panel.scale.colours].with_extremes(bad=_hex(_NO_VALUE))
+        colours = colormaps[panel.scale.colours].with_extremes(bad=str(NO_VALUE / 255))
         ends: dict[str, Any] = {"vmin": panel.scale.low, "vmax": panel.scale.high}
         axes.imshow(np.ma.masked_invalid(panel.values), cmap=colours, interpolation="nearest", aspect="auto", **ends)
 

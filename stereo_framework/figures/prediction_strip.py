@@ -48,13 +48,10 @@ def prediction_figure(
     for name, (prediction, image) in predictions.items():
         told = f"RMS error {errors[name]:.2f} grey levels\n{100 * (1 - np.mean(prediction.visible)):.1f} % holes"
         real.append(Panel(name, image))
-        predicted.append(Panel("predicted", _with_holes(prediction), below=told))
+        # In colour, so that holes can be distinguished from white.
+        shown = np.where(prediction.visible[..., None], rgb(prediction.image), np.array(EMPTY, np.uint8))
+        predicted.append(Panel("predicted", shown, below=told))
     whole = all(prediction.visible.all() for prediction, _ in predictions.values())
     holes = [] if whole else [(EMPTY, "hole: nothing was predicted here")]
     # One or two frames are not enlarged to fill the whole width.
     return grid_figure([real, predicted], title, room=WIDEST // max(len(predictions), 3), legend=holes)
-
-
-def _with_holes(prediction: Prediction) -> Image:
-    """The predicted image in colour, so that holes can be distinguished from white."""
-    return np.where(prediction.visible[..., None], rgb(prediction.image), np.array(EMPTY, np.uint8))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,9 +25,18 @@ FURTHER_FONTS = (
 
 
 def new_figure(**options: Any) -> Figure:
-    """An empty figure, made without pyplot; `options` are those of matplotlib's ``Figure``."""
-    figure: Figure = _kind()(**options)
-    return figure
+    """An empty figure, made without pyplot, that notebooks show by themselves; `options` are those of matplotlib's ``Figure``."""
+    # Imported on use, because matplotlib loads slowly.
+    from matplotlib.figure import Figure
+
+    class Shown(Figure):
+        def _repr_png_(self) -> bytes:
+            file = io.BytesIO()
+            self.savefig(file, format="png")
+            return file.getvalue()
+
+    _take_letters()
+    return Shown(**options)
 
 
 def _take_letters() -> None:
@@ -39,22 +47,6 @@ def _take_letters() -> None:
     if rcParams["font.family"] == ["sans-serif"]:
         there = set(fontManager.get_font_names())
         rcParams["font.family"] = ["sans-serif", *(name for name in FURTHER_FONTS if name in there)]
-
-
-@functools.cache
-def _kind() -> Any:
-    # Imported on use, because matplotlib loads slowly.
-    from matplotlib.figure import Figure
-
-    _take_letters()
-
-    class Shown(Figure):
-        def _repr_png_(self) -> bytes:
-            file = io.BytesIO()
-            self.savefig(file, format="png")
-            return file.getvalue()
-
-    return Shown
 
 
 def svg_text(figure: Figure, description: str | None = None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from stereo_framework.core.errors import harmless
@@ -19,7 +19,9 @@ def to_text(table: Table, format: str) -> str:
     format : str
         ``csv``: all digits, without title and notes; ``markdown`` or ``latex`` (booktabs): with the best values in bold.
     """
-    return _WRITERS[format](table)
+    if format == "csv":
+        return csv_text(table.header, table.rows)
+    return _markdown(table) if format == "markdown" else _latex(table)
 
 
 def _markdown(table: Table) -> str:
@@ -74,10 +76,3 @@ def _numeric(table: Table) -> list[bool]:
     """Whether each column holds numbers, which are flushed right."""
     columns = zip(*table.rows, strict=True) if table.rows else [()] * len(table.header)
     return [any(map(is_number, c)) and not any(isinstance(v, str) and v not in ("", "failed") for v in c) for c in columns]
-
-
-_WRITERS: Mapping[str, Callable[[Table], str]] = {
-    "csv": lambda table: csv_text(table.header, table.rows),
-    "markdown": _markdown,
-    "latex": _latex,
-}

@@ -91,13 +91,8 @@ def telling_keys(results: Sequence[Result]) -> list[str]:
                     varying[name] = None
     # The axis of a whole slot stands for its parameters too, and the seed of a script for those of its stages.
     told = [name for name in varying if any(name == axis or name.startswith(f"{axis}.") for axis in axes)]
-    told += [name for name in varying if _is_seed(name) and "seed" in axes]
+    told += [name for name in varying if name.rpartition(".")[2] == "seed" and "seed" in axes]
     return ["scene", "method", *axes, *(name for name in varying if name not in told)]
-
-
-def _is_seed(key: str) -> bool:
-    """Whether a key is the seed of a script or of a stage."""
-    return key.rpartition(".")[2] == "seed"
 
 
 def means(
