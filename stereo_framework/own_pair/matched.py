@@ -15,8 +15,6 @@ from stereo_framework.core.errors import DataError, harmless
 from stereo_framework.core.scene import Disparity, Mask, Scene, Search
 from stereo_framework.engine.match import Match
 from stereo_framework.figures.colours import rgb
-from stereo_framework.figures.disparity_figures import side_by_side_figure
-from stereo_framework.figures.saving import save_picture
 from stereo_framework.io import (
     check_own,
     geo_tags,
@@ -29,6 +27,7 @@ from stereo_framework.io import (
 )
 from stereo_framework.io.disparity import KITTI_SCALE
 from stereo_framework.io.tiff import write_float_tiff
+from stereo_framework.own_pair.picture import picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,9 +40,6 @@ _UNSURE = -1.0
 
 _STATUS_GREYS = np.array([255, 64, 128, 192, 0], np.uint8)
 """Grey levels of ``status.png``: matched, occluded, mismatched, filled, invalid."""
-
-_SHOWN = 900
-"""Columns of a picture beyond which only every second, third ... pixel is drawn."""
 
 _FILES = (
     *("disparity.pfm", "disparity.png", "disparity.tiff", "picture.png", "confidence.pfm", "status.png"),
@@ -174,12 +170,16 @@ class Matched:
 
     def plot(self) -> Figure:
         """The reference image beside the map, as a matplotlib figure. The colours end at the extremes of the map, except one percent at either end."""
+        from stereo_framework.figures.disparity_figures import side_by_side_figure
+
+        maps = {"disparity": self.disparity}
+        return side_by_side_figure(self.scene.reference, maps, self._shown, None, f"{self.name}: {self.method}")
+
+    @property
+    def _shown(self) -> tuple[float, float]:
         known = self.disparity[np.isfinite(self.disparity)]
         low, high = np.percentile(known, [1, 99]) if known.size else (self.search.minimum, self.search.maximum)
-        step = -(-self.disparity.shape[1] // _SHOWN)
-        image, disparity = self.scene.reference[::step, ::step], self.disparity[::step, ::step]
-        shown = float(low), float(max(high, low + 1))
-        return side_by_side_figure(image, {"disparity": disparity}, shown, None, f"{self.name}: {self.method}")
+        return float(low), float(max(high, low + 1))
 
     def save(self, folder: str | Path) -> list[str]:
         """Write the map and everything that follows from it to a folder.
@@ -236,7 +236,7 @@ class Matched:
             put("disparity.png", write_disparity, within)
         if tags:
             put("disparity.tiff", write_disparity, self.disparity, tags=tags)
-        put("picture.png", save_picture, self.plot())
+        put("picture.png", write_image, picture(self.scene.reference, self.disparity, self._shown))
         put("confidence.pfm", write_pfm, self.confidence)
         put("status.png", write_image, _STATUS_GREYS[self.status])
         for measure in sorted(self.result.confidence.keys() - {CONFIDENCE}):

@@ -10,7 +10,7 @@ from cli_parts import invoke
 from stereo_framework import load_scene
 from stereo_framework.figures import saving
 from stereo_framework.figures.disparity_figures import disparity_figure
-from stereo_framework.io import write_image
+from stereo_framework.io import write_disparity
 
 LENT = "\u1d81"
 """A letter of STIX, which comes with matplotlib as DejaVu Sans does, but not of that."""
@@ -38,12 +38,12 @@ def test_a_user_s_own_fonts_stay():
 
 @pytest.mark.filterwarnings("always:Glyph")
 @pytest.mark.parametrize(("name", "told"), [("Ωμέγα", 0), (NOBODYS, 1)])
-def test_names_of_files_that_no_font_has(name, told, tmp_path, monkeypatch):
+def test_names_of_maps_that_no_font_has(name, told, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    scene = load_scene("synthetic/planes")
-    for side, image in ((f"{name}.png", scene.reference), ("right.png", scene.match)):
-        write_image(side, image)
-    result = invoke("match", f"{name}.png", "right.png", "--method", "ssd", "--disparities", "0:31")
+    truth = load_scene("synthetic/planes").truth
+    for map_name, error in ((name, 0), ("other", 1)):
+        write_disparity(f"{map_name}.pfm", truth + np.float32(error))
+    result = invoke("compare", f"{name}.pfm", "other.pfm", "--scene", "synthetic/planes", "--out", "pictures")
     assert result.exit_code == 0, result.output
     line = "warning: pictures show boxes for letters that no font here has; install one that has them, such as Noto Sans CJK"
     assert result.stderr.splitlines() == [line] * told
