@@ -1,23 +1,22 @@
 """Who computes does not matter: equal results from all executors, workers that die, runs that do not fit."""
 
 import concurrent.futures
-import contextlib
+import functools
 import multiprocessing
 import os
 import re
-import subprocess
 import sys
 import threading
 
 import numpy as np
 import pytest
-import yaml
 from sweep_parts import WINDOW, assert_equal, dots, numbers, stored
 
 import stereo_framework
 from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError
 from stereo_framework.core.stage import stage
 from stereo_framework.engine import strips
+from stereo_framework.kernels.counting import rounds_counted_by
 from stereo_framework.script import load
 from stereo_framework.sweep import executors
 from stereo_framework.sweep.executors import Crew, Processes, dask_executor
@@ -80,25 +79,14 @@ def alone():
     return found
 
 
-@contextlib.contextmanager
 def executor(name, request):
     if name == "dask":
-        with dask_executor(request.getfixturevalue("cluster")) as pool:
-            yield pool
-    elif name == "processes":
-        with Processes(2) as pool:
-            yield pool
-    elif name == "threads":
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            yield pool
-    else:
-        with concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
-            yield pool
-            # It is still of use.
-            assert pool.submit(os.getpid).result() != os.getpid()
+        return dask_executor(request.getfixturevalue("cluster"))
+    pool = functools.partial(concurrent.futures.ProcessPoolExecutor, mp_context=multiprocessing.get_context("spawn"))
+    return {"threads": concurrent.futures.ThreadPoolExecutor, "processes": Processes, "pool": pool}[name](2)
 
 
-ELSEWHERE = ["threads", "processes", pytest.param("dask", marks=dask), pytest.param("a pool", marks=pytest.mark.slow)]
+ELSEWHERE = ["threads", "processes", pytest.param("dask", marks=dask), pytest.param("pool", marks=pytest.mark.slow)]
 
 
 def assert_as_alone(results, alone):
@@ -162,17 +150,11 @@ def test_what_an_executor_has_not_begun_is_taken_back(registry):
     assert all(future.cancelled() for future in busy.futures[1:])
 
 
-@pytest.mark.slow
-def test_that_threads_compile_kernels_is_told(tmp_path):
-    script = yaml.safe_dump(
-        {"scenes": ["synthetic/planes"], "include": "window", "sweep": {"grid": {"aggregation.box.size": [3, 5]}}}
-    )
-    (tmp_path / "window.yaml").write_text(script)
-    program = "from stereo_framework.cli.main import main; main()"
-    command = [sys.executable, "-c", program, "run", tmp_path / "window.yaml", "--workers", "2"]
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    said = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=True).stderr
-    assert said.count("compiling kernels: first use only") == 1, said
+def test_who_listens_hears_of_the_rounds_in_threads():
+    heard = set()
+    with rounds_counted_by(lambda thread, done, count, what: heard.add(what)):
+        swept(workers=2)
+    assert {"run", "iteration", "sweep"} <= heard
 
 
 # --- workers that die -------------------------------------------------------------------------------------------------
@@ -194,17 +176,12 @@ def dangerous(tmp_path, **parameters):
         "processes",
         pytest.param("dask", marks=[dask, pytest.mark.slow]),
         # Processes take the place of an executor that is broken.
-        pytest.param("broken", marks=pytest.mark.slow),
+        pytest.param("pool", marks=pytest.mark.slow),
     ],
 )
 def test_what_a_worker_that_dies_was_at_is_computed_once_more(name, tmp_path, registry, request):
     script = dangerous(tmp_path, once=str(tmp_path / "was there"))
-    with contextlib.ExitStack() as stack:
-        if name == "broken":
-            pool = concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
-            stack.enter_context(pool)
-        else:
-            pool = stack.enter_context(executor(name, request))
+    with executor(name, request) as pool:
         results = stereo_framework.run(script, scenes=dots(), out=tmp_path / "out", executor=pool)
     assert (tmp_path / "was there").exists()
     assert [(r.axes["refinement.dangerous.at"], r.error) for r in results] == [(n, None) for n in (4, 5, 6)] * 2

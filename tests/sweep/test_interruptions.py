@@ -89,10 +89,7 @@ def test_killed_at_twenty_moments(who, tmp_path, whole, request):
         survived = len(kept)
     assert amid >= 15
     assert survived < 360
-    child = start(tmp_path / "sweep.yaml", "--out", str(out), "--workers", "2", *options)
-    _, errors = child.communicate(timeout=900)
-    assert child.returncode == 0, errors
-    assert numbers(stored(out)) == whole
+    assert numbers(stereo_framework.run(tmp_path / "sweep.yaml", out=out)) == numbers(stored(out)) == whole
     with contextlib.closing(sqlite3.connect(out / "results.sqlite")) as db:
         assert db.execute("SELECT count(*), count(row) FROM results").fetchone() == (360, 360)
 
@@ -137,9 +134,7 @@ def test_a_scheduler_that_dies_fails_no_run(tmp_path, whole):
     kept = stored(out)
     assert kept
     assert not any(r.error for r in kept)
-    child = start(tmp_path / "sweep.yaml", "--out", str(out))
-    child.communicate(timeout=900)
-    assert numbers(stored(out)) == whole
+    assert numbers(stereo_framework.run(tmp_path / "sweep.yaml", out=out)) == whole
 
 
 def wait(for_what, seconds=300):
