@@ -19,6 +19,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from concurrent.futures.thread import ThreadPoolExecutor
+from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
@@ -247,7 +248,9 @@ class Processes(Executor):
 
     def __init__(self, workers: int | None = None):
         self._max_workers = workers or available_cores()
-        self._threads, self._left = ThreadPoolExecutor(self._max_workers), False
+        # A process begins with the mask of its thread, and is deaf until it has begun.
+        self._threads = ThreadPoolExecutor(self._max_workers, initializer=_hear_interrupts, initargs=(False,))
+        self._left = False
         self._of_thread: dict[int, tuple[SpawnProcess, Any]] = {}
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:  # type: ignore[override]
@@ -284,9 +287,16 @@ class Processes(Executor):
         return found
 
 
+def _hear_interrupts(hear: bool) -> None:
+    if hasattr(signal, "pthread_sigmask"):  # not on Windows
+        resource_tracker.ensure_running()  # which lets a thread hear of them when it begins
+        signal.pthread_sigmask(signal.SIG_UNBLOCK if hear else signal.SIG_BLOCK, {signal.SIGINT})
+
+
 def _serve(pipe: Any) -> None:
-    # Interrupts are the parent's to handle, and without a parent there is nothing to do.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Interrupts are the parent's to handle, and without a parent there is nothing to do. Programs that stages begin hear of them.
+    signal.signal(signal.SIGINT, lambda number, frame: None)
+    _hear_interrupts(True)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with contextlib.suppress(EOFError, OSError):
         while True:
