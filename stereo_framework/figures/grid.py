@@ -167,9 +167,7 @@ def grid_figure(
     if meanings:
         from matplotlib.patches import Patch
 
-        patches = [
-            Patch(facecolor=f"#{bytes(colour).hex()}", label=text, edgecolor="0.4", linewidth=0.5) for colour, text in meanings
-        ]
+        patches = [Patch(facecolor=f"#{bytes(rgb).hex()}", label=text, edgecolor="0.4", linewidth=0.5) for rgb, text in meanings]
         figure.legend(handles=patches, loc="lower left", ncols=len(meanings), frameon=False, fontsize=FONT, handlelength=1.4)
     if title:
         look = {"ha": "center", "va": "center", "fontsize": FONT + 2, "parse_math": False}
