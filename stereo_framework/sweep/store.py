@@ -14,8 +14,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any, get_type_hints
 
 import yaml
-from pydantic import ConfigDict, create_model
+from pydantic import ConfigDict, TypeAdapter, with_config
 from pydantic_core import from_json
+from typing_extensions import TypedDict  # pydantic asks for it, and brings it
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, StereoFrameworkError, short
@@ -46,11 +47,8 @@ _ADD = (
 )
 _DETAILS = ("parameters", "script")
 _SHOWN = tuple(f.name for f in fields(Result) if f.name not in (*_DETAILS, "traceback") and not f.name.startswith("_"))
-_Row: Any = create_model(
-    "Row",
-    __config__=ConfigDict(extra="forbid", strict=True),
-    **{name: (kind, ...) for name, kind in get_type_hints(Result).items() if name in _SHOWN},  # type: ignore[call-overload]
-)
+_TYPES = {name: kind for name, kind in get_type_hints(Result).items() if name in _SHOWN}
+_ROW: Any = TypeAdapter(with_config(ConfigDict(extra="forbid", strict=True))(TypedDict("_Row", _TYPES)))  # type: ignore
 """What stands in the column `row`."""
 
 
@@ -229,7 +227,7 @@ class Store(contextlib.ExitStack):
 
     def _result(self, row: Any, details: Any) -> Result:
         with _told(self._path):
-            values = dict(_Row.model_validate_json(row))
+            values = _ROW.validate_json(row)
             for value in values["axes"].values():
                 if type(value) is int:
                     float(value)  # which refuses endless digits
