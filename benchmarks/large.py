@@ -44,7 +44,7 @@ def work(name: str, pair: Pair, most: float) -> tuple[Callable[[], np.ndarray | 
         return lambda: _beside(matcher, pair, wide), 0
     if name == "pandora":
         return lambda: pandora_sgm(pair.reference, pair.match, pair.search), 0
-    method = fitted(load(name).pipeline, pair, most)
+    method = fitted(load(name).pipeline, pair.shape, pair.search, most)
     size = next((one.parameters["size"] for one in method.in_slot("scheme")), 0)
     return lambda: method(pair).disparity, size
 

@@ -153,7 +153,7 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
             if stage is not None and not stage.function.__module__.startswith("stereo_framework."):  # a plug-in's
                 from stereo_framework.engine.stage_errors import blame
 
-                status = _told(blame(error).line, wanted, 2)
+                status = _told(blame(error), wanted, 2)
             else:
                 status = _told(_unexpected(error), wanted, 70)
         sys.exit(status)

@@ -16,7 +16,7 @@ from stereo_framework.core.per_image import kept_here
 from stereo_framework.core.scene import Scene, Search
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS, Stage
 from stereo_framework.engine.match import Match
-from stereo_framework.engine.memory import free_memory, peak_memory
+from stereo_framework.engine.memory import free_memory, peak_memory, refusal
 from stereo_framework.engine.step import ALTERNATIVES, RESTORE, Step, cost_sum, step
 from stereo_framework.engine.walk import walked
 
@@ -52,27 +52,24 @@ class Pipeline:
 
     def __init__(self, steps: Any, alternatives: Mapping[str, Pipeline] | None = None):
         found = sorted(_steps(steps), key=lambda one: _ORDER[one.stage.slot])
-        costs = [one for one in found if one.stage.slot == "matching_cost"]
-        if len(costs) > 1:
-            found = [one.having(weight=1) if one in costs and not one.added else one for one in found]
+        if sum(one.stage.slot == "matching_cost" for one in found) > 1:
+            found = [one if one.added or one.stage.slot != "matching_cost" else one.having(weight=1) for one in found]
         self.steps, self.alternatives = tuple(found), tuple((alternatives or {}).items())
         if faults := self.faults():
             raise ParameterError("\n".join(f"{address}: {message}" for address, message in faults))
 
     def faults(self) -> list[tuple[str, str]]:
         """(address, message) of what does not go together."""
-        names = {slot: [one.stage.name for one in self.steps if one.stage.slot == slot] for slot in SLOTS}
+        names = {slot: [one.stage.name for one in self.in_slot(slot)] for slot in SLOTS}
         matcher, scheme = next(iter(names["matcher"]), None), next(iter(names["scheme"]), None)
-        found = [
-            (slot, f"one stage stands here; these are {len(own)}: {', '.join(own)}")
-            for slot, own in names.items()
-            if len(own) > 1 and not (SLOTS[slot].many or SLOTS[slot].added)
-        ]
-        if matcher is None:
-            missing = [slot for slot in VOLUME_SLOTS if not SLOTS[slot].optional and not names[slot]]
-            found += [(slot, "missing; a method needs one, or a matcher") for slot in missing]
-        else:
-            found += [(s, f"the matcher {matcher} stands instead of it; remove one of both") for s in VOLUME_SLOTS if names[s]]
+        found = []
+        for slot, own in names.items():
+            if len(own) > 1 and not (SLOTS[slot].many or SLOTS[slot].added):
+                found.append((slot, f"one stage stands here; these are {len(own)}: {', '.join(own)}"))
+            if slot in VOLUME_SLOTS and own and matcher:
+                found.append((slot, f"the matcher {matcher} stands instead of it; remove one of both"))
+            if slot in VOLUME_SLOTS and not (own or matcher or SLOTS[slot].optional):
+                found.append((slot, "missing; a method needs one, or a matcher"))
         for address, one in self.own_stages():
             wrong = misfits(one.stage, matcher=matcher, scheme=scheme, alternatives=bool(self.alternatives))
             found += [(address, message) for message in wrong]
@@ -98,37 +95,39 @@ class Pipeline:
         --------
         >>> from stereo_framework import Pipeline
         >>> Pipeline(["absolute_difference", "box", "winner_take_all"]).having(size=5, truncation=20)
-        Pipeline(absolute_difference(truncation=20.0) > box(size=5) > winner_take_all)
+        Pipeline(absolute_difference(truncation=20) > box(size=5) > winner_take_all)
         """
         slots = {name: changes.pop(name) for name in (*SLOTS, "alternatives") if name in changes}
         others = dict(slots.pop("alternatives", dict(self.alternatives)) or {})
         own = dict(self.own_stages())
         for name, value in changes.items():
             address, parameter = self._place(name)
-            inner = address.split(".")
             if address in own:
                 own[address] = own[address].having(**{parameter: value})
             else:
-                others[inner[1]] = others[inner[1]].having(**{f"{'.'.join(inner[2:])}.{parameter}": value})
+                _, other, inner = address.split(".", 2)
+                others[other] = others[other].having(**{f"{inner}.{parameter}": value})
         kept = [one for one in own.values() if one.stage.slot not in slots]
         for slot, value in slots.items():
-            kept += [_of_slot(slot, one) for one in _steps(value)]
+            for one in _steps(value):
+                if one.stage.slot != slot:
+                    raise ParameterError(f"{slot}: {one.stage.name} is a stage of {one.stage.slot}")
+                kept.append(one)
         return Pipeline(kept, others)
 
     def _place(self, name: str) -> tuple[str, str]:
         """Address and name of a parameter: given as both, or by its name alone."""
         address, _, parameter = name.rpartition(".")
-        having, legal = [], []
+        having, legal = [], set[str]()
         for where, one in self.stages():
-            slot, stage = one.stage.slot, one.stage.name
-            legal += [f"{where}.{p}" if address else p for p in one.parameters]
-            if parameter in one.parameters and address in ("", where, slot, stage, f"{slot}.{stage}"):
+            legal.update(f"{where}.{p}" if address else p for p in one.parameters)
+            if parameter in one.parameters and address in ("", where, one.stage.slot, one.stage.name, one.name):
                 having.append(where)
         if len(having) == 1:
             return having[0], parameter
         if having:
             raise ParameterError(f"{name}: {' and '.join(having)} have it; say which, as in **{{'{having[0]}.{parameter}': ...}}")
-        raise ParameterError(f"{name}: no stage has it; {nearest(name, set(legal))}")
+        raise ParameterError(f"{name}: no stage has it; {nearest(name, legal)}")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Pipeline) and (self.steps, self.alternatives) == (other.steps, other.alternatives)
@@ -139,21 +138,18 @@ class Pipeline:
     def __reduce__(self) -> tuple[Any, ...]:
         return Pipeline, (self.steps, dict(self.alternatives))
 
-    def __str__(self) -> str:
-        return " > ".join(str(one) for _, one in self.stages())
-
     def __repr__(self) -> str:
-        return f"Pipeline({' > '.join(_in_short(one) for _, one in self.stages())})"
+        others = f", {dict(self.alternatives)!r}" if self.alternatives else ""
+        return f"Pipeline({' > '.join(map(repr, self.steps))}{others})"
 
     def own_stages(self, home: str = "") -> tuple[tuple[str, Step], ...]:
         """(address, step) by slot, without those of the alternatives."""
-        names = [(one.stage.slot, one.stage.name) for one in self.steps]
-        found = []
-        for i, one in enumerate(self.steps):
-            slot, name = names[i]
-            number = sum(other == slot for other, _ in names[:i])
-            listed = SLOTS[slot].many or one.added
-            found.append((f"{home}{slot}{'.' * listed}{(name if names.count(names[i]) == 1 else number) if listed else ''}", one))
+        names = [one.name for one in self.steps]
+        found, slot, number = [], "", 0
+        for one in self.steps:
+            slot, number = one.stage.slot, number + 1 if one.stage.slot == slot else 0
+            own = one.stage.name if names.count(one.name) == 1 else number
+            found.append((f"{home}{slot}.{own}" if SLOTS[slot].many or one.added else f"{home}{slot}", one))
         return tuple(found)
 
     def stages(self, home: str = "") -> tuple[tuple[str, Step], ...]:
@@ -171,7 +167,7 @@ class Pipeline:
     @property
     def name(self) -> str:
         """The stage that decides: the optimizer or the matcher."""
-        return (*self.in_slot("matcher"), *self.in_slot("optimization"))[0].stage.name
+        return next(one.stage.name for one in self.steps if one.stage.slot in ("matcher", "optimization"))
 
     def files(self, scene: Scene | None = None) -> dict[str, tuple[Path, ...]]:
         """Files from outside that decide what stages do, by address, as of `Step.files`."""
@@ -193,10 +189,8 @@ class Pipeline:
     def _planned(self) -> list[tuple[str, Step]]:
         if schemes := self.in_slot("scheme"):
             under = self.having(scheme=schemes[1:])
-            return [(schemes[0].name, Step(schemes[0].stage, schemes[0].parameters, (under,)))]
-        found: list[tuple[str, Step]] = []
-        if self.alternatives:
-            found.append(("alternatives", Step(ALTERNATIVES, inner=self.alternatives)))
+            return [(schemes[0].name, replace(schemes[0], inner=(under,)))]
+        found = [("alternatives", Step(ALTERNATIVES, inner=self.alternatives))] if self.alternatives else []
         costs = [one for one in self.steps if one.added]
         for address, one in self.own_stages():
             if found and found[-1][1].stage.slot == "aggregation" != one.stage.slot:
@@ -246,38 +240,21 @@ class Pipeline:
             What the match says in its warnings.
         """
         found = self.matched(scene, search, keep_volume=keep_volume, watch=watch)
-        # A method that a scheme calls tells nobody but the scheme.
+        # A method that a stage calls tells nobody but the stage.
         if kept_here() is None:
             warn(found.warnings)
         return found
 
-    def matched(
-        self,
-        scene: Scene | Pair,
-        search: Search | None = None,
-        *,
-        keep_volume: bool = False,
-        watch: Callable[[Step], None] | None = None,
-        solve: Callable[[Pipeline, Pair], Match] | None = None,
-    ) -> Match:
-        """What a call returns, without its Python warnings: for callers that tell of the match's warnings themselves. `solve` is that of `Walk`."""
+    def matched(self, scene: Scene | Pair, search: Search | None = None, **options: Any) -> Match:
+        """What a call returns, without its Python warnings: for callers that tell of the match's warnings themselves. The options are those of `Walk`."""
         check_kind("Pipeline", "scene", scene, (Scene, Pair), "a Scene or a Pair, such as Pair(left, right, Search(0, 63))")
         check_kind("Pipeline", "search", search, (Search, NoneType), "a Search, such as Search(0, 63)")
         pair = Pair.of(scene, search) if isinstance(scene, Scene) else replace(scene, search=search or scene.search)
-        self._check_memory(pair, keep_volume=keep_volume)
-        match: Match = walked(self, pair, keep_volume=keep_volume, watch=watch, solve=solve)
-        return match
-
-    def _check_memory(self, pair: Pair, *, keep_volume: bool) -> None:
-        """Refuse a volume that cannot fit."""
-        (rows, columns), levels = pair.shape, pair.search.levels
-        free = free_memory()
-        need = peak_memory([self], pair.shape, levels, search=pair.search, keep_volume=keep_volume)
+        need, free = peak_memory([self], pair.shape, pair.search, keep_volume=options.get("keep_volume", False)), free_memory()
         if free is not None and need > free:
-            raise StereoFrameworkError(
-                f"{self.name} needs about {need / 2**30:.1f} GiB for {columns}x{rows} pixels and "
-                f"{levels} levels; {free / 2**30:.1f} GiB are free; use fewer levels, smaller images or the scheme tiles"
-            )
+            raise StereoFrameworkError(refusal(self, pair.shape, pair.search, need, free, "free"))
+        match: Match = walked(self, pair, **options)
+        return match
 
 
 def misfits(stage: Stage, *, matcher: str | None = None, scheme: str | None = None, alternatives: bool = True) -> list[str]:
@@ -304,23 +281,8 @@ def misfits(stage: Stage, *, matcher: str | None = None, scheme: str | None = No
 
 def _steps(given: Any) -> Iterable[Step]:
     """The steps that are meant: a list, also one within a list, stands for its items, and None for nothing."""
-    if given is None:
-        return
     if isinstance(given, Step | str) or callable(given):
         yield step(given)
     else:
-        for one in given:
+        for one in given or ():
             yield from _steps(one)
-
-
-def _of_slot(slot: str, one: Step) -> Step:
-    if one.stage.slot != slot:
-        raise ParameterError(f"{slot}: {one.stage.name} is a stage of {one.stage.slot}")
-    return one
-
-
-def _in_short(one: Step) -> str:
-    """A stage with those of its parameters that are not the defaults."""
-    usual = {name: parameter.default for name, parameter in one.stage.parameters.items()} | {"weight": 1, "scale": None}
-    own = ", ".join(f"{name}={value!r}" for name, value in one.parameters.items() if value != usual[name])
-    return f"{one.stage.name}({own})" if own else one.stage.name

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from stereo_framework.core.errors import StereoFrameworkError, place_of, told
 from stereo_framework.core.stage import Stage
 
 E = TypeVar("E", bound=BaseException)
-
-
-class Blame(NamedTuple):
-    """What is told of an exception: one line, and ``SLOT.NAME`` of the stage that raised it, empty where none did."""
-
-    line: str
-    stage: str
 
 
 def blamed(error: E, stage: Stage) -> E:
@@ -29,16 +22,13 @@ def wrong_return(stage: Stage, wrong: str) -> StereoFrameworkError:
     return blamed(StereoFrameworkError(f"{place_of(stage.function)}: {stage.slot} stage {stage.name} returned {wrong}"), stage)
 
 
-def blame(error: BaseException) -> Blame:
+def blame(error: BaseException) -> str:
     """Tell an exception in one line.
 
     What a stage raises on purpose, a `StereoFrameworkError`, speaks for itself. For all else the line begins with the place in the stage's file where it
     was raised, or passed through.
     """
     stage: Stage | None = getattr(error, "raised_by", None)
-    if stage is None:
-        return Blame(str(error) if isinstance(error, StereoFrameworkError) else told(error), "")
-    line = (
-        str(error) if isinstance(error, StereoFrameworkError) else told(error, stage.function, f"{stage.slot} stage {stage.name}")
-    )
-    return Blame(line, f"{stage.slot}.{stage.name}")
+    if isinstance(error, StereoFrameworkError):
+        return str(error)
+    return told(error) if stage is None else told(error, stage.function, f"{stage.slot} stage {stage.name}")

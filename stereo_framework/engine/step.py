@@ -1,4 +1,4 @@
-"""Step: a stage with all its parameters, or one of the few things that a pipeline does besides."""
+"""Step: a stage with all its parameters at its place in a pipeline; a sum of costs is one, and so are the few things that a pipeline does besides."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from stereo_framework.core import stage as registered
 from stereo_framework.core.border import sealed
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.parameters import Positive, parameter_faults, parameters_of, with_defaults
+from stereo_framework.core.parameters import Positive, parameter_faults, parameters_of, spelled, with_defaults
 from stereo_framework.core.stage import SLOTS, Stage
 from stereo_framework.core.volume import CostVolume, as_volume
 from stereo_framework.engine.stage_errors import blamed
@@ -35,7 +35,7 @@ class Factors:
         With it costs c become 1 - exp(-c / scale) before they are weighted; in units of the matching cost.
     """
 
-    weight: Positive = 1
+    weight: Positive = 1.0
     scale: Positive | None = None
 
 
@@ -56,21 +56,16 @@ class Step:
     """
 
     stage: Stage
-    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     inner: tuple[Any, ...] = ()
 
     @functools.cached_property
-    def _key(self) -> tuple[Any, ...]:
+    def _key(self) -> str:
         # 1 and True are equal in Python but not as parameters.
-        own = tuple((name, type(value), repr(value)) for name, value in self.parameters.items())
-        return self.stage.slot, self.stage.name, own, self.inner
-
-    @functools.cached_property
-    def _hash(self) -> int:
-        return hash(self._key)
+        return f"{self.stage.slot}.{self.stage.name}{dict(self.parameters)!r}{self.inner!r}"
 
     def __hash__(self) -> int:
-        return self._hash
+        return hash(self._key)
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Step) and self._key == other._key)
@@ -79,14 +74,10 @@ class Step:
         return functools.partial(step, self.stage.public, **self.parameters), ()
 
     def __repr__(self) -> str:
-        if self.inner and self.stage.slot == "matching_cost":
-            return " + ".join(map(repr, self.inner))
-        own = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items() if not (self.added and name in FACTORS))
-        told = f"{self.stage.name}({own})"
-        if not self.added:
-            return told
-        weight, scale = self.parameters["weight"], self.parameters["scale"]
-        return f"{weight:g} * {told if scale is None else f'(1 - exp(-{told} / {scale:g}))'}"
+        """In short: its name and what differs from the defaults."""
+        usual = {name: parameter.default for name, parameter in {**parameters_of(Factors), **self.stage.parameters}.items()}
+        own = ", ".join(f"{name}={_text(value)}" for name, value in self.parameters.items() if _text(value) != _text(usual[name]))
+        return f"{self.stage.name}({own})" if own else self.stage.name
 
     def having(self, **parameters: Any) -> Step:
         """The same with other values of some parameters."""
@@ -100,7 +91,7 @@ class Step:
     @property
     def added(self) -> bool:
         """Whether it is an entry of a list of costs."""
-        return self.stage.slot == "matching_cost" and "weight" in self.parameters
+        return "weight" in self.parameters and SLOTS[self.stage.slot].added
 
     @functools.cached_property
     def line(self) -> tuple[Any, int]:
@@ -111,16 +102,16 @@ class Step:
         others = {name: value for name, value in self.parameters.items() if name != count}
         return Step(self.stage, others), self.parameters[count]
 
-    @functools.cached_property
+    @property
     def data(self) -> frozenset[str]:
         """What its stage names."""
         return frozenset(self.stage.data)
 
     @functools.cached_property
     def reads(self) -> frozenset[str]:
-        """The volumes that must be there before it."""
+        """What must be there before it, of what is kept only for those who read it: volumes and alternatives."""
         always = {"volume"} if self.stage.slot in ("aggregation", "optimization", "restore_outside") else set()
-        return self.data & VOLUMES | always
+        return self.data & {*VOLUMES, "alternatives"} | always
 
     @functools.cached_property
     def other_reads(self) -> frozenset[str]:
@@ -132,14 +123,18 @@ class Step:
     @property
     def touches_volume(self) -> bool:
         """Whether it makes or reads a volume."""
-        return self.stage.slot == "matching_cost" or bool(self.reads or self.other_reads)
+        return self.stage.slot == "matching_cost" or bool(VOLUMES & (self.reads | self.other_reads))
 
     @functools.cached_property
     def halo(self) -> int | None:
         """Rows above and below a row that it needs; None: all."""
         if self.stage.halo is None or "other" in self.data or self.stage.slot in ("preprocessing", "matcher", "smoothness"):
             return None
-        return _called(self.stage, self.stage.halo, self.parameters)
+        try:
+            return self.stage.halo(**_named(self.stage.halo, self.parameters))
+        except Exception as error:
+            blamed(error, self.stage)
+            raise
 
     def files(self, scene: Any = None) -> tuple[Path, ...]:
         """Files from outside that decide what it does, on a scene or on any.
@@ -149,14 +144,14 @@ class Step:
         ParameterError
             Something is missing that does not depend on the scene.
         """
-        found = self.stage.files and self.stage.files(**_wanted(self.stage.files, {**self.parameters, "scene": scene}))
-        return tuple(found or ())
+        files = self.stage.files
+        return tuple(files(**_named(files, {**self.parameters, "scene": scene})) or ()) if files else ()
 
     def __call__(self, data: Mapping[str, Any]) -> Any:
         """Run it on those data that it names."""
         # Only what is continued has a partial result.
         given = {name: sealed(name, data.get(name) if name == "partial" else data[name]) for name in self.stage.data}
-        own = {name: value for name, value in self.parameters.items() if not (self.added and name in FACTORS)}
+        own = {name: value for name, value in self.parameters.items() if name in self.stage.parameters}
         try:
             self.stage.check(own, given)
             result = self.stage.function(**given, **own)
@@ -166,6 +161,18 @@ class Step:
         except Exception as error:
             blamed(error, self.stage)
             raise
+
+
+def _text(value: Any) -> str:
+    """A value as one would write it: 20, not 20.0."""
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")
+    return value if isinstance(value, str) else spelled(value) if isinstance(value, bool | None) else repr(value)
+
+
+def _named(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those values that a function names."""
+    return {name: value for name, value in values.items() if name in inspect.signature(function).parameters}
 
 
 def step(which: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
@@ -187,68 +194,48 @@ def step(which: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
     Examples
     --------
     >>> step("box", size=21)
-    box(size=21, iterations=1)
+    box(size=21)
     """
     if isinstance(which, Step):
         return which.having(**parameters) if parameters else which
     stage = registered.by_name(which) if isinstance(which, str) else registered.of(which)
     factors = {}
     if SLOTS[stage.slot].added and parameters.keys() & set(FACTORS):
-        factors = {"weight": 1.0, "scale": None} | {name: parameters.pop(name) for name in FACTORS if name in parameters}
+        factors = {name: parameters.pop(name) for name in FACTORS if name in parameters}
         for name, wrong in parameter_faults(Factors, factors).items():
             raise ParameterError(f"{stage.slot}.{stage.name}.{name}: {wrong}")
-        factors = {name: None if value is None else float(value) for name, value in factors.items()}
+        factors = with_defaults(Factors, factors)
     return Step(stage, MappingProxyType(with_defaults(stage.function, parameters) | factors))
 
 
 def cost_sum(parts: Iterable[Step | Callable[..., Any]]) -> Step:
     """The sum of some matching costs, each with its weight and scale, float32: a stage that names what any of them names."""
     costs = tuple(map(step, parts))
-    data = tuple(dict.fromkeys(name for one in costs for name in one.stage.data))
-    halos = [one.halo for one in costs]
 
     def total(**given: Any) -> CostVolume:
-        return _sum(costs, given)
+        volumes = (_weighted(one, given) for one in costs)
+        found: CostVolume = next(volumes)
+        for one in volumes:
+            found = CostVolume(np.add(found.costs, one.costs, out=one.costs), one.search, found.outside + one.outside)
+        return found
 
+    halos = [one.halo for one in costs]
     halo = None if None in halos else lambda: max(filter(None, halos), default=0)
+    data = tuple(dict.fromkeys(name for one in costs for name in one.stage.data))
     return Step(_own("matching_cost", total, halo=halo, data=data), inner=costs)
 
 
-def _called(stage: Stage, function: Callable[..., Any], parameters: Mapping[str, Any]) -> Any:
-    try:
-        return function(**_wanted(function, parameters))
-    except Exception as error:
-        blamed(error, stage)
-        raise
-
-
-def _wanted(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in parameters.items() if name in inspect.signature(function).parameters}
-
-
-def _sum(parts: tuple[Step, ...], data: Mapping[str, Any]) -> CostVolume:
-    """Compute the costs one after the other and add each to the sum."""
-    total: CostVolume | None = None
-    for part in parts:
-        volume: CostVolume = part(data)
-        weight, scale = part.parameters.get("weight", 1), part.parameters.get("scale")
-        costs = volume.costs.astype(np.float32, copy=not volume.costs.flags.writeable)
-        outside = volume.outside
-        if scale is not None:
-            # 1 - exp(-c / scale), in place.
-            np.divide(costs, np.float32(-scale), out=costs)
-            np.expm1(costs, out=costs)
-            np.negative(costs, out=costs)
-            outside = -float(np.expm1(-outside / scale))
-        costs *= np.float32(weight)
-        if total is not None:
-            np.add(total.costs, costs, out=costs)
-            outside = total.outside + weight * outside
-        else:
-            outside = weight * outside
-        total = CostVolume(costs, volume.search, outside)
-    assert total is not None, "a list of costs is never empty"
-    return total
+def _weighted(one: Step, data: Mapping[str, Any]) -> CostVolume:
+    """A cost of a sum as it is added."""
+    volume: CostVolume = one(data)
+    weight, scale = one.parameters.get("weight", 1.0), one.parameters.get("scale")
+    costs, outside = volume.costs.astype(np.float32, copy=not volume.costs.flags.writeable), volume.outside
+    if scale is not None:
+        # 1 - exp(-c / scale), in place.
+        np.negative(np.expm1(np.divide(costs, np.float32(-scale), out=costs), out=costs), out=costs)
+        outside = -float(np.expm1(-outside / scale))
+    costs *= np.float32(weight)
+    return CostVolume(costs, volume.search, weight * outside)
 
 
 def _own(name: str, function: Callable[..., Any] | None = None, **declared: Any) -> Stage:
@@ -259,5 +246,3 @@ def _own(name: str, function: Callable[..., Any] | None = None, **declared: Any)
 RESTORE = Step(_own("restore_outside", halo=lambda: 0, integer=True))
 """The cells out of view get their cost again after the last aggregation."""
 ALTERNATIVES = _own("alternatives")
-EXCHANGE = Step(_own("exchange"))
-"""The state of the other side, where a step works on the pair."""

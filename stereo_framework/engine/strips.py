@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.view import View, mapped
 from stereo_framework.engine.step import Step
-from stereo_framework.engine.tasks import Task
 
 STRIP_ROWS = 128
 """Most rows of a strip, without its halo."""
@@ -19,35 +18,11 @@ _STRIP_BYTES = 64 * 2**20
 """Size of a strip's volume above which strips are halved, for less memory at the price of computing more halos."""
 
 
-def in_strips(chain: Sequence[Task]) -> list[Task]:
-    """Which tasks run together, strip by strip: the next local ones, up to the last that touches a volume.
-
-    What comes after that works on maps, which are small. Nothing but the last one's state may be needed elsewhere. The smoothness does not come
-    between local steps: it is computed before them.
-
-    Parameters
-    ----------
-    chain : sequence of Task
-        Those that are to be computed, the next one last.
-    """
-    found: list[Task] = []
-    length = 0
-    for task in reversed(chain):
-        if task.step.halo is None and task.step.stage.slot != "smoothness":
-            break
-        found.append(task)
-        length = len(found) if task.step.touches_volume else length
-        if task.uses > 1:
-            break
-    return found[:length]
-
-
 def strip_rows(steps: Sequence[Step], rows: int, columns: int, levels: int) -> int:
-    """Rows of a strip of these steps, without its halo."""
-    first = steps[0]
-    # A single step that is not local, or has no volume, sees the whole. So does a single cost: no further step reads the costs while they are in the
-    # cache; made at once they are where they stay, and nothing is computed twice.
-    if len(steps) == 1 and (first.halo is None or first.stage.slot == "matching_cost" or not first.touches_volume):
+    """Rows of a strip of these steps, without its halo; all where they see the whole."""
+    # So does a single cost: no further step reads the costs while they are in the cache; made at once they are where they stay, and nothing is
+    # computed twice.
+    if len(steps) == 1 and (steps[0].halo is None or steps[0].stage.slot == "matching_cost" or not steps[0].touches_volume):
         return rows
     return max(1, STRIP_ROWS // 2) if 4 * STRIP_ROWS * columns * levels > _STRIP_BYTES else STRIP_ROWS
 
@@ -69,8 +44,8 @@ class Strips:
     def __init__(self, before: View):
         self.before, self.view = before, before
         self._old: dict[str, NDArray] = {}
-        self._whole: dict[str, NDArray] = {}
         mapped("", before, self._old.setdefault)
+        self._whole = dict(self._old)
 
     def add(self, strip: View, start: int) -> None:
         """Write what was made of a strip, from its first row on, into whole arrays; where nothing was changed, into those from before."""
@@ -82,27 +57,21 @@ class Strips:
         def joined(name: str, part: NDArray) -> NDArray:
             # The raw costs may be the present ones.
             if not name.endswith(".rho") and id(part) not in known:
-                known[id(part)] = self._joined(name, part, slice(start, start + len(part)))
+                known[id(part)] = self._whole[name] = self._joined(name, part, start)
             return known.get(id(part), part)
 
         labelings = self.before.labelings or (*self.view.labelings, *strip.labelings)
         self.view = replace(mapped("", strip, joined), labelings=labelings)
 
-    def _joined(self, name: str, part: NDArray, place: slice) -> NDArray:
+    def _joined(self, name: str, part: NDArray, start: int) -> NDArray:
         """The whole array of a name, with the part in its place."""
-        old, whole = self._old.get(name), self._whole.get(name)
-        if whole is None and old is not None and _is(part, old[place]):
-            whole = old
-        elif whole is None:
-            whole = np.empty((self.before.shape[0], *part.shape[1:]), part.dtype)
-        elif whole is old and not _is(part, whole[place]):
-            whole = whole.copy()
-        if not _is(part, whole[place]):
-            whole[place] = part
-        self._whole[name] = whole
+        whole, place = self._whole.get(name), slice(start, start + len(part))
+        # The same view of the same memory.
+        if whole is not None and part.__array_interface__ == whole[place].__array_interface__:
+            return whole
+        if whole is None or whole is self._old.get(name):
+            before, whole = whole, np.empty((self.before.shape[0], *part.shape[1:]), part.dtype)
+            if before is not None and start:
+                whole[:start] = before[:start]
+        whole[place] = part
         return whole
-
-
-def _is(a: NDArray, b: NDArray) -> bool:
-    """Whether two arrays are the same view of the same memory."""
-    return a.__array_interface__ == b.__array_interface__

@@ -11,7 +11,6 @@ import numpy as np
 
 from stereo_framework.confidence import left_right_consistency
 from stereo_framework.core.errors import ParameterError, warn
-from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Calibration, Disparity, Image, Mask, Scene, Search
 from stereo_framework.datasets import pair_scene
 from stereo_framework.engine.memory import fitted
@@ -129,7 +128,7 @@ def match(
     pipeline = setting.pipeline.having(**parameters)
     if all(step.stage.name != CONFIDENCE for step in pipeline.steps):
         pipeline = pipeline.having(confidence=[pipeline.in_slot("confidence"), left_right_consistency])
-    method_of_pair = fitted(pipeline, Pair.of(scene, search), memory)
+    method_of_pair = fitted(pipeline, scene.reference.shape[:2], search, memory)
     if method_of_pair is not pipeline:
         origin = f"{origin}; in tiles, each where a small map shows something"
     result = method_of_pair.matched(scene, search, watch=lambda step: watch(step.stage.name))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from stereo_framework.core.parameters import spelled
 from stereo_framework.core.stage import SLOTS
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step
-from stereo_framework.evaluation.protocols import Protocol, shortest
+from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.script.specs import Spec
 
 
@@ -102,22 +101,7 @@ def show(specs: tuple[Spec, ...]) -> str:
 
     Costs that are added are joined by a plus: ``census(weight=2) + rank``; a list of a single one is shown as ``[census]``.
     """
-    shown = list(map(_show_one, specs))
+    shown = [str(spec.step()) for spec in specs]
     if specs and specs[0].added:
         return " + ".join(shown) if len(shown) > 1 else f"[{shown[0]}]"
     return " > ".join(shown) or "none"
-
-
-def _show_one(spec: Spec) -> str:
-    defaults = replace(spec, parameters={}).step().parameters
-    own = [f"{k}={_text(v)}" for k, v in spec.step().parameters.items() if _text(v) != _text(defaults[k])]
-    return f"{spec.stage.name}({', '.join(own)})" if own else spec.stage.name
-
-
-def _text(value: Any) -> str:
-    """A value as one would write it: 20, not 20.0."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, float):
-        return shortest(value)
-    return spelled(value) if isinstance(value, bool | None) else repr(value)

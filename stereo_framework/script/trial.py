@@ -30,7 +30,7 @@ def trial(script: Script) -> list[str]:
     failed: dict[str, list[int]] = {}
     for index, found in Walk([run.pipeline for run in script.settings], pair):
         if isinstance(found, Exception):
-            failed.setdefault(blame(found).line, []).append(index)
+            failed.setdefault(blame(found), []).append(index)
     lines = []
     for line, settings in failed.items():
         run = script.settings[min(settings)]

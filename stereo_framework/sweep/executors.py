@@ -25,7 +25,7 @@ from typing import Any
 
 from stereo_framework.core.call_reports import stopped_by
 from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError, StereoFrameworkError, brings
-from stereo_framework.engine.memory import free_memory, in_tiles
+from stereo_framework.engine.memory import free_memory, refusal
 from stereo_framework.engine.stage_errors import blame
 from stereo_framework.engine.step import Step
 from stereo_framework.kernels.threads import available_cores, threads
@@ -213,25 +213,14 @@ class Crew(contextlib.ExitStack):
         try:
             need = memory_of(unit)
         except Exception as error:  # a plug-in's halo may raise anything
-            return blame(error).line
+            return blame(error)
         if need <= self._memory:
             return need
-        pipeline, search, (rows, columns) = unit[0].setting.pipeline, unit[0].search, unit[0].scene.reference.shape[:2]
-        said = (
-            f"{pipeline.name} needs about {_bytes(need)} for {columns}x{rows} pixels and {search.levels} levels; "
-            f"{_bytes(int(self._memory))} are allowed (--memory); use fewer levels or smaller images"
-        )
-        if tiled := in_tiles(pipeline, (rows, columns), search, self._memory):
-            said += f", or tiles: --set 'scheme=[{{use: tiles, size: {tiled.in_slot('scheme')[0].parameters['size']}}}]'"
-        return said
+        return refusal(unit[0].setting.pipeline, unit[0].scene.reference.shape[:2], unit[0].search, need, self._memory)
 
 
 class _Stopped(BaseException):
     """The sweep was interrupted; no failure of the runs."""
-
-
-def _bytes(count: int) -> str:
-    return f"{count / 2**30:.1f} GiB" if count >= 2**30 / 2 else f"{count / 2**20:.3g} MiB"
 
 
 # --- processes and clusters ---------------------------------------------------------------------------------------------

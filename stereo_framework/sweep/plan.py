@@ -166,7 +166,7 @@ def memory_of(unit: Unit) -> int:
     """Bytes of volumes that there are at most at a time while a unit is computed, about."""
     scene, search = unit[0].scene, unit[0].search
     pipelines = [task.setting.pipeline for task in unit]
-    return peak_memory(pipelines, scene.reference.shape[:2], search.levels, search=search)
+    return peak_memory(pipelines, scene.reference.shape[:2], search)
 
 
 def units(tasks: Sequence[Task], workers: int) -> Iterator[Unit]:

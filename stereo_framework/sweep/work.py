@@ -62,7 +62,7 @@ def _told(task: Task, measured: Callable[..., list[Result]], *found: Any) -> lis
     try:
         return measured(task, *found)
     except Exception as error:  # a plug-in may raise anything; one failed run must not end a sweep
-        return failed(task, blame(error).line, "".join(traceback.format_exception(error)))
+        return failed(task, blame(error), "".join(traceback.format_exception(error)))
 
 
 def _of_match(task: Task, match: Match | Exception, keep: bool) -> list[Result]:

@@ -73,7 +73,9 @@ def test_folders(pair, tmp_path):
 
 def test_what_does_not_fit_into_memory_is_refused(tmp_path):
     result = call("--example", "--method", "sgm", "--memory", "1M", "-o", tmp_path / "out")
-    assert (result.exit_code, "GiB are allowed, and no tiles of it take less" in result.stderr) == (2, True), result.output
+    assert (result.exit_code, "are allowed (--memory); use fewer levels or smaller images" in result.stderr) == (2, True), (
+        result.output
+    )
 
 
 def test_parameters_and_masks(pair, tmp_path):

@@ -192,17 +192,18 @@ def test_steps_of_one_thread_free_what_they_used():
     alive = []
     from stereo_framework.engine import walk as module
 
-    plain = module.TAKE["aggregation"]
+    plain = module.taken
 
-    def noted(view, result, name):
-        alive.append(weakref.ref(result.costs))
-        return plain(view, result, name)
+    def noted(stage, result, view):
+        if stage.slot == "aggregation":
+            alive.append(weakref.ref(result.costs))
+        return plain(stage, result, view)
 
     gc.disable()
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(strips, "STRIP_ROWS", 16)
-            patch.setitem(module.TAKE, "aggregation", noted)
+            patch.setattr(module, "taken", noted)
             [_] = list(Walk([shipped("ssd")], pairs()["masks"], watch=watch))
         assert len(alive) == 2 * 3
         assert max(count for _, count in volumes) <= 2

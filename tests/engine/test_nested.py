@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pipeline_parts import MIRRORED, local, not_local, textured
 
-from stereo_framework import Pipeline, step
+from stereo_framework import Pipeline, Search, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.stage import stage
@@ -126,12 +126,12 @@ def test_alternatives_nest_and_are_told(seen):
 
 def test_alternatives_count_in_memory(seen):
     _, merge, _ = seen["stages"]
-    shape, levels = (1000, 1000), 100
+    shape, search = (1000, 1000), Search(0, 99)
     cut = Pipeline([absolute_difference, graph_cut])
     method = PLAIN.having(refinement=[merge], alternatives={"robust": cut})
-    plain = peak_memory([PLAIN], shape, levels)
-    assert peak_memory([cut], shape, levels) == 3 * 4 * 1000 * 1000 * 100
-    assert peak_memory([method], shape, levels) == peak_memory([cut], shape, levels, both=True) > plain
+    plain = peak_memory([PLAIN], shape, search)
+    assert peak_memory([cut], shape, search) == 3 * 4 * 1000 * 1000 * 100
+    assert peak_memory([method], shape, search) == peak_memory([cut], shape, search, both=True) > plain
 
 
 @pytest.fixture

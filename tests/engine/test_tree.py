@@ -227,7 +227,9 @@ def test_labels_that_mean_no_level_fail_alone(registry):
     some = [Pipeline([absolute_difference, potts, step(wild, level=n), r]) for n in (1, 99) for r in (parabola, fill_occlusions)]
     found = outcomes(some, textured())
     assert [isinstance(outcome, Exception) for outcome in found] == [False, False, True, True]
-    assert re.search(r"test_tree.py:\d+: optimization stage wild returned labels from 0 to 99; expected -1 to 4$", str(found[2]))
+    assert re.search(
+        r"test_tree.py:\d+: optimization stage wild returned labels: levels from 0 to 99; expected -1 to 4$", str(found[2])
+    )
 
 
 def test_the_rest_is_computed_anew_where_the_shorter_failed(registry):
@@ -253,15 +255,15 @@ def test_addresses_are_those_of_each_pipeline(registry):
 
 
 def test_memory_is_estimated():
-    shape, levels = (1000, 1000), 100
+    shape, search = (1000, 1000), Search(0, 99)
     volume = 4 * 1000 * 1000 * 100
     plain = Pipeline([absolute_difference, step(box, size=9), winner_take_all])
-    assert peak_memory([plain], shape, levels) < 0.5 * volume
+    assert peak_memory([plain], shape, search) < 0.5 * volume
     cut = Pipeline([absolute_difference, potts, graph_cut])
-    assert peak_memory([cut], shape, levels) == 3 * volume
+    assert peak_memory([cut], shape, search) == 3 * volume
     # A cost with two windows: its volume and strips.
     windows = [plain.having(aggregation=[step(box, size=n)]) for n in (9, 11)]
-    assert 1 * volume < peak_memory(windows, shape, levels) < 1.6 * volume
+    assert 1 * volume < peak_memory(windows, shape, search) < 1.6 * volume
     # Costs, one result to be continued, the buffers that the hungriest of such stages has.
     spread = [Pipeline([absolute_difference, step(diffusion, iterations=n), winner_take_all]) for n in (5, 9)]
-    assert peak_memory(spread, shape, levels) == 6 * volume
+    assert peak_memory(spread, shape, search) == 6 * volume

@@ -1,4 +1,3 @@
-import threading
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +9,9 @@ from kernel_inputs import image_pairs, searches
 from stereo_framework import Pipeline, Scene, Search, load, load_scene, run, step
 from stereo_framework.aggregation import box
 from stereo_framework.confidence import matching_score
-from stereo_framework.core.call_reports import stopped_by
-from stereo_framework.core.errors import ResultWarning, StereoFrameworkError
+from stereo_framework.core.errors import ResultWarning
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.stage import of, stage
+from stereo_framework.core.stage import of
 from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.engine.memory import of_large_pair, peak_memory
 from stereo_framework.evaluation import evaluate
@@ -152,9 +150,9 @@ def test_masked_pixels_stay_without_an_estimate():
 
 def test_the_estimate_of_memory_is_that_of_the_largest_tile():
     method = Pipeline(["census", "semi_global"])
-    shape, levels = (4000, 6000), 256
-    whole = peak_memory([method], shape, levels)
-    parts = peak_memory([tiled(method, size=1000, overlap=64)], shape, levels)
+    shape, search = (4000, 6000), Search(0, 255)
+    whole = peak_memory([method], shape, search)
+    parts = peak_memory([tiled(method, size=1000, overlap=64)], shape, search)
     # A tile has 1000 + 128 rows and 1000 + 128 + 255 columns, since its candidates may lie up to 255 columns to the left, and some for rounding.
     assert parts / whole == pytest.approx(1128 * 1386 / (4000 * 6000), rel=1e-6)
 
@@ -220,17 +218,17 @@ def test_methods_that_cannot_be_cut_are_refused_with_their_numbers(tmp_path):
     assert result.error.endswith("use fewer levels or smaller images")
 
 
-def test_no_tile_is_begun_once_nobody_waits():
-    event = threading.Event()
+def test_who_watches_ends_a_match_within_its_tiles():
+    seen = []
 
-    @stage("refinement", source="a test")
-    def stopping(disparity):
-        event.set()
-        return disparity
+    def watch(one):
+        seen.append(one.stage.name)
+        if seen == ["tiles", "absolute_difference", "winner_take_all"]:
+            raise KeyboardInterrupt
 
-    method = Pipeline([absolute_difference, winner_take_all, stopping, tiles])
-    with stopped_by(event), pytest.raises(StereoFrameworkError, match="^interrupted$"):
-        method(Pair(*np.zeros((2, 9, 12), np.uint8), Search(0, 3)))
+    method = Pipeline([absolute_difference, winner_take_all, tiles])
+    with pytest.raises(KeyboardInterrupt):
+        method(Pair(*np.zeros((2, 9, 12), np.uint8), Search(0, 3)), watch=watch)
 
 
 @settings(max_examples=25, deadline=None)

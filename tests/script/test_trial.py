@@ -16,7 +16,7 @@ def test_failures_are_told_once_with_the_first_setting_that_has_them(registry):
     script = load({"include": "window", "refinement": ["picky"], "sweep": {"grid": {"refinement.picky.level": [0, 1, 2, 3]}}})
     first, second = trial(script)
     assert first.startswith("script, refinement.picky.level=1: ")
-    assert first.endswith("refinement stage picky returned float32 (47, 64); expected float32 (48, 64)")
+    assert first.endswith("refinement stage picky returned disparity: float32 (47, 64); expected float32 (48, 64)")
     assert second.startswith("script, refinement.picky.level=2: ")
     assert second.endswith("ValueError: too high (1 other settings too)")
 
@@ -50,7 +50,7 @@ def test_the_verb(tmp_path):
     script = str(tmp_path / "s.yaml")
     plain, tried = (invoke("check", script, *given) for given in ([], ["--try"]))
     assert (plain.exit_code, tried.exit_code) == (0, 2)
-    assert "aggregation stage lost returned None; expected a CostVolume" in tried.stderr
+    assert "aggregation stage lost returned None; expected CostVolume, of (48, 64) pixels" in tried.stderr
     fine = invoke("check", "ssd", "--try")
     assert (fine.exit_code, "no fault; 1 run on scenes named later, tried on a small pair" in fine.output) == (0, True), (
         fine.output

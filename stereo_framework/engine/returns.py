@@ -1,0 +1,217 @@
+"""What stages return: checked where they return it, so that a mistake is told with the file and line of the stage that made it; and the view it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.core.border import fault
+from stereo_framework.core.brief import in_short
+from stereo_framework.core.scene import Search
+from stereo_framework.core.stage import SLOTS, Stage
+from stereo_framework.core.view import View, frozen
+from stereo_framework.core.volume import (
+    CostVolume,
+    Labeling,
+    Smoothness,
+    Status,
+    fill_labels,
+    restore_outside_inplace,
+    status_of,
+)
+from stereo_framework.engine.match import Match
+from stereo_framework.engine.stage_errors import wrong_return
+from stereo_framework.engine.step import Step
+
+_PARTS: Mapping[str, tuple[type, Mapping[str, str]]] = {
+    "matching_cost": (CostVolume, {"costs": "costs"}),
+    "aggregation": (CostVolume, {"costs": "costs"}),
+    "smoothness": (Smoothness, {"right": "map", "down": "map", "rho": "rho"}),
+    "optimization": (Labeling, {"labels": "levels", "costs": "map"}),
+    "scheme": (Match, {"disparity": "disparity", "status": "status", "labels": "levels"}),
+}
+"""What stages of a slot return, and the roles of its arrays."""
+
+_CLOSED = {np.dtype(np.float32): 1e6, np.dtype(np.uint16): 65535}
+"""What closed cells hold when the optimizer sees them."""
+
+
+def taken(stage: Stage, result: Any, view: View) -> View:
+    """The view after a stage has returned something, which is checked."""
+    check_returned(stage, result, view)
+    if stage.slot == "preprocessing":
+        return replace(view, corrected=tuple(map(frozen, result)))
+    if stage.slot == "matching_cost":
+        if view.domain is not None:
+            view.domain.close(result, result.outside)
+        return replace(view, volumes={"volume": result, "raw": result}, shared=False, restored=False)
+    if stage.slot == "aggregation":
+        # A volume that it got from elsewhere is read-only.
+        return replace(view, volumes={**view.volumes, "volume": result}, shared=False)
+    if stage.slot == "smoothness":
+        return replace(view, smoothness=result)
+    if stage.slot == "optimization":
+        return _decided(view, result)
+    if stage.slot == "confidence":
+        return replace(view, confidence={**view.confidence, stage.name: result})
+    if stage.slot == "scheme":
+        return replace(view, matched=result)
+    disparity, status, confidence = (*result, None, None)[:3] if isinstance(result, tuple) else (result, None, None)
+    if confidence is not None:
+        view = replace(view, confidence={**view.confidence, stage.slot: confidence})
+    if status is None and view.status is None:
+        status = status_of(disparity)
+    elif status is None:
+        before, status = view.disparity, view.status.copy()
+        status[np.isnan(before) & ~np.isnan(disparity)] = Status.FILLED
+        status[~np.isnan(before) & np.isnan(disparity)] = Status.MISMATCHED
+    return _known(view, disparity, status)
+
+
+def _decided(view: View, result: Any) -> View:
+    """The view after an optimizer."""
+    search, domain = view.search, view.domain
+    if isinstance(result, np.ndarray):  # a continuous map, of an optimizer of both sides
+        levels = np.clip(np.rint((result - search.minimum) / search.step), 0, search.levels - 1)
+        labels = np.where(np.isnan(result), -1, levels).astype(np.int16)
+        if domain is not None:
+            result = np.where(domain.closed(labels, search), np.float32(np.nan), result)
+        return _known(view, result, status_of(result))
+    labels, volume = result.labels, result.volume or view.volume
+    if domain is not None and (closed := domain.closed(labels, search)).any():
+        labels = np.where(closed, np.int16(-1), labels)
+    filled = fill_labels(labels)
+    costs = result.costs if filled is result.labels else view.volume.chosen(filled)
+    volumes = {**view.volumes, "volume": volume}
+    view = replace(view, labels=labels, data_costs=costs, labelings=(replace(result, volume=None),), volumes=volumes)
+    disparity = search.disparity_of(labels)
+    return _known(view, disparity, status_of(disparity))
+
+
+def _known(view: View, disparity: Any, status: Any) -> View:
+    """The view with a map. Pixels without an open cell stay without an estimate."""
+    if view.invalid is not None and view.invalid.any():
+        disparity = np.where(view.invalid, np.float32(np.nan), disparity)
+        status = np.where(view.invalid, np.uint8(Status.INVALID), status)
+    return replace(view, disparity=disparity, status=status)
+
+
+def restored(view: View, *, out_of_view: bool) -> View:
+    """The view with the cells set that take no part: closed ones and, after an aggregation has mixed them with others, those out of view."""
+    volume, domain = view.volume, view.domain
+    if domain is not None and volume.costs.dtype == np.uint8:
+        volume = replace(volume, costs=volume.costs.astype(np.uint16))
+    elif (domain is not None or out_of_view) and (
+        view.shared or not volume.costs.flags.writeable or ("raw" in view.volumes and view.raw.costs is volume.costs)
+    ):
+        volume = replace(volume, costs=volume.costs.copy())
+    if out_of_view:
+        restore_outside_inplace(volume)
+    if domain is not None:
+        domain.close(volume, _CLOSED[volume.costs.dtype])
+        volume.costs[view.invalid] = 0
+    # What was written into is no longer anybody else's.
+    shared = view.shared and volume is view.volume
+    return replace(view, volumes={**view.volumes, "volume": volume}, shared=shared, restored=True)
+
+
+def check_returned(stage: Stage, result: Any, view: View) -> None:
+    """Refuse what a stage must not return.
+
+    Raises
+    ------
+    StereoFrameworkError
+        It is of another type, shape or dtype than stages of its slot return, or its values are not finite. The message names the stage's file and line.
+    """
+    for wrong in filter(None, _faults(stage, result, view)):
+        raise wrong_return(stage, wrong)
+
+
+def _faults(stage: Stage, result: Any, view: View) -> Iterator[str]:
+    """What is wrong with a result, one thing after the other, empty where nothing is: each relies on those before."""
+    parts, levels = _parts(stage, result), view.search.levels
+    if parts is None:
+        yield f"{in_short(result)}; expected {SLOTS[stage.slot].returns}, of {view.shape} pixels and {levels} levels"
+        return
+    sizes = {"image": view.reference.shape, "costs": (*view.shape, levels), "rho": (levels,)}
+    for name, value, role in parts:
+        wrong = fault(value, role.replace("disparity", "map"), sizes.get(role, view.shape), nan=role == "disparity")
+        if not wrong and role == "levels" and (value.min() < -1 or value.max() >= levels):
+            wrong = f"levels from {value.min()} to {value.max()}; expected -1 to {levels - 1}"
+        if not wrong and role == "status" and value.max(initial=0) > max(Status):
+            wrong = f"{value.max()}; expected values of Status, 0 to {max(Status):d}"
+        if not wrong and role == "costs" and not value.flags.c_contiguous:
+            wrong = "not in C order; expected np.ascontiguousarray(costs)"
+        # To see that all costs of a volume are finite takes time: only stages from outside are asked, the shipped ones are tested for it.
+        if not wrong and role == "costs" and value.dtype == np.float32 and _from_outside(stage) and not np.isfinite(value).all():
+            wrong = "not finite; expected finite costs"
+        yield wrong and f"{name}: {wrong}"
+    for one in (result, getattr(result, "volume", None)):
+        if isinstance(one, CostVolume | Match) and one.search != view.search:
+            yield f"a {type(one).__name__} of {one.search!r}; expected that which it was given, {view.search!r}"
+        if isinstance(one, CostVolume) and not np.isfinite(one.outside):
+            yield f"the outside cost {one.outside}; expected a finite one"
+
+
+def _parts(stage: Stage, result: Any) -> list[tuple[str, Any, str]] | None:
+    """The arrays of a result, each with its name and role; None where it is not what stages of the slot return."""
+    slot = stage.slot
+    if slot == "confidence" or stage.data[0] == "image":
+        return [(slot, result, "map")] if slot == "confidence" else [("image", result, "image")]
+    if slot in _PARTS and "other" not in stage.data:
+        kind, roles = _PARTS[slot]
+        if not isinstance(result, kind):
+            return None
+        found = [(name, getattr(result, name), role) for name, role in roles.items()]
+        if isinstance(result, Labeling) and result.volume is not None:
+            found.append(("volume.costs", result.volume.costs, "costs"))
+        if isinstance(result, Match):  # whole: what a scheme puts together goes to people and tables as it is
+            found = [part for part in found if part[1] is not None]
+            found += [(f"confidence {name}", values, "map") for name, values in result.confidence.items()]
+        return found
+    maps = result if isinstance(result, tuple) else (result,)
+    names = ("image", "image") if slot == "preprocessing" else ("disparity", "status", "confidence")[: 2 + (slot == "matcher")]
+    least = 2 if slot == "preprocessing" or isinstance(result, tuple) else 1
+    if not isinstance(maps[0], np.ndarray) or not least <= len(maps) <= len(names):
+        return None
+    return [(name, value, "map" if name == "confidence" else name) for name, value in zip(names, maps, strict=False)]
+
+
+def _from_outside(stage: Stage) -> bool:
+    return not str(stage.function.__module__).startswith("stereo_framework.")
+
+
+def check_direction(step: Step, image: NDArray) -> None:
+    """Refuse a matching cost from outside that looks to the same side whatever ``search.direction`` says: its other view would be wrong all over.
+
+    A texture of the image's type, moved by two pixels, must be found at 2 from either side. A cost that does not find it from the usual side either is not judged: it may
+    need larger images or more than them.
+
+    Raises
+    ------
+    StereoFrameworkError
+        It finds the texture from the left image and not from the right one.
+    """
+    if not _from_outside(step.stage):
+        return
+    texture = np.random.default_rng(1).integers(0, 256, (24, 48, 3)[: image.ndim]).astype(image.dtype)
+    left, right = (np.ascontiguousarray(texture[:, start : start + 40]) for start in (0, 2))
+    shares = []
+    for reference, match, direction in ((left, right, 1), (right, left, -1)):
+        data = {"reference": reference, "match": match, "search": Search(0, 5, direction=direction)}
+        try:
+            levels = step(dict.fromkeys(step.data) | data).costs[6:-6, 12:-12].argmin(axis=2)
+        except Exception:  # too small an image for it, or it takes what is missing here
+            return
+        shares.append(float(np.mean(levels == 2)))
+    # By chance it is a sixth.
+    if shares[0] > 0.8 and shares[1] < 0.5:
+        raise wrong_return(
+            step.stage,
+            f"costs that do not obey search.direction: a texture moved by 2 pixels is found at 2 by {shares[0]:.0%} of the pixels of the left image and by "
+            f"{shares[1]:.0%} of those of the right one; a pixel meets x - search.direction * d",
+        )
