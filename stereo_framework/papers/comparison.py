@@ -9,7 +9,7 @@ from typing import Any
 
 from stereo_framework.page.page import Cell, PageTable
 from stereo_framework.papers.published import PublishedTable
-from stereo_framework.tables.tables import Table, best_places
+from stereo_framework.tables.tables import best_places
 
 
 @dataclass(frozen=True)
@@ -102,12 +102,6 @@ def comparison_table(caption: str, comparisons: Sequence[Comparison], digits: in
         difference = Cell.number(c.difference, f"+.{shown}f", mark="outside its tolerance" if c.outside else "")
         rows.append([Cell(c.row), Cell(c.column), *numbers, difference, Cell(c.tolerance), Cell(c.reason)])
     return PageTable(caption, HEADER, rows, keys=2)
-
-
-def exported(title: str, comparisons: Sequence[Comparison]) -> Table:
-    """The same for CSV, Markdown and LaTeX files."""
-    rows = tuple((c.row, c.column, c.published, c.ours, c.difference, c.tolerance, c.reason) for c in comparisons)
-    return Table(HEADER, rows, 2, title)
 
 
 def compared(

@@ -10,7 +10,7 @@ from pathlib import Path
 from stereo_framework.io import output_folder, write_bytes
 from stereo_framework.page.page import Block, Details, Page, PageTable, Picture, Section, Statement, Text
 from stereo_framework.papers.claim import KINDS, failures_first
-from stereo_framework.papers.comparison import Comparison, exported, plain_table
+from stereo_framework.papers.comparison import Comparison, comparison_table, plain_table
 from stereo_framework.papers.paper import Context, Item, Outcome, Paper
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.formats import to_text
@@ -45,6 +45,10 @@ class Reproduction:
         """The sentences of all items, of every kind."""
         return [s for outcome in self.outcomes.values() for s in outcome.statements]
 
+    def holds(self, kind: str) -> list[bool | None]:
+        """The verdicts of the sentences of a kind, in the words of `KINDS`."""
+        return [s.holds for s in self.statements if s.asked == kind]
+
     @property
     def status(self) -> int:
         """Exit status: 1 if a published number lies outside its tolerance or a sentence does not hold, 3 if only checks of our own fail, 0 otherwise."""
@@ -69,7 +73,7 @@ class Reproduction:
             )
         lines = [numbers]
         for kind in KINDS.values():
-            verdicts = [s.holds for s in self.statements if s.asked == kind]
+            verdicts = self.holds(kind)
             counts = f"{verdicts.count(False)} of {len(verdicts)} do not hold, {verdicts.count(True)} hold"
             lacking = f", {verdicts.count(None)} were not asked" if None in verdicts else ""
             told = f"{len(verdicts)}" if kind == KINDS["not judged"] else counts + lacking
@@ -131,11 +135,9 @@ def reproduce(
 
 def opening(paper: Paper, done: Reproduction) -> list[str]:
     """Five sentences: what was repeated, what agrees, what does not, why, and what cannot be judged."""
-    judged = [c for c in done.comparisons if c.judged]
-    counts = {"printed numbers that can be judged": [not c.outside for c in judged]}
-    for kind in ("runs", "printed"):
-        counts[f"sentences {KINDS[kind]}"] = [s.holds for s in done.statements if s.asked == KINDS[kind] and s.holds is not None]
-    told = {words: own for words, own in counts.items() if own}
+    found = {"printed numbers that can be judged": [None if not c.judged else not c.outside for c in done.comparisons]}
+    found |= {f"sentences {KINDS[kind]}": done.holds(KINDS[kind]) for kind in ("runs", "printed")}
+    told = {words: judged for words, own in found.items() if (judged := [holds for holds in own if holds is not None])}
     agree = ", ".join(f"{sum(own)} of {len(own)} {words}" for words, own in told.items()) or "nothing was judged"
     not_so = ", ".join(f"{len(own) - sum(own)} {words}" for words, own in told.items() if not all(own))
     return [
@@ -183,8 +185,9 @@ def _write(out: Path, item: Item, outcome: Outcome) -> None:
     rows = tuple((s.verdict, s.asked, s.text, s.source, s.figures, " ".join(s.notes)) for s in told)
     header = ("verdict", "kind", "sentence", "source", "figures", "notes")
     sentences = Table(header, rows, 0, f"{item.title}: sentences")
-    tables = {item.name: exported(item.title, outcome.comparisons), f"{item.name}_statements": sentences}
-    tables |= {f"{item.name}_{i}": _plain(b) for i, b in enumerate(b for b in outcome.blocks if isinstance(b, PageTable))}
+    shown = {item.name: comparison_table(item.title, outcome.comparisons)}
+    shown |= {f"{item.name}_{i}": b for i, b in enumerate(b for b in outcome.blocks if isinstance(b, PageTable))}
+    tables = {name: _plain(table) for name, table in shown.items()} | {f"{item.name}_statements": sentences}
     for name, table in tables.items():
         for ending, form in (("csv", "csv"), ("md", "markdown"), ("tex", "latex")):
             if table.rows:

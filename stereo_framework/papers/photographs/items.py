@@ -22,7 +22,7 @@ from stereo_framework.figures.saving import pdf_bytes
 from stereo_framework.page.page import Block
 from stereo_framework.papers.comparison import plain_table
 from stereo_framework.papers.paper import Context, Outcome, drawn, results_details
-from stereo_framework.papers.photographs.left_out import GROUPS, JUDGED, errors_of, left_out
+from stereo_framework.papers.photographs.claims import GROUPS, JUDGED, errors_of, left_out
 from stereo_framework.papers.ranked_dots import ranked_dots_figure
 from stereo_framework.script import load
 from stereo_framework.sweep import Result
