@@ -195,6 +195,8 @@ def _write(out: Path, item: Item, outcome: Outcome) -> None:
 
 
 def _plain(shown: PageTable) -> Table:
-    """A table of the page for files: numbers with all their digits."""
-    rows = tuple(tuple(cell.text if cell.value is None else cell.value for cell in row) for row in shown.rows)
+    """A table of the page for files: numbers with all their digits, and nothing for a dash."""
+    rows = tuple(
+        tuple(cell.value if cell.value is not None or cell.text == "-" else cell.text for cell in row) for row in shown.rows
+    )
     return Table(tuple(shown.header), rows, shown.keys, shown.caption, (shown.note,) if shown.note else ())
