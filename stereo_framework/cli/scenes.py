@@ -43,11 +43,12 @@ def scenes(
     fetch
         Download the data sets that are named, or list those that there are.
     """
-    from stereo_framework.core.errors import ParameterError
+    from stereo_framework.core.errors import ParameterError, short
     from stereo_framework.datasets import data_roots, load_scene, scene_names
 
     if sets and not fetch:
-        raise ParameterError(f"scenes {sets[0]}: say what to do: --describe {sets[0]}, or --fetch {sets[0]}")
+        word = short(sets[0], 80)
+        raise ParameterError(f"scenes {word}: say what to do: --describe {word}, or --fetch {word}")
     if new is not None:
         from stereo_framework.datasets.new_scene import new_scene
         from stereo_framework.own_pair.search_range import looked_at

@@ -76,14 +76,14 @@ CASES = [
     Case("alias bomb in --set",
         "check s.yaml --set 'report={a: &a [1,1,1,1,1,1,1,1,1], b: &b [*a,*a,*a,*a,*a,*a,*a], c: &c [*b,*b,*b,*b,*b,*b,*b], d: &d [*c,*c,*c,*c,*c,*c,*c], e: &e [*d,*d,*d,*d,*d,*d,*d], f: [*e,*e,*e,*e,*e,*e,*e]}'",
         r"--set report: .*more than \d+ values", {"s.yaml": METHOD}),
-    Case("alias bomb in scene.yaml", "scenes ./scene.yaml", r"scene.yaml:.*more than \d+ values", {"scene.yaml": bomb()}),
+    Case("alias bomb in scene.yaml", "scenes --describe ./scene.yaml", r"scene.yaml:.*more than \d+ values", {"scene.yaml": bomb()}),
     Case("alias bomb in --protocol",
         "evaluate grey.pfm --scene ./scene.yaml --protocol '{base: &a [1,1,1,1,1,1,1,1,1,1], b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a], c: &c [*b,*b,*b,*b,*b,*b,*b,*b], d: &d [*c,*c,*c,*c,*c,*c,*c,*c], e: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]}'",
         r"--protocol.*more than \d+ values", {"scene.yaml": SCENE}),
     Case("long value", "check s.yaml", ".{20,900}$", {"s.yaml": f"{METHOD}aggregation: {{use: {'x' * 50_000}}}\n"}),
     Case("long key", "check s.yaml", ".{20,900}$", {"s.yaml": f"{METHOD}{'x' * 900}: 1\n"}),
-    Case("long value in scene.yaml", "scenes ./scene.yaml", ".{20,900}$", {"scene.yaml": f"{SCENE}border: {'x' * 50_000}\n"}),
-    Case("long name of a scene", f"scenes {'x' * 20_000}", ".{20,900}$"),
+    Case("long value in scene.yaml", "scenes --describe ./scene.yaml", ".{20,900}$", {"scene.yaml": f"{SCENE}border: {'x' * 50_000}\n"}),
+    Case("long name of a scene", f"scenes --describe {'x' * 20_000}", ".{20,900}$"),
     Case(
         "include diamonds",
         "check d0.yaml",
@@ -180,17 +180,17 @@ CASES = [
         # And that no scene is named.
         lines=201,
     ),
-    Case("a key with ends of lines", "scenes s.yaml", r"s.yaml: '0\\n\\nx': unknown key", {"s.yaml": SCENE + '"0\\n\\nx": 1\n'}),
+    Case("a key with ends of lines", "scenes --describe s.yaml", r"s.yaml: '0\\n\\nx': unknown key", {"s.yaml": SCENE + '"0\\n\\nx": 1\n'}),
     Case("/dev/zero as an image", "match /dev/zero right.png --method window --disparities 0:6",
         "/dev/zero: is not a regular file"),
     Case("a FIFO as an image", "match f.png right.png --method window --disparities 0:6", "f.png: is not a regular file",
         {"f.png": fifo}),
-    Case("a FIFO as a scene", "scenes ./scene.yaml", "scene.yaml: is not a regular file", {"scene.yaml": fifo}),
+    Case("a FIFO as a scene", "scenes --describe ./scene.yaml", "scene.yaml: is not a regular file", {"scene.yaml": fifo}),
     Case("/dev/zero as a script", "check /dev/zero", "/dev/zero:1:1: is longer than 1048576 bytes"),
     Case("/dev/zero as an include", "check s.yaml", "/dev/zero:1:1: is not a regular file", {"s.yaml": "include: /dev/zero\n"}),
     # --- one line: scene.yaml -----------------------------------------------------------------------------------------
     *(
-        Case(f"scene.yaml: {name}", "scenes ./scene.yaml", "scene.yaml", {"scene.yaml": text})
+        Case(f"scene.yaml: {name}", "scenes --describe ./scene.yaml", "scene.yaml", {"scene.yaml": text})
         for name, text in {
             "a date": "2001-01-01\n",
             "a date as a key": f"{SCENE}2001-01-01: 3\n",
@@ -217,10 +217,10 @@ CASES = [
             "a huge reference": f"{SCENE}reference: {'9' * 40}\n",
         }.items()
     ),
-    Case("scene.yaml: a merge key", "scenes ./scene.yaml", r"merge keys \(<<\) are not used here", {"scene.yaml": f"a: &a {{}}\n{SCENE}<<: *a\n"}),
-    Case("scene.yaml: a file name with NUL", "scenes ./scene.yaml", "null byte",
+    Case("scene.yaml: a merge key", "scenes --describe ./scene.yaml", r"merge keys \(<<\) are not used here", {"scene.yaml": f"a: &a {{}}\n{SCENE}<<: *a\n"}),
+    Case("scene.yaml: a file name with NUL", "scenes --describe ./scene.yaml", "null byte",
         {"scene.yaml": 'frames: ["a\\0b", right.png]\n'}),
-    Case("scene.yaml: a long file name", "scenes ./scene.yaml", "too long",
+    Case("scene.yaml: a long file name", "scenes --describe ./scene.yaml", "too long",
         {"scene.yaml": f"frames: [{'a' * 300}.png, right.png]\n"}),
     # --- one line: scripts --------------------------------------------------------------------------------------------
     Case("400 digits in --set", f"check s.yaml --set seed={'9' * 400}", "--set seed: .*whole number", {"s.yaml": METHOD}),
@@ -248,8 +248,8 @@ CASES = [
     Case("a folder as a script", "check d", "folder", {"d": folder}),
     # --- one line: folders and paths ----------------------------------------------------------------------------------
     Case("~nosuchuser as data", "scenes --data '~nosuchuser/x'", "nosuchuser"),
-    Case("~nosuchuser as a scene", "scenes '~nosuchuser/scene.yaml'", "nosuchuser"),
-    Case("a scene of 300 letters", f"scenes {'a' * 300}", "unknown scene"),
+    Case("~nosuchuser as a scene", "scenes --describe '~nosuchuser/scene.yaml'", "nosuchuser"),
+    Case("a scene of 300 letters", f"scenes --describe {'a' * 300}", "unknown scene"),
     Case("an image of 300 letters", f"match {'a' * 300}.png right.png", "too long|no such"),
     Case("an output folder of 300 letters", f"run s.yaml --scene ./scene.yaml --out {'a' * 300}", "too long",
         {"s.yaml": METHOD, "scene.yaml": SCENE}),
