@@ -32,12 +32,8 @@ def report(
     single_file
         Keep the pictures within the page, to send it to somebody.
     """
-    import gc
-
     from stereo_framework.page.run_page import run_page
 
-    # Among thousands of results, all of which are kept to the end, looking for garbage takes a seventh of the time.
-    gc.disable()
     path = out or folder / "report.html"
     run_page(folder, limit=limit, page=page).write(path, single_file=single_file)
     print(f"page: {path}")

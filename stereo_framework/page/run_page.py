@@ -223,10 +223,12 @@ def _by_scene(
 def _listing(results: Sequence[Result], means: Sequence[Result], shown: Sequence[Result]) -> Block:
     """The table of those results of a protocol that are `shown`, the best of all marked, and of the means of their settings."""
     there = set(map(id, shown))
-    own = [i for i, r in enumerate(results) if id(r) in there]
-    settings = {setting_name(results[i]) for i in own}
-    below = [i for i, r in enumerate(means, len(results)) if setting_name(r) in settings]
-    found = PageTable.of(listing([*results, *means]).rows_of([*own, *below]))
+    own = [r for r in results if id(r) in there]
+    scenes, settings = {r.scene for r in own}, {setting_name(r) for r in own}
+    # Results are compared with those of their scene, so that of thousands few are looked at.
+    compared = [*(r for r in results if r.scene in scenes), *means]
+    kept = [i for i, r in enumerate(compared) if id(r) in there or (r.scene not in scenes and setting_name(r) in settings)]
+    found = PageTable.of(listing(compared, shown_statistics([*results, *means])).rows_of(kept))
     first = f"{len(own)} of " * (len(own) < len(results))
     return Folded(f"{first}{_count(len(results), 'result')} of protocol {results[0].protocol}, with all measures", [found])
 
