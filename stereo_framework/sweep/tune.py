@@ -22,12 +22,11 @@ from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.evaluation.protocol_average import average
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.io import check_own, write_bytes
-from stereo_framework.script import Script, load
+from stereo_framework.script import Script, Setting, load
 from stereo_framework.script.addresses import is_slot
 from stereo_framework.script.axes import Axis
 from stereo_framework.script.methods import Method
 from stereo_framework.script.reading import is_number
-from stereo_framework.script.settings import Setting
 from stereo_framework.sweep.executors import Crew
 from stereo_framework.sweep.plan import Task, tasks_of
 from stereo_framework.sweep.runs import scenes_of, stored_or_computed
@@ -115,6 +114,10 @@ class Tuned:
     scenes: Sequence[Scene]
     size: int
     trials: list[Trial] = field(default_factory=list)
+
+    def average(self, measured: Sequence[Mapping[str, float]], scenes: Sequence[Scene]) -> float:
+        """Of the statistic over scenes, as the protocol prescribes it."""
+        return average(measured, self.protocol, [scene.weight for scene in scenes]).get(self.statistic, math.nan)
 
     @property
     def best(self) -> Trial | None:
@@ -332,14 +335,12 @@ def _make(
 def _hopeful(trial: Trial, tuned: Tuned) -> bool:
     """Note what was measured last; false if the trial failed there or is worse than those of three quarters of the complete ones."""
     scenes = tuned.scenes[: len(trial.measured)]
-    alone, together = (
-        average(statistics, tuned.protocol, [scene.weight for scene in own]).get(tuned.statistic, math.nan)
-        for statistics, own in ((trial.measured[-1:], scenes[-1:]), (trial.measured, scenes))
-    )
-    trial.scenes[scenes[-1].name] = alone
+    name = scenes[-1].name
+    trial.scenes[name] = alone = tuned.average(trial.measured[-1:], scenes[-1:])
     if not math.isfinite(alone):
-        trial.error = f"{tuned.statistic} is {alone} on {scenes[-1].name}"
+        trial.error = f"{tuned.statistic} is {alone} on {name}"
         return False
+    together = tuned.average(trial.measured, scenes)
     trial.asked.report(together, len(scenes) - 1)
     trial.value = together if len(scenes) == len(tuned.scenes) else None
     return not trial.asked.should_prune()

@@ -16,7 +16,7 @@ import yaml
 from sweep_parts import numbers, stored
 
 import stereo_framework
-from stereo_framework.core.errors import DataError, StereoFrameworkError
+from stereo_framework.core.errors import DataError
 from stereo_framework.sweep import Store
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends signals")
@@ -198,20 +198,3 @@ def test_two_sweeps_do_not_write_to_one_folder(script, tmp_path):
             stereo_framework.run(SWEEP, out=tmp_path / "out")
         with Store(tmp_path / "out") as store:
             assert store.results() == []
-
-
-def test_a_full_disk_loses_what_is_in_flight_alone(tmp_path, uninterrupted, monkeypatch):
-    whole = Store.add
-
-    def add(store, key, result):
-        if len(store.results()) == 5:
-            # As many pages as there are: what a full disk says.
-            store._db.execute(f"PRAGMA max_page_count = {store._db.execute('PRAGMA page_count').fetchone()[0]}")
-        whole(store, key, result)
-
-    monkeypatch.setattr(Store, "add", add)
-    with pytest.raises(StereoFrameworkError, match=r"cannot be written: database or disk is full; earlier results are kept"):
-        stereo_framework.run(SWEEP, out=tmp_path / "out", workers=2)
-    monkeypatch.undo()
-    assert 5 <= len(stored(tmp_path / "out")) < 48
-    assert numbers(stereo_framework.run(SWEEP, out=tmp_path / "out", workers=2)) == uninterrupted

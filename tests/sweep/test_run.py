@@ -15,7 +15,7 @@ from stereo_framework.script import load
 from stereo_framework.sweep import executors
 from stereo_framework.sweep.identity import code_digest
 from stereo_framework.sweep.plan import plan
-from stereo_framework.sweep.runs import execute, scenes_of
+from stereo_framework.sweep.runs import execute
 
 BLANK = Scene("blank", dots().frames)
 
@@ -46,8 +46,9 @@ def test_the_stored_script_of_a_result_runs_to_the_same_numbers(tmp_path):
     results = stereo_framework.run(SIZES, scenes=dots(), out=tmp_path)
     [again] = stereo_framework.run(stored(tmp_path)[4].script, scenes=dots())
     assert (again.id, again.statistics) == (results[4].id, results[4].statistics)
-    # The whole resolved script as well, from its file.
+    # The whole resolved script as well, from its file, on scenes that it names.
     assert numbers(stereo_framework.run(tmp_path / "sizes.resolved.yaml", scenes=dots())) == numbers(results)
+    assert {r.scene for r in stereo_framework.run(SIZES | {"scenes": ["synthetic/planes"]})} == {"synthetic/planes"}
 
 
 def test_a_second_run_computes_nothing_but_for_another_scene_of_the_same_name(tmp_path, monkeypatch):
@@ -179,10 +180,6 @@ def test_a_range_around_the_truth(truth, search, expected):
     assert (task.search.minimum, task.search.maximum, task.search.step) == expected
     assert task.setting.parameters["search.truth_margin"] == search["truth_margin"]
     assert load(task.setting.mapping).settings[0].search == task.setting.search
-
-
-def test_scenes_of_the_script_are_loaded():
-    assert [s.name for s in scenes_of(load(SIZES | {"scenes": ["synthetic/planes"]}), None, None)] == ["synthetic/planes"]
 
 
 @pytest.mark.parametrize("workers", [1, 2])

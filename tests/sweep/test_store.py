@@ -1,7 +1,6 @@
 """The results store: what goes in comes out, nothing is mixed up, faults are told."""
 
 import math
-import sqlite3
 
 import pytest
 from sweep_parts import lacking, stored
@@ -73,15 +72,6 @@ def test_plans_order_results_and_do_not_mix(store, tmp_path):
     assert methods(store) == ["again", "a", "theirs"]
 
 
-def database(statement):
-    def make(path):
-        with sqlite3.connect(path) as db:
-            db.execute(statement)
-        db.close()
-
-    return make
-
-
 @pytest.mark.parametrize(
     ("make", "said"),
     [
@@ -91,23 +81,12 @@ def database(statement):
             lambda path: path.write_text("no database, but long enough to be taken for one" * 100),
             "cannot be used as a results store",
         ),
-        (database("CREATE TABLE birds (name TEXT)"), "cannot be used as a results store: no such table: results; choose another"),
     ],
 )
 def test_what_is_no_store_is_told(make, said, tmp_path):
     make(tmp_path / "results.sqlite")
     with pytest.raises(DataError, match=said):
         Store(tmp_path)
-
-
-def test_what_another_version_wrote_stays_as_it_is(tmp_path):
-    Store(tmp_path, create=True).close()
-    database("PRAGMA user_version = 99")(tmp_path / "results.sqlite")
-    before = (tmp_path / "results.sqlite").read_bytes()
-    for create in (False, True):
-        with pytest.raises(DataError, match="results of version 99, this program reads version 2"):
-            Store(tmp_path, create=create)
-    assert (tmp_path / "results.sqlite").read_bytes() == before
 
 
 def test_a_write_that_fails_keeps_what_was_there(store, tmp_path):

@@ -240,9 +240,7 @@ def test_trials_may_all_fail(statistic, options, said):
         ({}, {"statistic": "fraction_matchd"}, "did you mean fraction_matched"),
         ({"sweep": {}}, {}, "small: nothing to tune: no axis of the script has two values; give some"),
         ({}, {"trials": 0}, "trials: 0 is below 1"),
-        ({}, {"workers": 0}, "workers: 0 is below 1"),
         ({}, {"seed": -1}, "seed: -1 is below 0"),
-        ({}, {"memory": 0}, "memory: 0 bytes is nothing"),
         (
             {"evaluation": {"protocol": ["taxonomy2002", "kitti2012"]}},
             {},
