@@ -64,24 +64,24 @@ class Node:
         Where the keys of a dict stand; their `path` is that of the dict.
     raw : str, optional
         What a scalar without quotes reads: ``no`` may be meant as false, ``2002`` as a name.
-    included : list of Node
-        The scripts that a mapping builds on, once they were read.
     """
 
     value: Scalar | list[Node] | dict[str, Node]
     place: Place
     keys: Mapping[str, Place] = field(default_factory=dict)
     raw: str | None = None
-    included: list[Node] = field(default_factory=list)
 
     @property
     def entries(self) -> dict[str, Node]:
         """The entries of a dict; empty for anything else."""
         return self.value if isinstance(self.value, dict) else {}
 
-    def under(self, key: str) -> dict[str, Node]:
-        """The entries of the mapping under a key; empty where there is none."""
-        return self.value[key].entries if isinstance(self.value, dict) and key in self.value else {}
+    def at(self, *keys: str) -> Node:
+        """What stands under a key, and a key there, and so on; null where there is nothing."""
+        found = self
+        for key in keys:
+            found = found.entries.get(key, Node(None, self.place))
+        return found
 
     @property
     def items(self) -> list[Node]:

@@ -1,10 +1,12 @@
-"""Reading a script with all that it includes, and importing its plug-ins."""
+"""A script as one mapping: read with all that it includes, and merged: later wins."""
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,14 @@ from stereo_framework.core.errors import DataError, ScriptError, StereoFramework
 from stereo_framework.io import is_pipe, read_bytes, read_pipe
 from stereo_framework.io.places import Faults, Node, Place, from_python
 from stereo_framework.io.yaml_text import parse as parse_yaml
+from stereo_framework.script.addresses import NAME
+from stereo_framework.script.keys import ALTERNATIVE_KEYS, KEYS, METHOD_KEYS
 from stereo_framework.script.library import RESOLVED, find_script
+from stereo_framework.script.merging import merge, said
 from stereo_framework.script.reading import text, texts
+
+_REFUSED = {KEYS: (), METHOD_KEYS: ("methods",), ALTERNATIVE_KEYS: ("methods", "search", "sweep")}
+"""What an included script must not say, by the keys of the mapping that includes it."""
 
 
 @dataclass
@@ -23,6 +31,8 @@ class Reader:
 
     Attributes
     ----------
+    scripts : list of Node
+        All that was read, as it is written.
     plugins : list of (Node, Path or None)
         Plug-ins that were named, each with the folder that its path starts from.
     complete : bool
@@ -32,6 +42,7 @@ class Reader:
     """
 
     faults: Faults
+    scripts: list[Node] = field(default_factory=list)
     plugins: list[tuple[Node, Path | None]] = field(default_factory=list)
     complete: bool = True
     allowed: frozenset[Path] = frozenset()
@@ -39,7 +50,7 @@ class Reader:
     _read: dict[Path, Node | None] = field(default_factory=dict)
 
     def file(self, path: Path) -> Node | None:
-        """Read a script file; None after a fault that leaves nothing to look at."""
+        """A script file, merged; None after a fault that leaves nothing to look at."""
         shown, real = os.path.normpath(path), path.resolve()
         if real in self._read:
             return self._read[real]
@@ -51,45 +62,61 @@ class Reader:
         except DataError as error:
             self.faults.add(Place(shown, 1, 1), str(error).removeprefix(f"{path}: "))
             return None
-        node = parse_yaml(content, shown, self.faults)
-        if node is None:
-            return None
-        self._open.append(real)
-        try:
-            self._read[real] = self.node(node, path.parent)
-        finally:
+        if (node := parse_yaml(content, shown, self.faults)) is not None:
+            self._open.append(real)
+            self._read[real] = self._script(node, path.parent)
             self._open.pop()
         return self._read[real]
 
     def mapping(self, mapping: Mapping[str, Any]) -> Node | None:
-        """Take a script from Python; its paths start from the working directory."""
+        """A script from Python, merged; its paths start from the working directory."""
         try:
             node = from_python(mapping, self.faults)
         except RecursionError:
             self.faults.add(Place(), "not a script: nested too deeply, or a mapping inside itself")
             return None
-        return self.node(node, None)
+        return self._script(node, None)
 
-    def node(self, node: Node, folder: Path | None) -> Node | None:
-        """Follow the includes of a script that was read."""
-        if node.value is not None and not isinstance(node.value, dict):
+    def _script(self, node: Node, folder: Path | None) -> Node | None:
+        if not isinstance(node.value, dict | None):
             self.faults.add(node.place, "not a script: expected keys and values, as in 'matching_cost: absolute_difference'")
             return None
-        plugins = node.entries.get("plugins")
-        if plugins is not None and plugins.value is not None:
-            names = texts(plugins, self.faults, "a module, a path ending in .py,")
-            self.plugins += [(name, folder) for name in names]
-        for one in (node, *node.under("methods").values()):
-            self._include(one, folder)
-        return node
+        self.scripts.append(node)
+        plugins = node.at("plugins")
+        if plugins.value is not None:
+            self.plugins += [(name, folder) for name in texts(plugins, self.faults, "a module, a path ending in .py,")]
+        return self._merged(node, folder, KEYS, node.place)
 
-    def _include(self, node: Node, folder: Path | None) -> None:
-        """Read what a mapping includes, then what its alternatives do."""
-        include = node.entries.get("include")
-        if include is not None and include.value is not None:
-            node.included.extend(self._included(texts(include, self.faults, "a path, the name of a shipped script"), folder))
-        for entry in node.under("alternatives").values():
-            self._include(entry, folder)
+    def _merged(self, node: Node, folder: Path | None, legal: tuple[str, ...], place: Place) -> Node:
+        """A mapping over all that it includes; its methods and alternatives likewise."""
+        include = node.at("include")
+        names = texts(include, self.faults, "a path, the name of a shipped script") if include.value is not None else []
+        below = [self._below(script, legal, place) for script in self._included(names, folder)]
+        own = said(node)
+        for key, inner in (("methods", METHOD_KEYS), ("alternatives", ALTERNATIVE_KEYS)):
+            if entries := own.at(key).entries:
+                parts = {
+                    name: self._merged(one, folder, inner, own.at(key).key(name))
+                    for name, one in entries.items()
+                    if isinstance(one.value, dict | None) and (key == "methods" or re.fullmatch(NAME, name))
+                }
+                own.entries[key] = replace(own.at(key), value=parts)
+        return functools.reduce(merge, [*below, replace(own, place=place)])
+
+    def _below(self, script: Node, legal: tuple[str, ...], place: Place) -> Node:
+        """An included script as the mapping that includes it can take it.
+
+        Of a method these are its stages, sweep, seed and search, of an alternative its stages and the seed that they run with alone. How it
+        is run alone (scenes, evaluation, report) is left out; its name everywhere: a script that includes ``ssd`` is not called so.
+        """
+        alternative = legal == ALTERNATIVE_KEYS
+        for key in _REFUSED[legal]:
+            if script.at(key).value is not None:
+                file, what = script.place.file or "the included script", "an alternative" if alternative else "a method"
+                where = "; write its axes as alternatives.NAME.ADDRESS" if key == "sweep" else "; include it at the top"
+                self.faults.add(place, f"{file} sets {key!r} and cannot be included in {what}{where}")
+        taken = {*legal, "seed"} - {"name"}
+        return replace(script, value={key: value for key, value in script.entries.items() if key in taken})
 
     def _included(self, names: Sequence[Node], folder: Path | None) -> Iterator[Node]:
         for item in names:
@@ -121,8 +148,8 @@ class Reader:
         for node, folder in self.plugins:
             path = (folder or Path.cwd()) / str(text(node))
             if path.suffix == ".py" and top is not None and not self._may(path, top):
-                said = f"{short(str(text(node)), 80)!r} lies outside the script's folder, and importing it runs it"
-                self.faults.add(node.place, f"{said}; --plugin {short(str(path), 200)} allows that")
+                outside = f"{short(str(text(node)), 80)!r} lies outside the script's folder, and importing it runs it"
+                self.faults.add(node.place, f"{outside}; --plugin {short(str(path), 200)} allows that")
                 continue
             try:
                 found.append(stage.load_plugin(str(text(node)), folder))

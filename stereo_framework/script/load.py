@@ -12,12 +12,11 @@ from stereo_framework.core.errors import ParameterError
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.evaluation import protocols
 from stereo_framework.io.places import Faults, Node, Place
-from stereo_framework.script.document import Document
 from stereo_framework.script.include import Reader
 from stereo_framework.script.library import RESOLVED, find_script
 from stereo_framework.script.methods import Method, count_runs, methods
-from stereo_framework.script.overrides import apply
-from stereo_framework.script.parser import parse
+from stereo_framework.script.model import Model
+from stereo_framework.script.overrides import apply, set_parameters
 from stereo_framework.script.reading import text
 from stereo_framework.script.resolved import resolved
 from stereo_framework.script.settings import Setting
@@ -128,8 +127,12 @@ def load(
     reader.plugins += [(Node(str(plugin), Place("--plugin")), None) for plugin in plugins]
     files = reader.load_plugins(None if path is None else path.parent)
     name, root, found, settings = _checked(read, path, reader, overrides, tuning)
-    chosen = root.scenes or () if scenes is None else tuple([scenes] if isinstance(scenes, str) else scenes)
-    return Script(name, path, chosen, settings, tuple(found), root.report, files, resolved(name, chosen, root, found))
+    named = (
+        [text(node) for node in root.at("scenes").items] if scenes is None else [scenes] if isinstance(scenes, str) else scenes
+    )
+    chosen = tuple(dict.fromkeys(filter(None, named)))
+    report = root.at("report").data() or {}
+    return Script(name, path, chosen, settings, tuple(found), report, files, resolved(name, chosen, root, found))
 
 
 def check_without_plugins(source: str | Path, overrides: Sequence[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -156,35 +159,33 @@ def check_without_plugins(source: str | Path, overrides: Sequence[str] = ()) -> 
 
 def _checked(
     read: Node | None, path: Path | None, reader: Reader, overrides: Sequence[str], tuning: bool
-) -> tuple[str, Document, list[Method], tuple[Setting, ...]]:
+) -> tuple[str, Node, list[Method], tuple[Setting, ...]]:
     """Name, merged script, methods and settings of a script that was read; raises all of its faults."""
     faults = reader.faults
     if read is None:
         faults.raise_if_any()
         raise TypeError("a script that cannot be read has a fault")
-    root = parse(read, faults)
-    waiting = apply(root, overrides, faults)
-    name = root.name or ("script" if path is None else path.name.removesuffix(RESOLVED).removesuffix(".yaml"))
-    if not root.name and len(f"{name}{RESOLVED}".encode(errors="replace")) > 255:
-        faults.add(
-            root.place,
-            "the name of the file is too long for that of the resolved script; shorten it, or give a name: to the script",
-        )
-    found = methods(root, name, faults)
-    for assignment in waiting:
-        meant = [method for method in found if assignment.method in (None, method.name)]
-        # As with axes: what is set in a slot is nothing to a method that cannot have it, unless none can.
-        for method in [method for method in meant if not method.said.lacks(assignment.name)] or meant:
-            method.set(assignment.name, assignment.node)
+    model = Model(faults)
+    for node in reader.scripts:
+        model.check(node)
+    root, waiting = apply(read, overrides, model)
+    stem = "script" if path is None else path.name.removesuffix(RESOLVED).removesuffix(".yaml")
+    name = model.name(root.at("name")) or stem
+    if name == stem and len(f"{name}{RESOLVED}".encode(errors="replace")) > 255:
+        long = "the name of the file is too long for that of the resolved script"
+        faults.add(root.place, f"{long}; shorten it, or give a name: to the script")
+    found = methods(root, name, model)
+    set_parameters(root, found, waiting, model)
     if not tuning:
-        count_runs(found, faults)
+        count_runs(found, model)
     shared = {
         # A name that is at fault may be none of a file.
         "plugins": [] if faults else list(dict.fromkeys(_anywhere(node, folder) for node, folder in reader.plugins)),
-        "search": {key: node.value for key, node in root.search.items()},
-        "evaluation": {} if root.protocols is None else {"protocol": root.protocols.data()},
+        "search": {key: node.value for key, node in model.search(root.at("search")).items()},
+        "evaluation": root.at("evaluation").data() or {},
     }
-    measured = () if root.protocols is None or faults else tuple(protocols.resolve(one.data()) for one in root.protocols.items)
+    protocol = root.at("evaluation", "protocol")
+    measured = () if protocol.value is None or faults else tuple(protocols.resolve(one.data()) for one in protocol.items)
     settings = [method.settings(shared, measured, complete=reader.complete, tuning=tuning) for method in found]
     faults.raise_if_any()
     return name, root, found, tuple(itertools.chain.from_iterable(settings))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import itertools
 import math
 import re
@@ -18,22 +17,22 @@ from stereo_framework.core.stage import stages as registered
 from stereo_framework.engine.pipeline import Pipeline, misfits
 from stereo_framework.engine.step import Step
 from stereo_framework.evaluation.protocols import Protocol
-from stereo_framework.io.places import Faults, Node, Place, join
-from stereo_framework.script.addresses import is_slot, names, slot_of, split
+from stereo_framework.io.places import Node, Place, join
+from stereo_framework.script.addresses import NAME, is_slot, names, slot_of, split
 from stereo_framework.script.axes import Axis
-from stereo_framework.script.document import Document, merge
-from stereo_framework.script.settings import Setting, show
-from stereo_framework.script.specs import Specs, locate, parameter
-
-_Steps = tuple[tuple[Step, bool], ...]
-"""The steps of a slot, each with whether the script's seed was filled in."""
+from stereo_framework.script.merging import axes, clash, filled, lacks, merge, tree, without_axes
+from stereo_framework.script.model import Model
+from stereo_framework.script.settings import Setting, as_written, show
+from stereo_framework.script.specs import Spec, Specs, locate, parameter, same_run
 
 
-class _Slot(NamedTuple):
-    """The stages of a slot in some settings; runs share equal steps."""
+class _Chosen(NamedTuple):
+    """The stages of a slot in some settings, which share its steps."""
 
     specs: Specs
-    steps: _Steps
+    steps: tuple[Step, ...]
+    seeded: tuple[bool, ...]
+    """Whether the script's seed was filled into each."""
     shown: dict[str, Any]
     """Values of the axes that chose them, by address."""
 
@@ -44,35 +43,60 @@ class Method:
     Parameters
     ----------
     name : str
-    said : Document
+    whole : Node
         What the script says about it, at its top and in the method itself.
     own : collection of str
         Names of the axes that are the method's own; the others are those of the whole script, which vary slower.
-    faults : Faults
+    model : Model
         Gets what is wrong with its settings, while they are made.
+
+    Attributes
+    ----------
+    homes : dict of str to Place
+        Of the method itself (empty) and of its alternatives.
+    slots : dict of str to tuple of Spec
+        What stands in them, by address.
+    axes : dict of str to Axis
+    search : dict of str to Node
+    seed : int
     """
 
-    def __init__(self, name: str, said: Document, own: Collection[str], faults: Faults):
-        self.name, self.said, self.own, self.faults, self._fault = name, said, own, faults, faults.add
+    def __init__(self, name: str, whole: Node, own: Collection[str], model: Model):
+        self.name, self.whole, self.own, self.faults, self._fault = name, whole, own, model.faults, model.fault
+        self.homes = {home: part.place for home, part in tree(whole)}
+        self.slots: dict[str, Specs] = {}
+        for home, part in tree(whole):
+            self.slots |= {home + word: model.slot(word, part.entries[word]) for word in SLOTS if word in part.entries}
+            seed = model.seed(part.at("seed")) if home else None
+            if clash(filled(whole, home)):
+                self.slots |= dict.fromkeys([home + word for word in ("matcher", *VOLUME_SLOTS)])
+            if seed is not None:
+                for word in SLOTS:
+                    specs = self.slots.get(home + word)
+                    self.slots[home + word] = specs and tuple(spec.seeded(seed) for spec in specs)
+        if "maps" in whole.entries:
+            self.slots["matcher"] = model.maps(whole.entries["maps"])
+        self.search, self.seed = model.search(whole.at("search")), model.seed(whole.at("seed")) or 0
+        self.axes = _each_once(model.sweep(whole.at("sweep")))
 
     @property
     def own_groups(self) -> list[list[Axis]]:
         """The method's own axes: each of a grid is a group of its own, those of a zip are one group. The last group varies fastest."""
-        return _groups([self.said.axes[name] for name in self.own])
+        return _groups([axis for name, axis in self.axes.items() if name in self.own])
 
     @property
     def groups(self) -> list[list[Axis]]:
         """All groups of axes, those of the script's top first."""
-        return _groups([axis for name, axis in self.said.axes.items() if name not in self.own]) + self.own_groups
+        return _groups([axis for name, axis in self.axes.items() if name not in self.own]) + self.own_groups
 
     def no_home(self, home: str) -> str | None:
         """What is wrong with an address in an alternative that the method does not have."""
-        found = self.said
+        outer = ""
         for name in names(home):
-            if name not in found.alternatives:
-                legal = nearest(name, found.alternatives, kind="alternatives")
+            if f"{outer}alternatives.{name}." not in self.homes:
+                legal = nearest(name, [names(other)[-1] for other in self.under(outer)], kind="alternatives")
                 return f"addresses nothing: no alternative {name!r}; {legal} (method {self.name!r})"
-            found = found.alternatives[name]
+            outer += f"alternatives.{name}."
         return None
 
     def put(self, slot: str, specs: Specs, rest: str, node: Node, place: Place) -> tuple[Specs, int, str]:
@@ -106,14 +130,25 @@ class Method:
     def set(self, address: str, node: Node) -> None:
         """Set a parameter in every stage that may stand at its address: the slot's own or, where the slot is swept, each of those."""
         home, word, rest = split(address)
-        own, slot = self.said.at(home), home + word
-        if own is None:
-            self._fault(node.place, str(self.no_home(home)))
-        elif axis := self.said.axes.get(slot):
+        slot = home + word
+        if wrong := self.no_home(home):
+            self._fault(node.place, wrong)
+        elif axis := self.axes.get(slot):
             values = tuple(self.put(slot, specs, rest, node, node.place)[0] for specs in axis.values)
-            self.said.axes[slot] = replace(axis, values=values)
+            self.axes[slot] = replace(axis, values=values)
         else:
-            own.slots[word] = self.put(slot, own.slots.get(word, ()), rest, node, node.place)[0]
+            self.slots[slot] = self.put(slot, self.slots.get(slot, ()), rest, node, node.place)[0]
+
+    def written(self, axis: Axis) -> list[Any]:
+        """The values of an axis as a script writes them, checked."""
+        slot = slot_of(axis.name)
+        if split(slot)[1] not in SLOTS:
+            return [node.value for node in axis.values]
+        if slot == axis.name:
+            return [as_written(split(slot)[1], specs) for specs in axis.values]
+        specs = self.axes[slot].values[0] if slot in self.axes else self.slots[slot]
+        put = (self.put(slot, specs, axis.name.removeprefix(f"{slot}."), node, axis.place) for node in axis.values)
+        return [changed[i].parameters[name] for changed, i, name in put if changed is not None]
 
     def settings(
         self, shared: dict[str, Any], protocols: tuple[Protocol, ...], *, complete: bool, tuning: bool
@@ -130,42 +165,15 @@ class Method:
             Return none, as a choice will be made among any number of them.
         """
         self.shared, self.protocols, self._complete, self._tuning = shared, protocols, complete, tuning
-        # An axis without values has a fault.
-        filled = ([axis for axis in group if axis.values] for group in self.groups)
-        groups = [group for group in filled if group]
-        counts = [min(len(axis.values) for axis in group) for group in groups]
-        # Where no axis changes it all runs share one.
-        self._search: dict[str, float] = {key: node.value for key, node in self.said.search.items()}  # type: ignore[misc]
-        placed = [(g, axis) for g, group in enumerate(groups) for axis in group]
-        self._names = [axis.name for _, axis in placed]
-        # Per slot, and for search and seed: the axes that change it, that of the whole slot first.
-        self._axes: dict[str, list[tuple[int, Axis]]] = collections.defaultdict(list)
-        for g, axis in sorted(placed, key=lambda one: not is_slot(one[1].name)):
-            self._axes[slot_of(axis.name)].append((g, axis))
-        # Where every group of axes changes some slot no pipeline comes twice, and none needs be kept for it.
-        self._all_differ = {g for g, axis in placed if split(axis.name)[1] in SLOTS} == set(range(len(groups)))
-        self._steps: dict[Step, Step] = {}
-        self._slots: dict[tuple[Any, ...], _Slot] = {}
-        self._pipelines: dict[tuple[Any, ...], tuple[Pipeline, tuple[str, ...]]] = {}
-        self._searches: set[tuple[int, ...]] = set()
-        self._told: set[str] = set()
-        self._draws = False
+        self._prepare()
         for group in self.groups:
             self._check_axes(group)
-        found = tuple(map(self._run, _meetings(groups, counts) if tuning else itertools.product(*map(range, counts))))
-        seed = self.said.axes.get("seed")
+        counts = [min(len(axis.values) for axis in group) for group in self._moved]
+        found = tuple(map(self._run, _meetings(self._moved, counts) if tuning else itertools.product(*map(range, counts))))
+        seed = self.axes.get("seed")
         if seed and not self._draws:
             self._fault(seed.place, f"addresses nothing: no stage of method {self.name!r} draws random numbers")
         return () if tuning else found
-
-    def _check_axes(self, group: list[Axis]) -> None:
-        lengths = {axis.name: len(axis.values) for axis in group if axis.values}
-        if len(set(lengths.values())) > 1:
-            said = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-            self._fault(group[0].place, f"axes that move together need equally many values: {said}")
-        for axis in group:
-            if wrong := self.no_home(split(axis.name)[0]):
-                self._fault(axis.place, wrong)
 
     def run(self, choice: Sequence[int]) -> Setting:
         """The run of one choice: an index for each group."""
@@ -173,23 +181,63 @@ class Method:
         self.faults.raise_if_any()
         return found
 
+    def _prepare(self) -> None:
+        """Which axes change what, and nothing made yet."""
+        # An axis without values has a fault.
+        left = ([axis for axis in group if axis.values] for group in self.groups)
+        self._moved = [group for group in left if group]
+        placed = [(g, axis) for g, group in enumerate(self._moved) for axis in group]
+        self._names = tuple(axis.name for _, axis in placed)
+        self._search: dict[str, float] = {key: node.value for key, node in self.search.items()}  # type: ignore[misc]
+        # Per slot, and for search and seed: the axes that change it, that of the whole slot first.
+        self._changes: dict[str, list[tuple[int, Axis]]] = {}
+        for g, axis in sorted(placed, key=lambda one: not is_slot(one[1].name)):
+            self._changes.setdefault(slot_of(axis.name), []).append((g, axis))
+        # Per home the groups that change its pipeline. Where all do so none comes twice, and none needs be kept for it.
+        self._moving = {
+            home: [
+                g
+                for g, group in enumerate(self._moved)
+                if any(
+                    axis.name == "seed" or (axis.name.startswith(home) and not axis.name.startswith("search.")) for axis in group
+                )
+            ]
+            for home in self.homes
+        }
+        self._chosen: dict[tuple[Any, ...], _Chosen] = {}
+        self._pipelines: dict[tuple[Any, ...], tuple[Pipeline, tuple[str, ...], dict[str, Any]]] = {}
+        self._searches: set[tuple[int, ...]] = set()
+        self._told: set[str] = set()
+        self._draws = False
+
+    def _check_axes(self, group: list[Axis]) -> None:
+        lengths = {axis.name: len(axis.values) for axis in group if axis.values}
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+            self._fault(group[0].place, f"axes that move together need equally many values: {told}")
+        for axis in group:
+            if wrong := self.no_home(split(axis.name)[0]):
+                self._fault(axis.place, wrong)
+
     def _run(self, choice: Sequence[int]) -> Setting:
-        values = {axis.name: axis.values[choice[g]] for word in ("search", "seed") for g, axis in self._axes[word]}
-        self._check_search({name.removeprefix("search."): node for name, node in values.items() if name != "seed"})
-        values = {name: node and node.value for name, node in values.items()}
-        changed = {axis.name.removeprefix("search."): values[axis.name] for _, axis in self._axes["search"]}
-        seed = values.get("seed", self.said.seed or 0)
-        pipeline, seeded = self._pipeline(self.said, choice, seed, values)
-        axes = {name: values.get(name) for name in self._names}
+        ranges = {axis.name.removeprefix("search."): axis.values[choice[g]] for g, axis in self._changes.get("search", ())}
+        self._check_search(ranges)
+        changed = {key: node and node.value for key, node in ranges.items()}
+        seeds = [axis.values[choice[g]] for g, axis in self._changes.get("seed", ())]
+        seed = seeds[0].value if seeds and seeds[0] else self.seed
+        pipeline, seeded, shown = self._pipeline("", choice, seed)
+        shown = shown | {f"search.{key}": value for key, value in changed.items()} | {"seed": seed}
+        values = tuple(shown.get(name) for name in self._names)
+        # Where no axis changes it all runs share one.
         search = self._search | changed if changed else self._search
-        return Setting(self.name, pipeline, search, seed, axes, self.shared, self.protocols, seeded)
+        return Setting(self.name, pipeline, search, seed, self._names, values, self.shared, self.protocols, seeded)
 
     def _check_search(self, swept: dict[str, Any]) -> None:
         which = tuple(map(id, swept.values()))
         if which in self._searches:
             return
         self._searches.add(which)
-        given = self.said.search | swept
+        given = self.search | swept
         if None in given.values():
             return
         step = given["step"].value if "step" in given else 1
@@ -202,66 +250,103 @@ class Method:
             key, message = re.fullmatch(r"search\.?(\w*): (.*)", str(error), re.DOTALL).groups()  # type: ignore[union-attr]
             self._fault(given.get(key, list(given.values())[-1]).place, message)
 
-    def _pipeline(
-        self, said: Document, choice: Sequence[int], seed: int, values: dict[str, Any], home: str = ""
-    ) -> tuple[Pipeline, tuple[str, ...]]:
-        """The pipeline of one choice of values, and the addresses that the seed was filled into; notes the axes' values in `values`."""
-        others = {
-            name: self._pipeline(other, choice, seed, values, f"{home}alternatives.{name}.")
-            for name, other in said.alternatives.items()
-        }
-        slots = {}
-        for word in SLOTS:
-            key = (home + word, seed, *(choice[g] for g, _ in self._axes[home + word]))
-            if key not in self._slots:
-                self._slots[key] = self._slot(home + word, said.slots.get(word, ()), choice, seed)
-            slots[word] = self._slots[key]
-            values.update(slots[word].shown)
-        chosen = [one for slot in slots.values() for one in slot.steps]
-        which = (home, *(id(other) for other, _ in others.values()), *chosen)
-        if which in self._pipelines:
-            return self._pipelines[which]
-        methods = {name: other for name, (other, _) in others.items()}
+    def _pipeline(self, home: str, choice: Sequence[int], seed: int) -> tuple[Pipeline, tuple[str, ...], dict[str, Any]]:
+        """The pipeline of one choice of values, the addresses that the seed was filled into, and what the axes chose, by name."""
+        key = (home, *(choice[g] for g in self._moving[home]))
+        if key in self._pipelines:
+            return self._pipelines[key]
+        inner = {names(other)[-1]: self._pipeline(other, choice, seed) for other in self.under(home)}
+        slots = {word: self._slot(home + word, choice, seed) for word in SLOTS}
+        shown = {name: value for slot in slots.values() for name, value in slot.shown.items()}
+        for _, _, values in inner.values():
+            shown |= values
+        seeded = [address for _, addresses, _ in inner.values() for address in addresses]
         try:
-            pipeline = Pipeline([one for one, _ in chosen], methods)
+            pipeline = Pipeline(
+                [one for slot in slots.values() for one in slot.steps], {name: one for name, (one, _, _) in inner.items()}
+            )
+            fills = (one for slot in slots.values() for one in slot.seeded)
+            seeded += [address for (address, _), one in zip(pipeline.own_stages(home), fills, strict=True) if one]
         except ParameterError as error:
-            self._tell(said, slots, home)
+            self._tell(home, slots, alternatives=bool(inner))
             if not self.faults:
-                self._fault(said.place, str(error))
+                self._fault(self.homes[home], str(error))
             # Something in its place, as there may be further faults.
-            return Pipeline(["absolute_difference", "winner_take_all"]), ()
-        stages = pipeline.own_stages(home)
-        own = [address for (address, _), (_, filled) in zip(stages, chosen, strict=True) if filled]
-        made = pipeline, (*itertools.chain.from_iterable(addresses for _, addresses in others.values()), *own)
-        if not self._tuning:
-            self._check_company(pipeline, stages, [spec.place for slot in slots.values() for spec in slot.specs or ()])
-        if home or not self._all_differ:
-            self._pipelines[which] = made
+            pipeline = Pipeline(["absolute_difference", "winner_take_all"])
+        for optimizer in slots["optimization"].specs or ():
+            self._check_smoothness(home, optimizer, slots["smoothness"].specs)
+        made = pipeline, tuple(seeded), shown
+        if len(key) <= len(self._moving[""]) or home:
+            self._pipelines[key] = made
         return made
 
-    def _slot(self, slot: str, specs: Specs, choice: Sequence[int], seed: int) -> _Slot:
-        shown: dict[str, Any] = {}
+    def under(self, home: str) -> list[str]:
+        """The homes of the alternatives of a home."""
+        return [other for other in self.homes if re.fullmatch(re.escape(home) + rf"alternatives\.{NAME}\.", other)]
+
+    def _slot(self, slot: str, choice: Sequence[int], seed: int) -> _Chosen:
+        changes = self._changes.get(slot, ())
+        key = (slot, seed, *(choice[g] for g, _ in changes))
+        if key in self._chosen:
+            return self._chosen[key]
+        specs, shown = self.slots.get(slot, ()), dict[str, Any]()
         set_by: dict[str, tuple[int, str]] = {}
-        for g, axis in self._axes[slot]:
+        for g, axis in changes:
             value = axis.values[choice[g]]
             if axis.name == slot:
                 specs = value
                 shown[slot] = None if specs is None else show(specs)
             else:
                 rest = axis.name.removeprefix(f"{slot}.")
-                specs, i, key = self.put(slot, specs, rest, value, axis.place)
-                set_by[axis.name] = i, key
-        made = [(spec.seeded(seed).step(), spec.takes_seed) for spec in specs or ()]
-        self._draws |= specs is None or any(filled for _, filled in made)
-        steps = tuple((self._steps.setdefault(one, one), filled) for one, filled in made)
-        return _Slot(specs, steps, shown | {name: steps[i][0].parameters[key] for name, (i, key) in set_by.items() if key})
+                specs, i, name = self.put(slot, specs, rest, value, axis.place)
+                set_by[axis.name] = i, name
+        steps = tuple(spec.seeded(seed).step() for spec in specs or ())
+        fills = tuple(spec.takes_seed for spec in specs or ())
+        self._draws |= specs is None or any(fills)
+        shown |= {name: steps[i].parameters[key] for name, (i, key) in set_by.items() if key}
+        for i, (spec, one) in enumerate(zip(specs or (), steps, strict=True)):
+            self._check_alone(f"{slot} {i}", spec.place, one)
+        found = self._chosen[key] = _Chosen(specs, steps, fills, shown)
+        return found
 
-    def _tell(self, said: Document, slots: Mapping[str, _Slot], home: str) -> None:
+    def _check_alone(self, where: str, place: Place, one: Step) -> None:
+        """Report what only whole settings show: parameters that cannot stand together, and programs, models and maps from outside that are missing."""
+        if self._tuning:
+            return
+        if misfit := one.stage.misfit(one.parameters):
+            self._once(where, place, f"{one.stage.name}: {misfit}")
+        try:
+            one.files()
+        except ParameterError as error:
+            self._once(where, place, str(error))
+
+    def _check_smoothness(self, home: str, optimizer: Spec, terms: Specs) -> None:
+        """Report an optimizer that needs a smoothness term, or cannot take the one that there is."""
+        if terms is None or self._tuning:
+            return
+        where = f"{home}optimization 0"
+        stage, refused = (
+            optimizer.stage,
+            [spec.stage.name for spec in terms if spec.stage.name in optimizer.stage.refuses_smoothness],
+        )
+        if stage.needs_smoothness and not terms:
+            self._once(where, optimizer.place, f"{stage.name}: {NO_SMOOTHNESS}")
+        if refused:
+            legal = ", ".join(other.name for other in registered("smoothness") if other.name not in stage.refuses_smoothness)
+            self._once(where, optimizer.place, f"{stage.name}: cannot take the smoothness term {refused[0]}; legal: {legal}")
+
+    def _once(self, where: str, place: Place, message: str) -> None:
+        """Of each stage of a method one message is enough."""
+        if where not in self._told:
+            self._told.add(where)
+            self._fault(place, f"{message} (method {self.name!r})")
+
+    def _tell(self, home: str, slots: Mapping[str, _Chosen], *, alternatives: bool) -> None:
         """Report why the stages at a home cannot stand together."""
         for slot in VOLUME_SLOTS if slots["matcher"].specs == () and self._complete else ():
             if slots[slot].specs == () and not SLOTS[slot].optional:
                 names = [stage.name for stage in registered(slot)]
-                at = replace(said.place, path=join(said.place.path, slot))
+                at = replace(self.homes[home], path=join(self.homes[home].path, slot))
                 self._fault(at, f"missing; every method needs one, if it has no matcher; {nearest('', names, kind='stages')}")
         told: dict[str, Any] = {
             slot: f"{specs[0].stage.name}{specs[0].place.told()}"
@@ -269,36 +354,27 @@ class Method:
             if (specs := slots[slot].specs)
         }
         own = (spec for slot in slots.values() for spec in slot.specs or ())
-        found = [(spec, misfits(spec.stage, **told, alternatives=bool(said.alternatives))) for spec in own]
+        found = [(spec, misfits(spec.stage, **told, alternatives=alternatives)) for spec in own]
         # Alternatives run on the same pairs.
         told.pop("matcher", None)
-        for (slot, *_), one in self._slots.items():
+        for (slot, *_), one in self._chosen.items():
             if slot.startswith(f"{home}alternatives."):
                 found += [(spec, misfits(spec.stage, **told)) for spec in one.specs or ()]
         for spec, wrong in found:
             for message in wrong:
                 self._fault(spec.place, f"{message} (method {self.name!r})")
 
-    def _check_company(self, pipeline: Pipeline, stages: Sequence[tuple[str, Step]], places: Sequence[Place]) -> None:
-        """Report what only whole settings show: programs, models and maps from outside that are missing, of which nothing is run, and what
-        cannot stand together. Of each stage of a method one message is enough.
-        """
-        smoothness = [one.stage.name for one in pipeline.in_slot("smoothness")]
-        for (address, one), place in zip(stages, places, strict=True):
-            stage, wrong = one.stage, one.stage.misfit(one.parameters)
-            if stage.needs_smoothness and not smoothness:
-                wrong = NO_SMOOTHNESS
-            for term in stage.refuses_smoothness.intersection(smoothness):
-                legal = ", ".join(other.name for other in registered("smoothness") if other.name not in stage.refuses_smoothness)
-                wrong = f"cannot take the smoothness term {term}; legal: {legal}"
-            wrong = wrong and f"{stage.name}: {wrong}"
-            try:
-                one.files()
-            except ParameterError as error:
-                wrong = wrong or str(error)
-            if wrong and address not in self._told:
-                self._told.add(address)
-                self._fault(place, f"{wrong} (method {self.name!r})")
+
+def _each_once(axes: dict[str, Axis]) -> dict[str, Axis]:
+    """The same axes; those that move together have every row of their values once, as others that moved with them may be gone."""
+    zipped = [axis for axis in axes.values() if axis.zipped]
+    if len({len(axis.values) for axis in zipped}) != 1:
+        return axes
+    rows: dict[tuple[str, ...], tuple[Any, ...]] = {}
+    for row in zip(*(axis.values for axis in zipped), strict=True):
+        rows.setdefault(tuple(map(same_run, row)), row)
+    columns = zip(*rows.values(), strict=True)
+    return axes | {axis.name: replace(axis, values=values) for axis, values in zip(zipped, columns, strict=False)}
 
 
 def _meetings(groups: Sequence[list[Axis]], counts: Sequence[int]) -> Iterator[list[int]]:
@@ -317,28 +393,28 @@ def _groups(axes: Sequence[Axis]) -> list[list[Axis]]:
     return [[axis] for axis in axes if not axis.zipped] + ([zipped] if zipped else [])
 
 
-def methods(root: Document, name: str, faults: Faults) -> list[Method]:
+def methods(root: Node, name: str, model: Model) -> list[Method]:
     """The methods of a merged script; without ``methods`` it is one itself, called `name`.
 
     Axes of the top that address what a method cannot have, as one over windows for a method with a matcher, are none of this method's.
     """
-    if not root.methods:
-        return [Method(name, root, root.axes.keys(), faults)]
-    found, lacked_by_all = [], set(root.axes)
-    for key, own in root.methods.items():
-        whole = merge(replace(root, methods={}), own).copy()
-        lacking = {name for name in root.axes if whole.lacks(name)}
+    entries = root.at("methods").entries
+    if not entries:
+        return [Method(name, root, axes(root), model)]
+    top = replace(root, value={key: value for key, value in root.entries.items() if key != "methods"})
+    found, lacked_by_all = [], set(axes(root))
+    for key, own in entries.items():
+        whole = merge(top, own)
+        lacking = {name for name in axes(root) if lacks(whole, name)}
         lacked_by_all &= lacking
-        whole.drop_axes(lacking - own.axes.keys())
-        found.append(Method(key, whole, own.axes.keys(), faults))
-    for axis in root.axes.values():
-        if axis.name in lacked_by_all:
-            wrong = found[0].no_home(split(axis.name)[0])
-            faults.add(axis.place, wrong or "addresses nothing: none of the methods has this slot")
+        found.append(Method(key, without_axes(whole, lacking - axes(own).keys()), axes(own), model))
+    for name in lacked_by_all:
+        place = next(root.at("sweep", kind).key(name) for kind in ("grid", "zip") if name in root.at("sweep", kind).entries)
+        model.fault(place, found[0].no_home(split(name)[0]) or "addresses nothing: none of the methods has this slot")
     return found
 
 
-def count_runs(found: Sequence[Method], faults: Faults) -> None:
+def count_runs(found: Sequence[Method], model: Model) -> None:
     """Refuse more runs than can be held, before anything is made of them.
 
     Raises
@@ -350,5 +426,5 @@ def count_runs(found: Sequence[Method], faults: Faults) -> None:
     if sum(counts) > limits.SETTINGS:
         most = found[max(range(len(found)), key=counts.__getitem__)]
         whose = f"of method {most.name!r}" if len(found) == 1 else f"of {len(found)} methods"
-        faults.add(most.said.place, f"{sum(counts)} runs {whose}; at most {limits.SETTINGS} are possible")
-        faults.raise_if_any()
+        model.fault(most.homes[""], f"{sum(counts)} runs {whose}; at most {limits.SETTINGS} are possible")
+        model.faults.raise_if_any()

@@ -10,7 +10,7 @@ from stereo_framework.core.stage import SLOTS
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step
 from stereo_framework.evaluation.protocols import Protocol
-from stereo_framework.script.specs import Spec
+from stereo_framework.script.specs import Spec, Specs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,8 +26,10 @@ class Setting:
         ``minimum``, ``maximum``, ``step`` in pixels, as far as they differ from the scene's own; ``truth_margin`` as a share.
     seed : int
         Of the script; fills the ``seed`` of stages that were not given one.
-    axes : dict of str to object
-        Values of what was swept, by address. A whole stage is shown by its name and what differs from its defaults.
+    swept : tuple of str
+        Addresses of what was swept.
+    values : tuple
+        What was chosen there. A whole stage is shown by its name and what differs from its defaults.
     shared : dict
         What the whole script says under ``plugins``, ``search`` and ``evaluation``; empty where it says nothing.
     protocols : tuple of Protocol
@@ -40,10 +42,16 @@ class Setting:
     pipeline: Pipeline
     search: dict[str, float]
     seed: int
-    axes: dict[str, Any]
+    swept: tuple[str, ...]
+    values: tuple[Any, ...]
     shared: dict[str, Any]
     protocols: tuple[Protocol, ...]
     seeded: tuple[str, ...]
+
+    @property
+    def axes(self) -> dict[str, Any]:
+        """Values of what was swept, by address."""
+        return dict(zip(self.swept, self.values, strict=True))
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -94,6 +102,11 @@ def written(slot: str, steps: Sequence[tuple[Step, bool]]) -> Any:
         for one, filled in steps
     ]
     return found if SLOTS[slot].many or (steps and steps[0][0].added) else found[0] if found else None
+
+
+def as_written(slot: str, specs: Specs) -> Any:
+    """The same of stages whose seeds are not filled in yet."""
+    return written(slot, [(spec.step(), spec.takes_seed) for spec in specs or ()])
 
 
 def show(specs: tuple[Spec, ...]) -> str:

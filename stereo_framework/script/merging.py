@@ -1,0 +1,164 @@
+"""Mappings of scripts laid over one another: later wins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
+
+from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
+from stereo_framework.io.places import Node, Place
+from stereo_framework.script.addresses import is_slot, names, split
+
+
+def said(node: Node) -> Node:
+    """A mapping without what says nothing: null, but for slots and alternatives, which it empties, and what was read already."""
+    done = ("include", "plugins")
+    kept = {
+        key: value
+        for key, value in node.entries.items()
+        if key not in done and (value.value is not None or key in SLOTS or key == "alternatives")
+    }
+    return Node(kept, node.place, node.keys)
+
+
+def merge(base: Node, over: Node) -> Node:
+    """Two mappings as one: what `over` says counts, what it leaves out stays as in `base`, unless it cannot stand beside what `over` says.
+
+    Axes of what goes go with it; one that moves from grid to zip or back is still one axis.
+    """
+    moved = {kind: over.at("sweep", other).entries for kind, other in (("grid", "zip"), ("zip", "grid"))}
+    lost = [name for name in axes(base) if any(part in removed(over, home) for home, part in _way(name))]
+    for kind in moved:
+        base = without_axes(base, (*lost, *moved[kind]), kinds=(kind,))
+    return _laid(base, over, over, "")
+
+
+def axes(node: Node) -> dict[str, Node]:
+    """The axes of a mapping by name: those of the grid, and those that move together."""
+    return {**node.at("sweep", "grid").entries, **node.at("sweep", "zip").entries}
+
+
+def without_axes(node: Node, gone: Collection[str], kinds: Collection[str] = ("grid", "zip")) -> Node:
+    """A mapping without some axes."""
+    sweep = node.at("sweep")
+    if not any(name in gone for kind in kinds for name in sweep.at(kind).entries):
+        return node
+    left = {
+        kind: replace(own, value={name: axis for name, axis in own.entries.items() if name not in gone}) if kind in kinds else own
+        for kind, own in sweep.entries.items()
+    }
+    return replace(node, value={**node.entries, "sweep": replace(sweep, value=left)})
+
+
+def tree(node: Node, home: str = "") -> Iterator[tuple[str, Node]]:
+    """A mapping and its alternatives, with their homes."""
+    yield home, node
+    for name, other in node.at("alternatives").entries.items():
+        yield from tree(other, f"{home}alternatives.{name}.")
+
+
+def at(node: Node, home: str) -> Node:
+    """The mapping itself (an empty home) or one of its alternatives."""
+    return node.at(*(key for name in names(home) for key in ("alternatives", name)))
+
+
+def filled(node: Node, home: str = "") -> dict[str, Place]:
+    """The slots at a home that stages stand in or that are swept, with a place; ``maps`` is one here."""
+    swept = {
+        split(name)[1]: node.at("sweep", kind).key(name)
+        for kind in ("grid", "zip")
+        for name in node.at("sweep", kind).entries
+        if is_slot(name) and split(name)[0] == home
+    }
+    own = at(node, home).entries
+    return swept | {
+        slot: own[slot].items[0].place for slot in ("maps", *SLOTS) if slot in own and own[slot].value not in (None, [])
+    }
+
+
+def removed(node: Node, home: str) -> set[str]:
+    """What of a home cannot stay below a mapping: a matcher stands instead of what makes and reads volumes, maps instead of all."""
+    stages = filled(node, home).keys()
+    found = (
+        {"alternatives"}
+        if "alternatives" in at(node, home).entries and at(node, home).at("alternatives").value is None
+        else set()
+    )
+    if "maps" in stages:
+        found |= {*SLOTS, "alternatives"}
+    if clash(stages):
+        return found
+    if "matcher" in stages:
+        found |= {*VOLUME_SLOTS, "maps"}
+    if not stages.isdisjoint(VOLUME_SLOTS):
+        found |= {"matcher", "maps"}
+    return found
+
+
+def clash(stages: Collection[str]) -> bool:
+    """Whether a matcher stands beside what it stands instead of: a fault, so that nothing further is checked against either."""
+    return "matcher" in stages and not set(VOLUME_SLOTS).isdisjoint(stages)
+
+
+def lacks(node: Node, address: str) -> bool:
+    """Whether an address lies in an alternative that is not there, or in a slot that a matcher or maps stand instead of, or the other way round."""
+    home, slot, _ = split(address)
+    stages = filled(node, home).keys()
+    if "maps" in stages:
+        return slot in SLOTS and slot not in {*stages, "matcher"}
+    return home not in dict(tree(node)) or slot in removed(node, home)
+
+
+def _way(address: str) -> Iterator[tuple[str, str]]:
+    """The mappings that an address leads through, and the key that it names in each."""
+    home, word, _ = split(address)
+    outer = ""
+    for name in names(home):
+        yield outer, "alternatives"
+        outer += f"alternatives.{name}."
+    yield home, word
+
+
+def _laid(base: Node, over: Node, root: Node, home: str) -> Node:
+    """`over`, which stands at a home of the mapping `root`, laid over what stands there in another one."""
+    gone = removed(root, home)
+    kept = replace(base, value={key: value for key, value in base.entries.items() if key not in gone})
+
+    def both(key: str, below: Node, above: Node) -> Node:
+        if key in SLOTS or key == "maps":
+            return _stage(key, below, above)
+        if key == "methods":
+            return _union(below, above, lambda name, one, other: merge(one, other))
+        if key == "sweep":
+            return _union(below, above, lambda kind, one, other: _union(one, other))
+        return _union(below, above) if key in ("search", "report", "evaluation") else above
+
+    found = _union(kept, over if over.entries else Node({}, over.place), both)
+    if others := kept.at("alternatives").entries:
+        # A sweep may reach into those that are not named here.
+        own = over.at("alternatives")
+        inner = {
+            name: _laid(one, own.entries.get(name, Node({}, one.place)), root, f"{home}alternatives.{name}.")
+            for name, one in others.items()
+        }
+        keys = {**kept.at("alternatives").keys, **own.keys}
+        found.entries["alternatives"] = Node({**others, **own.entries, **inner}, own.place, keys)
+    return found
+
+
+def _union(base: Node, over: Node, both: Callable[[str, Node, Node], Node] = lambda key, below, above: above) -> Node:
+    """The entries of two mappings, those of one name as `both` makes them; anything else is replaced."""
+    if not isinstance(base.value, dict) or not isinstance(over.value, dict):
+        return over
+    found = {key: both(key, base.value[key], value) if key in base.value else value for key, value in over.value.items()}
+    return Node({**base.value, **found}, over.place, {**base.keys, **over.keys})
+
+
+def _stage(slot: str, base: Node, over: Node) -> Node:
+    """A slot of two mappings: the same stage merges parameters, another one replaces, a list is replaced whole."""
+    word = "place" if slot == "maps" else "use"
+    one, other = (
+        Node({word: node}, node.place, {word: node.place}) if isinstance(node.value, str) else node for node in (base, over)
+    )
+    many = slot != "maps" and SLOTS[slot].many
+    return _union(one, other) if not many and (slot == "maps" or one.at(word).value == other.at(word).value) else over
