@@ -24,7 +24,7 @@ def import_(old: Path, out: Path | None = None) -> int:
 
     from stereo_framework.core import limits
     from stereo_framework.io import file_stem, output_folder, write_bytes
-    from stereo_framework.script.legacy_file import convert
+    from stereo_framework.script.legacy import convert
 
     notes: list[str] = []
     scripts = convert(old, notes.append)

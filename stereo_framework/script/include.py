@@ -16,10 +16,9 @@ from stereo_framework.io import is_pipe, read_bytes, read_pipe
 from stereo_framework.io.places import Faults, Node, Place, from_python
 from stereo_framework.io.yaml_text import parse as parse_yaml
 from stereo_framework.script.addresses import NAME
-from stereo_framework.script.keys import ALTERNATIVE_KEYS, KEYS, METHOD_KEYS
 from stereo_framework.script.library import RESOLVED, find_script
 from stereo_framework.script.merging import merge, said
-from stereo_framework.script.reading import text, texts
+from stereo_framework.script.reading import ALTERNATIVE_KEYS, KEYS, METHOD_KEYS, text, texts
 
 _REFUSED = {KEYS: (), METHOD_KEYS: ("methods",), ALTERNATIVE_KEYS: ("methods", "search", "sweep")}
 """What an included script must not say, by the keys of the mapping that includes it."""

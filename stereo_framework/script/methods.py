@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import ParameterError, nearest
@@ -24,17 +24,6 @@ from stereo_framework.script.merging import axes, clash, filled, lacks, merge, t
 from stereo_framework.script.model import Model
 from stereo_framework.script.settings import Setting, as_written, show
 from stereo_framework.script.specs import Spec, Specs, locate, parameter, same_run
-
-
-class _Chosen(NamedTuple):
-    """The stages of a slot in some settings, which share its steps."""
-
-    specs: Specs
-    steps: tuple[Step, ...]
-    seeded: tuple[bool, ...]
-    """Whether the script's seed was filled into each."""
-    shown: dict[str, Any]
-    """Values of the axes that chose them, by address."""
 
 
 class Method:
@@ -165,11 +154,19 @@ class Method:
             Return none, as a choice will be made among any number of them.
         """
         self.shared, self.protocols, self._complete, self._tuning = shared, protocols, complete, tuning
-        self._prepare()
         for group in self.groups:
             self._check_axes(group)
-        counts = [min(len(axis.values) for axis in group) for group in self._moved]
-        found = tuple(map(self._run, _meetings(self._moved, counts) if tuning else itertools.product(*map(range, counts))))
+        # An axis without values has a fault.
+        groups = [own for group in self.groups if (own := [axis for axis in group if axis.values])]
+        self._names = tuple(axis.name for group in groups for axis in group)
+        # The axes of whole slots first.
+        placed = ((g, axis, *split(axis.name)) for g, group in enumerate(groups) for axis in group)
+        self._placed = sorted(placed, key=lambda one: not is_slot(one[1].name))
+        self._memo: dict[tuple[Any, ...], Any] = {}
+        self._told: set[str] = set()
+        self._draws = False
+        counts = [min(len(axis.values) for axis in group) for group in groups]
+        found = tuple(map(self._run, _meetings(groups, counts) if tuning else itertools.product(*map(range, counts))))
         seed = self.axes.get("seed")
         if seed and not self._draws:
             self._fault(seed.place, f"addresses nothing: no stage of method {self.name!r} draws random numbers")
@@ -181,35 +178,6 @@ class Method:
         self.faults.raise_if_any()
         return found
 
-    def _prepare(self) -> None:
-        """Which axes change what, and nothing made yet."""
-        # An axis without values has a fault.
-        left = ([axis for axis in group if axis.values] for group in self.groups)
-        self._moved = [group for group in left if group]
-        placed = [(g, axis) for g, group in enumerate(self._moved) for axis in group]
-        self._names = tuple(axis.name for _, axis in placed)
-        self._search: dict[str, float] = {key: node.value for key, node in self.search.items()}  # type: ignore[misc]
-        # Per slot, and for search and seed: the axes that change it, that of the whole slot first.
-        self._changes: dict[str, list[tuple[int, Axis]]] = {}
-        for g, axis in sorted(placed, key=lambda one: not is_slot(one[1].name)):
-            self._changes.setdefault(slot_of(axis.name), []).append((g, axis))
-        # Per home the groups that change its pipeline. Where all do so none comes twice, and none needs be kept for it.
-        self._moving = {
-            home: [
-                g
-                for g, group in enumerate(self._moved)
-                if any(
-                    axis.name == "seed" or (axis.name.startswith(home) and not axis.name.startswith("search.")) for axis in group
-                )
-            ]
-            for home in self.homes
-        }
-        self._chosen: dict[tuple[Any, ...], _Chosen] = {}
-        self._pipelines: dict[tuple[Any, ...], tuple[Pipeline, tuple[str, ...], dict[str, Any]]] = {}
-        self._searches: set[tuple[int, ...]] = set()
-        self._told: set[str] = set()
-        self._draws = False
-
     def _check_axes(self, group: list[Axis]) -> None:
         lengths = {axis.name: len(axis.values) for axis in group if axis.values}
         if len(set(lengths.values())) > 1:
@@ -220,120 +188,117 @@ class Method:
                 self._fault(axis.place, wrong)
 
     def _run(self, choice: Sequence[int]) -> Setting:
-        ranges = {axis.name.removeprefix("search."): axis.values[choice[g]] for g, axis in self._changes.get("search", ())}
-        self._check_search(ranges)
-        changed = {key: node and node.value for key, node in ranges.items()}
-        seeds = [axis.values[choice[g]] for g, axis in self._changes.get("seed", ())]
-        seed = seeds[0].value if seeds and seeds[0] else self.seed
-        pipeline, seeded, shown = self._pipeline("", choice, seed)
-        shown = shown | {f"search.{key}": value for key, value in changed.items()} | {"seed": seed}
-        values = tuple(shown.get(name) for name in self._names)
-        # Where no axis changes it all runs share one.
-        search = self._search | changed if changed else self._search
+        slots, ranges, seed, shown = dict(self.slots), {}, self.seed, dict[str, Any]()
+        for g, axis, home, word, rest in self._placed:
+            value = axis.values[choice[g]]
+            if word == "search":
+                ranges[rest], shown[axis.name] = value, value and value.value
+            elif word == "seed":
+                seed = shown[axis.name] = value.value if value else self.seed
+            else:
+                slot = home + word
+                slots[slot], shown[axis.name] = self._made_once(self._changed, axis, slot, slots.get(slot, ()), rest, value)
+        search = self._made_once(self._search, *ranges.items())
+        pipeline = self._pipeline("", slots, seed)
+        seeded = self._seeded(pipeline, "", slots)
+        self._draws |= bool(seeded) or None in slots.values()
+        values = tuple(shown[name] for name in self._names)
         return Setting(self.name, pipeline, search, seed, self._names, values, self.shared, self.protocols, seeded)
 
-    def _check_search(self, swept: dict[str, Any]) -> None:
-        which = tuple(map(id, swept.values()))
-        if which in self._searches:
-            return
-        self._searches.add(which)
-        given = self.search | swept
-        if None in given.values():
-            return
-        step = given["step"].value if "step" in given else 1
+    def _made_once(self, make: Callable[..., Any], *given: Any) -> Any:
+        """What many settings share."""
+        key = (make.__name__, *given)
+        if key not in self._memo:
+            self._memo[key] = make(*given)
+        return self._memo[key]
+
+    def _changed(self, axis: Axis, slot: str, specs: Specs, rest: str, value: Any) -> tuple[Specs, Any]:
+        """The stages of a slot with the value of an axis, and how that is shown."""
+        if not rest:
+            return value, None if value is None else show(value)
+        found, i, name = self.put(slot, specs, rest, value, axis.place)
+        return found, found[i].step.parameters[name] if found and name else None
+
+    def _search(self, *swept: tuple[str, Node | None]) -> dict[str, float]:
+        given = {key: node for key, node in (self.search | dict(swept)).items() if node is not None}
+        if None in dict(swept).values():
+            return {}
+        found: dict[str, Any] = {key: node.value for key, node in given.items()}
+        step = found.get("step", 1)
         try:
-            if "minimum" in given and "maximum" in given:
-                _ = Search(given["minimum"].value, given["maximum"].value, step).first
-            elif "step" in given:
+            if "minimum" in found and "maximum" in found:
+                _ = Search(found["minimum"], found["maximum"], step).first
+            elif "step" in found:
                 Search(0, 4 * max(step, 1), step)
         except ParameterError as error:
             key, message = re.fullmatch(r"search\.?(\w*): (.*)", str(error), re.DOTALL).groups()  # type: ignore[union-attr]
             self._fault(given.get(key, list(given.values())[-1]).place, message)
+        return found
 
-    def _pipeline(self, home: str, choice: Sequence[int], seed: int) -> tuple[Pipeline, tuple[str, ...], dict[str, Any]]:
-        """The pipeline of one choice of values, the addresses that the seed was filled into, and what the axes chose, by name."""
-        key = (home, *(choice[g] for g in self._moving[home]))
-        if key in self._pipelines:
-            return self._pipelines[key]
-        inner = {names(other)[-1]: self._pipeline(other, choice, seed) for other in self.under(home)}
-        slots = {word: self._slot(home + word, choice, seed) for word in SLOTS}
-        shown = {name: value for slot in slots.values() for name, value in slot.shown.items()}
-        for _, _, values in inner.values():
-            shown |= values
-        seeded = [address for _, addresses, _ in inner.values() for address in addresses]
+    def _pipeline(self, home: str, slots: Mapping[str, Specs], seed: int) -> Pipeline:
+        """The pipeline of a home from the stages of all slots."""
+        others = {names(other)[-1]: self._alternative(other, slots, seed) for other in self.under(home)}
+        own = {word: slots.get(home + word, ()) for word in SLOTS}
+        steps = [one for word, specs in own.items() if specs for one in self._made_once(self._steps, home + word, specs, seed)]
+        self._check_smoothness(home, own["optimization"], own["smoothness"])
         try:
-            pipeline = Pipeline(
-                [one for slot in slots.values() for one in slot.steps], {name: one for name, (one, _, _) in inner.items()}
-            )
-            fills = (one for slot in slots.values() for one in slot.seeded)
-            seeded += [address for (address, _), one in zip(pipeline.own_stages(home), fills, strict=True) if one]
+            return Pipeline(steps, others)
         except ParameterError as error:
-            self._tell(home, slots, alternatives=bool(inner))
+            self._tell(home, own, slots, alternatives=bool(others))
             if not self.faults:
                 self._fault(self.homes[home], str(error))
             # Something in its place, as there may be further faults.
-            pipeline = Pipeline(["absolute_difference", "winner_take_all"])
-        for optimizer in slots["optimization"].specs or ():
-            self._check_smoothness(home, optimizer, slots["smoothness"].specs)
-        made = pipeline, tuple(seeded), shown
-        if len(key) <= len(self._moving[""]) or home:
-            self._pipelines[key] = made
-        return made
+            return Pipeline(["absolute_difference", "winner_take_all"])
+
+    def _alternative(self, home: str, slots: Mapping[str, Specs], seed: int) -> Pipeline:
+        """The pipeline of an alternative, the same object where nothing in it differs."""
+        key = ("alternative", home, seed, *(specs for slot, specs in slots.items() if slot.startswith(home)))
+        if key not in self._memo:
+            self._memo[key] = self._pipeline(home, slots, seed)
+        return self._memo[key]
 
     def under(self, home: str) -> list[str]:
         """The homes of the alternatives of a home."""
         return [other for other in self.homes if re.fullmatch(re.escape(home) + rf"alternatives\.{NAME}\.", other)]
 
-    def _slot(self, slot: str, choice: Sequence[int], seed: int) -> _Chosen:
-        changes = self._changes.get(slot, ())
-        key = (slot, seed, *(choice[g] for g, _ in changes))
-        if key in self._chosen:
-            return self._chosen[key]
-        specs, shown = self.slots.get(slot, ()), dict[str, Any]()
-        set_by: dict[str, tuple[int, str]] = {}
-        for g, axis in changes:
-            value = axis.values[choice[g]]
-            if axis.name == slot:
-                specs = value
-                shown[slot] = None if specs is None else show(specs)
-            else:
-                rest = axis.name.removeprefix(f"{slot}.")
-                specs, i, name = self.put(slot, specs, rest, value, axis.place)
-                set_by[axis.name] = i, name
-        steps = tuple(spec.seeded(seed).step() for spec in specs or ())
-        fills = tuple(spec.takes_seed for spec in specs or ())
-        self._draws |= specs is None or any(fills)
-        shown |= {name: steps[i].parameters[key] for name, (i, key) in set_by.items() if key}
-        for i, (spec, one) in enumerate(zip(specs or (), steps, strict=True)):
-            self._check_alone(f"{slot} {i}", spec.place, one)
-        found = self._chosen[key] = _Chosen(specs, steps, fills, shown)
-        return found
+    def _seeded(self, pipeline: Pipeline, home: str, slots: Mapping[str, Specs]) -> tuple[str, ...]:
+        """The addresses that the script's seed was filled into."""
+        if not any(spec.takes_seed for specs in slots.values() for spec in specs or ()):
+            return ()
+        fills = [spec.takes_seed for word in SLOTS for spec in slots.get(home + word) or ()]
+        own = [address for (address, _), one in zip(pipeline.own_stages(home), fills, strict=False) if one]
+        methods = dict(pipeline.alternatives)
+        others = (self._seeded(methods[names(other)[-1]], other, slots) for other in self.under(home) if methods)
+        return (*itertools.chain.from_iterable(others), *own)
 
-    def _check_alone(self, where: str, place: Place, one: Step) -> None:
-        """Report what only whole settings show: parameters that cannot stand together, and programs, models and maps from outside that are missing."""
-        if self._tuning:
-            return
-        if misfit := one.stage.misfit(one.parameters):
-            self._once(where, place, f"{one.stage.name}: {misfit}")
-        try:
-            one.files()
-        except ParameterError as error:
-            self._once(where, place, str(error))
+    def _steps(self, slot: str, specs: tuple[Spec, ...], seed: int) -> list[Step]:
+        """The steps of a slot; what only whole settings show is reported: parameters that cannot stand together, and outside files that are missing."""
+        steps = [spec.seeded(seed).step for spec in specs]
+        for i, (spec, one) in enumerate(zip(specs, steps, strict=True)):
+            if self._tuning:
+                break
+            if misfit := one.stage.misfit(one.parameters):
+                self._once(f"{slot} {i}", spec.place, f"{one.stage.name}: {misfit}")
+            try:
+                one.files()
+            except ParameterError as error:
+                self._once(f"{slot} {i}", spec.place, str(error))
+        return steps
 
-    def _check_smoothness(self, home: str, optimizer: Spec, terms: Specs) -> None:
+    def _check_smoothness(self, home: str, optimizers: Specs, terms: Specs) -> None:
         """Report an optimizer that needs a smoothness term, or cannot take the one that there is."""
-        if terms is None or self._tuning:
+        if not optimizers or terms is None or self._tuning:
             return
-        where = f"{home}optimization 0"
         stage, refused = (
-            optimizer.stage,
-            [spec.stage.name for spec in terms if spec.stage.name in optimizer.stage.refuses_smoothness],
+            optimizers[0].stage,
+            [one.stage.name for one in terms if one.stage.name in optimizers[0].stage.refuses_smoothness],
         )
-        if stage.needs_smoothness and not terms:
-            self._once(where, optimizer.place, f"{stage.name}: {NO_SMOOTHNESS}")
+        wrong = NO_SMOOTHNESS if stage.needs_smoothness and not terms else ""
         if refused:
             legal = ", ".join(other.name for other in registered("smoothness") if other.name not in stage.refuses_smoothness)
-            self._once(where, optimizer.place, f"{stage.name}: cannot take the smoothness term {refused[0]}; legal: {legal}")
+            wrong = f"cannot take the smoothness term {refused[0]}; legal: {legal}"
+        if wrong:
+            self._once(f"{home}optimization 0", optimizers[0].place, f"{stage.name}: {wrong}")
 
     def _once(self, where: str, place: Place, message: str) -> None:
         """Of each stage of a method one message is enough."""
@@ -341,25 +306,21 @@ class Method:
             self._told.add(where)
             self._fault(place, f"{message} (method {self.name!r})")
 
-    def _tell(self, home: str, slots: Mapping[str, _Chosen], *, alternatives: bool) -> None:
+    def _tell(self, home: str, own: Mapping[str, Specs], slots: Mapping[str, Specs], *, alternatives: bool) -> None:
         """Report why the stages at a home cannot stand together."""
-        for slot in VOLUME_SLOTS if slots["matcher"].specs == () and self._complete else ():
-            if slots[slot].specs == () and not SLOTS[slot].optional:
-                names = [stage.name for stage in registered(slot)]
-                at = replace(self.homes[home], path=join(self.homes[home].path, slot))
-                self._fault(at, f"missing; every method needs one, if it has no matcher; {nearest('', names, kind='stages')}")
+        for word in VOLUME_SLOTS if own["matcher"] == () and self._complete else ():
+            if own[word] == () and not SLOTS[word].optional:
+                legal = nearest("", [stage.name for stage in registered(word)], kind="stages")
+                at = replace(self.homes[home], path=join(self.homes[home].path, word))
+                self._fault(at, f"missing; every method needs one, if it has no matcher; {legal}")
         told: dict[str, Any] = {
-            slot: f"{specs[0].stage.name}{specs[0].place.told()}"
-            for slot in ("matcher", "scheme")
-            if (specs := slots[slot].specs)
+            word: f"{specs[0].stage.name}{specs[0].place.told()}" for word in ("matcher", "scheme") if (specs := own[word])
         }
-        own = (spec for slot in slots.values() for spec in slot.specs or ())
-        found = [(spec, misfits(spec.stage, **told, alternatives=alternatives)) for spec in own]
+        found = [(spec, misfits(spec.stage, **told, alternatives=alternatives)) for specs in own.values() for spec in specs or ()]
         # Alternatives run on the same pairs.
         told.pop("matcher", None)
-        for (slot, *_), one in self._chosen.items():
-            if slot.startswith(f"{home}alternatives."):
-                found += [(spec, misfits(spec.stage, **told)) for spec in one.specs or ()]
+        inner = (specs for slot, specs in slots.items() if slot.startswith(f"{home}alternatives."))
+        found += [(spec, misfits(spec.stage, **told)) for specs in inner for spec in specs or ()]
         for spec, wrong in found:
             for message in wrong:
                 self._fault(spec.place, f"{message} (method {self.name!r})")

@@ -16,9 +16,20 @@ from stereo_framework.io import name_fault
 from stereo_framework.io.places import Faults, Node, Place
 from stereo_framework.script.addresses import NAME, is_slot, split
 from stereo_framework.script.axes import Axis, values
-from stereo_framework.script.keys import ALTERNATIVE_KEYS, KEYS, METHOD_KEYS, SEARCH, SearchKeys, SeedKey
 from stereo_framework.script.merging import clash, filled, tree
-from stereo_framework.script.reading import expect_mapping, is_right, read, text, texts
+from stereo_framework.script.reading import (
+    ALTERNATIVE_KEYS,
+    KEYS,
+    METHOD_KEYS,
+    SEARCH,
+    SearchKeys,
+    SeedKey,
+    expect_mapping,
+    is_right,
+    read,
+    text,
+    texts,
+)
 from stereo_framework.script.report import parse_report
 from stereo_framework.script.specs import Spec, Specs, no_parameter, parameter, same_run
 

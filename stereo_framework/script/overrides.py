@@ -10,10 +10,10 @@ from stereo_framework.core.stage import SLOTS
 from stereo_framework.io.places import Node, Place
 from stereo_framework.io.yaml_text import parse as parse_yaml
 from stereo_framework.script.addresses import split
-from stereo_framework.script.keys import KEYS, METHOD_KEYS
 from stereo_framework.script.merging import axes, lacks, merge, said, tree, without_axes
 from stereo_framework.script.methods import Method
 from stereo_framework.script.model import Model
+from stereo_framework.script.reading import KEYS, METHOD_KEYS
 
 Override = tuple[str | None, str, Node]
 """A method (None: all), an address in it, and a value."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 import sys
 import typing
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 from stereo_framework.core.errors import nearest
-from stereo_framework.core.parameters import Checked, checkers_of, describe, parameters_of, spelled
+from stereo_framework.core.parameters import Checked, NonNegative, NonNegativeInt, checkers_of, describe, parameters_of, spelled
+from stereo_framework.core.stage import SLOTS
 from stereo_framework.io.places import Faults, Node, Place
 
 
@@ -129,3 +131,52 @@ def text(node: Node) -> str | None:
     if isinstance(node.value, int | float) and not isinstance(node.value, bool):
         return node.raw
     return node.value if isinstance(node.value, str) and node.value.strip() else None
+
+
+# --- the keys that are no stages ------------------------------------------------------------
+
+_PIXELS = "a finite number of pixels"
+Pixels = Annotated[float, must_be(_PIXELS, is_number)]
+# That it is above 0, and a whole number or one over it, `Search` says better.
+Step = Annotated[float, must_be(_PIXELS, is_number, lambda own: own | {"exclusiveMinimum": 0})]
+
+
+@dataclass(frozen=True)
+class SearchKeys:
+    """Disparity range instead of the scene's own, or parts of it.
+
+    Parameters
+    ----------
+    minimum : float
+        Smallest disparity tried, pixels.
+    maximum : float
+        Largest disparity tried, pixels; included.
+    step : float
+        Distance of neighbouring levels, pixels: N or 1/N.
+    truth_margin : float
+        Bounds that are not given: those of the true disparities, widened to both sides by this share of their range.
+    """
+
+    minimum: Pixels = 0
+    maximum: Pixels = 0
+    step: Step = 1
+    truth_margin: NonNegative = 0
+
+
+@dataclass(frozen=True)
+class SeedKey:
+    """What the stages' random numbers begin with.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the stages that draw random numbers and have none of their own.
+    """
+
+    seed: NonNegativeInt = 0
+
+
+SEARCH = tuple(parameters_of(SearchKeys))
+ALTERNATIVE_KEYS = ("include", *SLOTS, "alternatives")
+METHOD_KEYS = (*ALTERNATIVE_KEYS, "maps", "sweep", "seed", "search")
+KEYS = ("name", "plugins", "scenes", "evaluation", "methods", "report", *METHOD_KEYS)

@@ -12,7 +12,7 @@ from stereo_framework.evaluation._protocol import MASKS, REGIONS
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import METRICS, THRESHOLDED, metric_of
 from stereo_framework.script.addresses import NAME, parameters, split
-from stereo_framework.script.keys import SEARCH
+from stereo_framework.script.reading import SEARCH
 
 STATISTIC = "statistic"
 """The key that tells statistics apart where several are shown."""

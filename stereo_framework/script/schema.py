@@ -14,7 +14,7 @@ from stereo_framework.core.stage import SLOTS, Stage, find, stages
 from stereo_framework.engine import pipeline as _pipeline  # noqa: F401  registers the built-in stages
 from stereo_framework.engine.step import Factors
 from stereo_framework.script.addresses import NAME, parameters
-from stereo_framework.script.keys import ALTERNATIVE_KEYS, METHOD_KEYS, SearchKeys, SeedKey
+from stereo_framework.script.reading import ALTERNATIVE_KEYS, METHOD_KEYS, SearchKeys, SeedKey
 from stereo_framework.script.report import FILE_NAME, PARTS, Report
 
 Schema = dict[str, Any]

@@ -106,7 +106,7 @@ def written(slot: str, steps: Sequence[tuple[Step, bool]]) -> Any:
 
 def as_written(slot: str, specs: Specs) -> Any:
     """The same of stages whose seeds are not filled in yet."""
-    return written(slot, [(spec.step(), spec.takes_seed) for spec in specs or ()])
+    return written(slot, [(spec.step, spec.takes_seed) for spec in specs or ()])
 
 
 def show(specs: tuple[Spec, ...]) -> str:
@@ -114,7 +114,7 @@ def show(specs: tuple[Spec, ...]) -> str:
 
     Costs that are added are joined by a plus: ``census(weight=2) + rank``; a list of a single one is shown as ``[census]``.
     """
-    shown = [str(spec.step()) for spec in specs]
+    shown = [str(spec.step) for spec in specs]
     if specs and specs[0].added:
         return " + ".join(shown) if len(shown) > 1 else f"[{shown[0]}]"
     return " > ".join(shown) or "none"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +16,7 @@ from stereo_framework.matcher._opencv import NAMES
 from stereo_framework.script.reading import is_number
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Spec:
     """A stage as a script writes it: the parameters that are given, checked.
 
@@ -51,6 +52,7 @@ class Spec:
         """The stage with the script's seed, if it takes that."""
         return self.having("seed", seed) if self.takes_seed and seed is not None else self
 
+    @functools.cached_property
     def step(self) -> Step:
         """The stage as a pipeline takes it."""
         return step(self.stage.function, **{**({"weight": 1.0} if self.added else {}), **self.parameters})
@@ -139,6 +141,6 @@ def locate(slot: str, specs: Specs, rest: str) -> tuple[int, str] | str:
 def same_run(value: Any) -> str:
     """Equal for values of an axis that make equal runs."""
     if isinstance(value, tuple):
-        return repr([(spec.added, spec.stage.name, spec.step().parameters) for spec in value])
+        return repr([(spec.added, spec.stage.name, spec.step.parameters) for spec in value])
     data = value.data() if isinstance(value, Node) else value
     return repr(float(data) if is_number(data) else data)

@@ -30,7 +30,7 @@ from stereo_framework.io import (
 )
 from stereo_framework.own_pair.rectify import rectified
 from stereo_framework.script import load
-from stereo_framework.script.legacy_file import convert
+from stereo_framework.script.legacy import convert
 from stereo_framework.tables.score_files import read_scores
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -4,8 +4,7 @@ import pytest
 
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.script import load
-from stereo_framework.script.legacy import DEFAULTS, translate
-from stereo_framework.script.legacy_file import convert
+from stereo_framework.script.legacy import DEFAULTS, convert, translate
 
 
 def test_the_originals_defaults():
