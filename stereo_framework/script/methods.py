@@ -167,6 +167,7 @@ class Method:
         self._draws = False
         counts = [min(len(axis.values) for axis in group) for group in groups]
         found = tuple(map(self._run, _meetings(groups, counts) if tuning else itertools.product(*map(range, counts))))
+        self._memo.clear()
         seed = self.axes.get("seed")
         if seed and not self._draws:
             self._fault(seed.place, f"addresses nothing: no stage of method {self.name!r} draws random numbers")

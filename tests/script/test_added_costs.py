@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from stereo_framework import Pipeline, load_scene, step
-from stereo_framework.core.errors import ScriptError
 from stereo_framework.core.stage import find
 from stereo_framework.matching_cost import absolute_difference, squared_difference
 from stereo_framework.optimization import winner_take_all
@@ -16,13 +15,6 @@ pytestmark = pytest.mark.usefixtures("tiny")
 
 TWO = [{"use": "absolute_difference", "weight": 2, "truncation": 9}, {"use": "tenfold", "scale": 30}]
 SUM = {"matching_cost": TWO, "optimization": "winner_take_all"}
-
-
-def _fault(source, **options):
-    with pytest.raises(ScriptError) as caught:
-        load(source, **options)
-    [fault] = caught.value.faults
-    return fault
 
 
 def test_a_list_is_a_sum():
@@ -60,8 +52,6 @@ def test_a_name_that_occurs_twice_goes_by_its_index():
     one, two = load({**SUM, "matching_cost": ["tenfold", "tenfold"], "sweep": sweep}).settings
     assert one.parameters["matching_cost.use"] == "tenfold + tenfold"
     assert (two.parameters["matching_cost.0.weight"], two.parameters["matching_cost.1.weight"]) == (1.0, 3.0)
-    said = _fault({**SUM, "matching_cost": ["tenfold", "tenfold"], "sweep": {"grid": {"matching_cost.tenfold.weight": [1]}}})
-    assert "write matching_cost.0.weight or matching_cost.1.weight" in said
 
 
 def test_axes_and_overrides():
@@ -87,9 +77,6 @@ def test_how_lists_are_shown_as_values_of_an_axis():
         "absolute_difference(truncation=9, weight=2) + tenfold(scale=30)",
         "tenfold + absolute_difference",
     ]
-    assert "stands twice" in _fault(
-        {**SUM, "sweep": {"grid": {"matching_cost": [["tenfold"], [{"use": "tenfold", "weight": 1}]]}}}
-    )
 
 
 @pytest.mark.parametrize(
@@ -109,48 +96,6 @@ def test_a_list_replaces_and_is_replaced_whole(base, over, use, truncation):
     [run] = load({**SUM, "matching_cost": base, "methods": {"a": {"matching_cost": over}}}).settings
     assert run.parameters["matching_cost.use"] == use
     assert truncation.items() <= run.parameters.items()
-
-
-@pytest.mark.parametrize(
-    ("cost", "fault"),
-    [
-        ([], "matching_cost: an empty list; name at least one stage of matching_cost"),
-        ([{"use": "tenfold", "weight": 0}], "matching_cost.tenfold.weight: 0 is not a number > 0"),
-        ([{"use": "tenfold", "weight": None}], "matching_cost.tenfold.weight: null is not a number > 0"),
-        ([{"use": "tenfold", "scale": True}], "matching_cost.tenfold.scale: true is not a number > 0 or null"),
-        ([{"use": "tenfold", "scale": "3"}], "matching_cost.tenfold.scale: '3' is not a number > 0 or null"),
-        (
-            [{"use": "tenfold", "weigth": 3}],
-            "matching_cost.tenfold: no such parameter 'weigth' of tenfold; legal parameters: factor, scale, weight, window; "
-            "did you mean 'weight'?",
-        ),
-        (
-            {"use": "tenfold", "weight": 3},
-            "matching_cost: 'weight' belongs to the entries of a list of costs: matching_cost: [{use: tenfold, weight: ...}, ...]",
-        ),
-        ([["tenfold"]], "matching_cost[0]: ['tenfold'] is not the name of a stage"),
-    ],
-)
-def test_faulty_lists(cost, fault):
-    assert _fault({**SUM, "matching_cost": cost}).startswith(fault)
-
-
-@pytest.mark.parametrize(
-    ("axis", "value", "fault"),
-    [
-        ("matching_cost.tenfold.weight", 0, "0 is not a number > 0"),
-        (
-            "matching_cost.weight",
-            1,
-            "matching_cost.absolute_difference.weight and matching_cost.tenfold.weight have it; say which",
-        ),
-        ("matching_cost.tenfold", 1, "addresses the whole stage tenfold; legal parameters of it: factor, scale, weight, window"),
-        ("matching_cost.2.weight", 1, "addresses nothing: matching_cost has 2 stages, the last one is matching_cost.1"),
-    ],
-)
-def test_faulty_axes_and_overrides(axis, value, fault):
-    assert fault in _fault({**SUM, "sweep": {"grid": {axis: [value]}}})
-    assert fault in _fault(SUM, overrides=[f"{axis}={value}"])
 
 
 def test_the_sum_is_what_runs():

@@ -1,7 +1,5 @@
 """Methods that name others: how alternatives are written, included, merged, addressed and swept."""
 
-import os
-
 import pytest
 
 from stereo_framework import load_scene
@@ -164,12 +162,6 @@ def test_axes_are_those_of_the_methods_that_have_the_alternative(write):
         *[("b", radius) for radius in (1, 2, 3)],
         ("c",),
     ]
-    write(mine=BASE + sweep.replace("robust.aggregation", "robst.aggregation") + methods)
-    [fault] = _faults("mine.yaml")
-    assert fault == (
-        "mine.yaml:6:16: sweep.grid.alternatives.robst.aggregation.box.size: addresses nothing: no alternative 'robst'; "
-        "legal alternatives: other, robust; did you mean 'robust'? (method 'a')"
-    )
 
 
 def test_includes_and_loops(write, tmp_path):
@@ -192,98 +184,3 @@ def test_includes_and_loops(write, tmp_path):
     assert _faults(circle) == ["script: not a script: nested too deeply, or a mapping inside itself"]
     write(mine="matcher: flat\nalternatives: &a {x: {matcher: flat, alternatives: *a}}\n")
     assert any("an alias inside its own anchor" in fault for fault in _faults("mine.yaml"))
-
-
-@pytest.mark.parametrize(
-    ("content", "key"),
-    [
-        ("include: window\nsearch: {step: 2}\n", "search"),
-        ("methods: {a: {include: window}}\n", "methods"),
-        ("include: window\nsweep: {grid: {aggregation.box.size: [3]}}\n", "sweep"),
-    ],
-)
-def test_what_an_alternative_cannot_include(write, content, key):
-    write(base=content, mine="matcher: flat\nrefinement: blend\nalternatives:\n  robust: {include: base.yaml}\n")
-    said = [fault for fault in _faults("mine.yaml") if "cannot be included" in fault]
-    assert said[0].startswith(
-        f"mine.yaml:4:3: alternatives.robust: base.yaml sets '{key}' and cannot be included in an alternative; "
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("refinement: blend\n", r"2:13: refinement: blend needs alternatives, and the method names none (method 'mine')"),
-        ("alternatives: []\n", r"2:15: alternatives: no alternatives; write NAME: {slots or include} for each, or null for none"),
-        ("alternatives: {}\n", r"2:15: alternatives: no alternatives"),
-        ("alternatives: {a: flat}\n", r"2:19: alternatives.a: 'flat' is not a mapping; legal keys: aggregation, alternatives, "),
-        (
-            "alternatives: {a.b: {matcher: flat}}\n",
-            r"2:16: alternatives: 'a.b' cannot be the name of an alternative; legal: letters",
-        ),
-        (
-            "alternatives: {a: {matcher: flat, seed: 3}}\n",
-            r"2:35: alternatives.a: no such key 'seed' of an alternative; legal keys: agg",
-        ),
-        (
-            "alternatives: {a: {matcher: falt}}\n",
-            r"2:29: alternatives.a.matcher: no stage 'falt'; legal stages: command, dice, flat, maps, onnx, opencv_bm, opencv_sgbm, patch_match, python, scenic; did",
-        ),
-        (
-            "alternatives: {a: {matcher: flat, optimization: winner_take_all}}\n",
-            "2:29: alternatives.a.matcher: a matcher stands instead of optimization (mine.yaml:2:49); keep one or the other",
-        ),
-        (
-            "alternatives: {a: {matcher: flat, refinement: parabola}}\n",
-            "2:47: alternatives.a.refinement: parabola needs the volume, and the matcher flat (mine.yaml:2:29) makes none",
-        ),
-        (
-            "alternatives: {a: {matching_cost: tenfold}}\n",
-            "2:16: alternatives.a.optimization: missing; every method needs one, if it has no matcher; legal stages",
-        ),
-        (
-            "alternatives: {a: {matcher: flat}}\nsweep: {grid: {alternatives.a.matcher.raduis: [1]}}\n",
-            "3:16: sweep.grid.alternatives.a.matcher.raduis: no such parameter 'raduis' of flat; legal parameters: height, radius; did",
-        ),
-        (
-            "alternatives: {a: {matcher: flat}}\nsweep: {grid: {alternatives.a.matcher.radius: [0]}}\n",
-            "3:48: sweep.grid.alternatives.a.matcher.radius[0]: 0 is not a whole number >= 1",
-        ),
-        (
-            "alternatives: {a: {matcher: flat}}\nsweep: {grid: {alternatives.a.matchr.radius: [1]}}\n",
-            "3:16: sweep.grid.alternatives.a.matchr.radius: this axis addresses nothing; legal words after alternatives.a.: aggreg",
-        ),
-        (
-            "alternatives: {a: {matcher: flat}}\nsweep: {grid: {alternatives.a: [1]}}\n",
-            "3:16: sweep.grid.alternatives.a: this axis addresses nothing; write alternatives.NAME.SLOT or alternatives.NAME.SLOT.PAR",
-        ),
-        (
-            "alternatives: {a: {matcher: flat}}\nsweep: {grid: {alternatives.b.matcher.radius: [1]}}\n",
-            "3:16: sweep.grid.alternatives.b.matcher.radius: addresses nothing: no alternative 'b'; legal alternatives: a (meth",
-        ),
-    ],
-)
-def test_one_fault(write, text, fault):
-    write(mine="include: window\n" + text)
-    [found] = _faults("mine.yaml")
-    assert found.startswith(f"mine.yaml:{fault}")
-
-
-@pytest.mark.parametrize(
-    ("override", "fault"),
-    [
-        ("alternatives.b.matcher.radius=1", "--set alternatives.b.matcher.radius: addresses nothing: no alternative 'b'; legal"),
-        ("alternatives.a.matchr.radius=1", "--set alternatives.a: no such key 'matchr' of an alternative"),
-        ("alternatives.a.include=ssd", "--set alternatives.a.include: 'include' and 'plugins' cannot be set"),
-        (
-            "alternatives.a={include: ssd}",
-            "--set alternatives.a.include: 'include' and 'plugins' cannot be set; write them in the script",
-        ),
-        ("alternatives.a.matcher.radius=0", "--set alternatives.a.matcher.radius: 0 is not a whole number >= 1"),
-        ("alternatives.a=3", "--set alternatives.a: 3 is not a mapping"),
-    ],
-)
-def test_faulty_overrides(override, fault):
-    [found] = _faults({**HOST, "alternatives": {"a": {"matcher": "flat"}}}, overrides=[override])
-    assert found.startswith(fault)
-    assert os.linesep not in found

@@ -17,6 +17,7 @@ def _without_lists_of_stages(fault):
     return re.sub(r"legal stages: [^;]*", "legal stages: ...", fault)
 
 
+@pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize("case", CASES, ids=[case["of"] for case in CASES])
 def test_lines_told_of_a_wrong_script(case, tmp_path, monkeypatch):
     for name, text in case.get("files", {}).items():

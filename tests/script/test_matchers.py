@@ -3,7 +3,7 @@
 import pytest
 
 from stereo_framework import Pipeline, step
-from stereo_framework.core.errors import ParameterError, ScriptError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.stage import find
 from stereo_framework.script import load
 
@@ -19,12 +19,6 @@ def write(tmp_path, monkeypatch):
             (tmp_path / f"{name}.yaml").write_text(text)
 
     return write
-
-
-def _faults(source, **options):
-    with pytest.raises(ScriptError) as caught:
-        load(source, **options)
-    return list(caught.value.faults)
 
 
 def _stages(run):
@@ -49,23 +43,6 @@ def test_the_new_slots():
 
 MATCHER = "matcher: {use: flat, height: 1}\n"
 VOLUME = "matching_cost: {use: absolute_difference, truncation: 20}\noptimization: winner_take_all\naggregation: [box]\n"
-
-
-def test_both_in_one_mapping_is_one_fault_with_all_places(write):
-    write(mine=f"{MATCHER}matching_cost: absolute_difference\naggregation: []\nsmoothness:\noptimization: winner_take_all\n")
-    assert _faults("mine.yaml") == [
-        "mine.yaml:1:10: matcher: a matcher stands instead of matching_cost (mine.yaml:2:16), optimization (mine.yaml:5:15); "
-        "keep one or the other"
-    ]
-    write(mine="include: window\nmethods: {a: {matcher: flat, aggregation: box}}\nsweep: {grid: {aggregation.box.size: [3]}}\n")
-    [fault] = _faults("mine.yaml")
-    assert fault.startswith("mine.yaml:2:24: methods.a.matcher: a matcher stands instead of aggregation (mine.yaml:2:43); ")
-    # An axis over a slot fills it as well.
-    write(mine=f"{MATCHER}sweep: {{grid: {{matching_cost: [absolute_difference]}}}}\n")
-    [fault] = _faults("mine.yaml")
-    assert "stands instead of matching_cost (mine.yaml:2:16)" in fault
-    [fault] = _faults({"matcher": "flat", "optimization": "winner_take_all"})
-    assert fault == "matcher: a matcher stands instead of optimization; keep one or the other"
 
 
 def test_an_empty_slot_is_none(write):
@@ -145,71 +122,18 @@ def test_axes_that_came_with_what_was_removed_go_with_it(write):
     assert [run.axes for run in load("mine.yaml").settings] == [{"search.maximum": 8}, {"search.maximum": 9}]
 
 
-def test_an_axis_that_no_method_can_use_is_a_fault(write):
-    sweep = "sweep: {grid: {matching_cost.truncation: [1, 2], seed: [1, 2]}}\n"
-    write(mine=f"{sweep}methods: {{a: {{matcher: dice}}, b: {{matcher: dice}}}}\n")
-    assert _faults("mine.yaml") == [
-        "mine.yaml:1:16: sweep.grid.matching_cost.truncation: addresses nothing: none of the methods has this slot"
-    ]
-    write(mine=f"{sweep}matcher: dice\n")
-    [fault] = _faults("mine.yaml")
-    assert fault.startswith(
-        "mine.yaml:1:16: sweep.grid.matching_cost.truncation: addresses nothing: there is no matching_cost stage"
-    )
-    write(mine="methods: {a: {matcher: dice, sweep: {grid: {matching_cost.truncation: [1]}}}}\n")
-    assert len(_faults("mine.yaml")) == 1
-
-
 def test_overrides_of_what_some_methods_do_not_have():
     script = {"methods": {"a": {"matcher": "flat"}, "b": {"include": "window"}}}
     a, b = load(script, overrides=["matching_cost.truncation=3"]).settings
     assert (_stages(a), b.parameters["matching_cost.truncation"]) == ({"matcher": "flat"}, 3.0)
     a, b = load(script, overrides=["matcher.radius=3"]).settings
     assert (a.parameters["matcher.radius"], _stages(b)["optimization"]) == (3, "winner_take_all")
-    assert len(_faults({"matcher": "flat"}, overrides=["matching_cost.truncation=3"])) == 1
 
 
-def test_what_a_matcher_makes_no_volume_for_is_told_with_both_places(write):
-    write(
-        mine="confidence: [sure, margin]\nrefinement: [across]\n"
-        "methods:\n  fine: {include: window}\n  wrong:\n    matcher: flat\n    refinement: [across, parabola]\n"
-    )
-    assert _faults("mine.yaml") == [
-        "mine.yaml:1:20: confidence[1]: margin needs the volume, and the matcher flat (mine.yaml:6:14) makes none (method 'wrong')",
-        "mine.yaml:7:18: methods.wrong.refinement[0]: across needs the volume, and the matcher flat (mine.yaml:6:14) makes none "
-        "(method 'wrong')",
-        "mine.yaml:7:26: methods.wrong.refinement[1]: parabola needs the volume, and the matcher flat (mine.yaml:6:14) makes none "
-        "(method 'wrong')",
-    ]
-    write(mine="matcher: flat\nsweep: {grid: {refinement: [[], [parabola]]}}\n")
-    [fault] = _faults("mine.yaml")
-    assert fault.startswith(
-        "mine.yaml:2:34: sweep.grid.refinement[1][0]: parabola needs the volume, and the matcher flat (mine.yaml:1:10)"
-    )
-
-
-def test_the_scene_is_not_to_be_had_under_a_scheme(write):
-    write(mine="scheme: [{use: whole, times: 2}]\nmethods: {a: {matcher: scenic}, b: {matcher: flat}}\n")
-    assert _faults("mine.yaml") == [
-        "mine.yaml:2:24: methods.a.matcher: scenic needs the scene, and whole (mine.yaml:1:10) makes pairs without one (method 'a')"
-    ]
+def test_the_scene_is_to_be_had_where_no_scheme_is_met():
     assert len(load({"matcher": "scenic"}).settings) == 1
-    # Settings that never meet are not at odds.
     never = {"zip": {"scheme": [[], ["whole"]], "matcher": ["scenic", "flat"]}}
     assert len(load({"sweep": never}).settings) == 2
-    assert len(_faults({"sweep": {"grid": never["zip"]}})) == 1
-    # Alternatives run on the pairs of the scheme too.
-    [fault] = _faults({"matcher": "flat", "scheme": "whole", "refinement": "blend", "alternatives": {"x": {"matcher": "scenic"}}})
-    assert fault.startswith("alternatives.x.matcher: scenic needs the scene, and whole makes pairs without one")
-
-
-def test_a_typing_error_in_a_matcher_is_one_fault():
-    [fault] = _faults({**MIXED, "methods": {"plain": {}, "whole": {"matcher": "flatt"}}})
-    assert fault.endswith(
-        "no stage 'flatt'; legal stages: command, dice, flat, maps, onnx, opencv_bm, opencv_sgbm, patch_match, python, scenic; did you mean 'flat'?"
-    )
-    [fault] = _faults({"matcher": {"use": "flat", "hight": 3}})
-    assert "did you mean 'height'" in fault
 
 
 def test_seeds_of_matchers():
