@@ -152,6 +152,3 @@ def test_a_method_has_a_search_of_its_own(write):
     }
     assert {run.method: run.search for run in load(script.resolved).settings} == searches
     assert load(script.settings[0].mapping).only.search == searches["halves"]
-    write(mine="methods:\n  m: {include: window, search: {step: 0.7}}\n")
-    with pytest.raises(ScriptError, match=r"^mine\.yaml:2:39: methods\.m\.search\.step: "):
-        load("mine.yaml")

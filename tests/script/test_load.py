@@ -201,8 +201,8 @@ def test_top_axes_are_outer_and_a_methods_own_are_inner():
     ]
 
 
+# Matchers, schemes and lists of costs are put together at random in test_any_script.py.
 ROUND_TRIPS = {
-    "plain": WINDOW,
     "sweep": {
         **WINDOW,
         "scenes": ["tsukuba"],
@@ -231,36 +231,6 @@ ROUND_TRIPS = {
             "fixed": {"optimization": {"use": "guess", "seed": 8}, "refinement": ["jitter", "jitter"], "seed": 6},
             "own": {"sweep": {"zip": {"aggregation.box.size": [7, 9], "aggregation.box.iterations": [1, 2]}}},
             "inclusive": {"include": "ssd"},
-        },
-    },
-    "matchers": {
-        "seed": 2,
-        "confidence": ["sure", "sure"],
-        "sweep": {
-            "grid": {"matcher.radius": [1, 2], "scheme": [[], ["whole", {"use": "whole", "times": 2}]]},
-            "zip": {"matching_cost.truncation": [1, 2, 3], "search.maximum": [8, 8, 9]},
-        },
-        "methods": {
-            "flat": {"matcher": {"use": "flat", "height": 3}},
-            "both": {"sweep": {"grid": {"matcher": ["flat", {"use": "flat", "height": 1}], "matcher.radius": [5, 6]}}},
-            "volume": {"include": "window", "sweep": {"grid": {"seed": [1, 2]}}, "optimization": "guess"},
-        },
-    },
-    "added": {
-        "matching_cost": ["absolute_difference", {"use": "tenfold", "scale": 30, "weight": 2}],
-        "optimization": "winner_take_all",
-        "sweep": {
-            "grid": {
-                "matching_cost": [["tenfold", "absolute_difference"], [{"use": "tenfold", "weight": 3}]],
-                "matching_cost.tenfold.scale": [None, 5],
-            }
-        },
-        "methods": {
-            "plain": {},
-            "twice": {
-                "matching_cost": ["tenfold", "tenfold"],
-                "sweep": {"grid": {"matching_cost": [["tenfold", "absolute_difference"]], "matching_cost.tenfold.scale": [1]}},
-            },
         },
     },
     "alternatives": {
