@@ -156,7 +156,7 @@ def _compared(context: Context, name: str, title: str, *, region: str | None = N
     if not len(found):
         return Outcome([results_details(results)], absent="no scene is there")
     means, memory = _means(found), _memory(context, results) if whole else {}
-    first, values = means.columns[0], {}
+    first = means.columns[0]
     means = means[means[first].notna()].sort_values(first, kind="stable")
     own = found[found["group"] == first].groupby("method")
     shown = means.rename(columns=str).assign(**{f"seconds, {first}": own["seconds"].mean()})
