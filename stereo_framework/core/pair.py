@@ -13,7 +13,6 @@ from stereo_framework.core.brief import brief
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.scene import Image, Scene, Search
 from stereo_framework.core.volume import SearchMask
-from stereo_framework.kernels.block_means import block_means
 
 
 @brief
@@ -138,6 +137,6 @@ def _blocks(array: NDArray, factor: int) -> NDArray:
 
 def shrunk(image: Image, factor: int) -> Image:
     """An image `factor` times smaller: means of blocks, of which the last ones are filled up with the border's pixels."""
-    mean = block_means(_blocks(image, factor))
+    mean = _blocks(image, factor).mean(axis=(1, 3), dtype=np.float32)
     found: Image = np.rint(mean).astype(np.uint8) if image.dtype == np.uint8 else mean
     return found

@@ -254,19 +254,19 @@ class SearchMask:
         if low is None and high is None and limits:
             shape = limits[0].shape
             low, high = np.empty(shape, np.float32), np.empty(shape, np.float32)
-            reached(*self.maps(shape), _grid(search), search.levels, low, high)
+            reached(self.maps(shape), _grid(search), low, high)
         return SearchMask(self.match_valid, self.valid, low, high, self.low, self.high)
 
     def invalid(self, search: Search, shape: tuple[int, int]) -> Mask:
         """The pixels without an open cell, bool ``(rows, columns)``."""
         found = np.empty(shape, bool)
-        without_open_cell(*self.maps(shape), _grid(search), search.levels, found)
+        without_open_cell(self.maps(shape), _grid(search), found)
         return found
 
     def closed(self, labels: Labels, search: Search) -> Mask:
         """The pixels whose label lies in a closed cell, bool ``(rows, columns)``; unassigned labels (-1) lie in none."""
         found = np.empty(labels.shape, bool)
-        closed_labels(labels, *self.maps(labels.shape), _grid(search), search.levels, found)
+        closed_labels(labels, self.maps(labels.shape), _grid(search), found)
         return found
 
     def beside_closed(self, disparity: Disparity, search: Search) -> Mask:
@@ -284,7 +284,7 @@ class SearchMask:
         maps, costs, grid = self.maps(volume.shape), volume.costs, _grid(volume.search)
 
         def run(start: int, stop: int) -> None:
-            close_cells(costs[start:stop], *(a[start:stop] for a in maps), grid, costs.dtype.type(value))
+            close_cells(costs[start:stop], tuple([a[start:stop] for a in maps]), grid, costs.dtype.type(value))
 
         over_rows(run, len(costs), costs.size)
 
@@ -305,9 +305,9 @@ class SearchMask:
         return tuple(map(read_only, (*masks, low, high)))  # type: ignore[return-value]
 
 
-def _grid(search: Search) -> tuple[int, int, int, int]:
+def _grid(search: Search) -> tuple[int, int, int, int, int]:
     """The levels of a search as the kernels of closed cells count them."""
-    return search.first, search.stride, search.denominator, search.direction
+    return search.first, search.stride, search.denominator, search.direction, search.levels
 
 
 @brief

@@ -1,8 +1,9 @@
 """The cells of a disparity space image that masks and ranges close.
 
-Positions in the match image are counted in fine samples, ``denominator`` to a pixel; `grid` holds the fine disparity of level 0, the fine samples
-from level to level, the samples of a pixel, and the direction, as `Search` defines them. A position between two pixels is closed when one of both is.
-Maps are ``(rows, columns)``: masks of valid pixels, smallest and largest disparities in pixels, infinite where there is no limit.
+`maps` are the masks of the valid pixels of both images, and the smallest and largest disparities of each pixel, infinite where there is no limit; all
+``(rows, columns)``. Positions in the match image are counted in fine samples, ``denominator`` to a pixel; `grid` holds the fine disparity of level 0, the
+fine samples from level to level, the samples of a pixel, the direction, as `Search` defines them, and the number of levels. A position between two pixels
+is closed when one of both is.
 """
 
 from __future__ import annotations
@@ -16,28 +17,29 @@ from stereo_framework.kernels.decorator import kernel
 
 Mask = NDArray[np.bool_]
 Limits = NDArray[np.float32]
-Grid = tuple[int, int, int, int]
+Maps = tuple[Mask, Mask, Limits, Limits]
+Grid = tuple[int, int, int, int, int]
 
 # Float32 disparities and limits are off the levels by rounding alone, by far less than this share of one.
 _ROUNDING = 1e-3
 
 
 @kernel
-def within(low: float, high: float, grid: Grid, levels: int) -> tuple[int, int]:
-    """The first level within a pixel's limits and the one after the last; an empty range starts at 0."""
-    first, stride, denominator, _ = grid
-    start, stop = 0, levels
+def _within(maps: Maps, y: int, x: int, grid: Grid) -> tuple[int, int]:
+    """The first level within the limits of a pixel and the one after the last; both are 0 where there is none."""
+    (valid, _, lows, highs), (first, stride, denominator, _, levels) = maps, grid
+    start, stop, low, high = 0, levels, lows[y, x], highs[y, x]
     if low > -np.inf:
         start = max(0, math.ceil(min((low * denominator - first) / stride, levels) - _ROUNDING))
     if high < np.inf:
         stop = min(levels, math.floor(max((high * denominator - first) / stride, -1) + _ROUNDING) + 1)
-    return (start, stop) if start < stop else (0, 0)
+    return (start, stop) if start < stop and valid[y, x] else (0, 0)
 
 
 @kernel
-def meets_gap(match_valid: Mask, x: int, level: int, grid: Grid) -> bool:
+def _meets_gap(match_valid: Mask, x: int, level: int, grid: Grid) -> bool:
     """Whether a cell in view meets a masked pixel of the row of the match image."""
-    first, stride, denominator, direction = grid
+    first, stride, denominator, direction, _ = grid
     position = x * denominator - direction * (first + stride * level)
     # In view as in `Search.in_view`, inline for speed.
     if position < 0 or position > (match_valid.shape[0] - 1) * denominator:
@@ -47,77 +49,59 @@ def meets_gap(match_valid: Mask, x: int, level: int, grid: Grid) -> bool:
 
 
 @kernel
-def close_cells(costs: NDArray, valid: Mask, match_valid: Mask, low: Limits, high: Limits, grid: Grid, value: float) -> None:
+def close_cells(costs: NDArray, maps: Maps, grid: Grid, value: float) -> None:
     """Write `value` into the closed cells of a volume."""
-    rows, columns, levels = costs.shape
+    rows, columns, _ = costs.shape
     for y in range(rows):
-        gaps = not match_valid[y].all()
+        met = maps[1][y]
+        gaps = not met.all()
         for x in range(columns):
-            start, stop = within(low[y, x], high[y, x], grid, levels) if valid[y, x] else (0, 0)
+            start, stop = _within(maps, y, x, grid)
             costs[y, x, :start] = value
             costs[y, x, stop:] = value
             if gaps:
                 for k in range(start, stop):
-                    if meets_gap(match_valid[y], x, k, grid):
+                    if _meets_gap(met, x, k, grid):
                         costs[y, x, k] = value
 
 
 @kernel
-def without_open_cell(valid: Mask, match_valid: Mask, low: Limits, high: Limits, grid: Grid, levels: int, invalid: Mask) -> None:
+def without_open_cell(maps: Maps, grid: Grid, invalid: Mask) -> None:
     """Mark the pixels all of whose cells are closed."""
-    rows, columns = valid.shape
+    rows, columns = invalid.shape
     for y in range(rows):
         for x in range(columns):
-            start, stop = within(low[y, x], high[y, x], grid, levels) if valid[y, x] else (0, 0)
-            while start < stop and meets_gap(match_valid[y], x, start, grid):
+            start, stop = _within(maps, y, x, grid)
+            while start < stop and _meets_gap(maps[1][y], x, start, grid):
                 start += 1
             invalid[y, x] = start >= stop
 
 
 @kernel
-def closed_labels(
-    labels: NDArray[np.int16],
-    valid: Mask,
-    match_valid: Mask,
-    low: Limits,
-    high: Limits,
-    grid: Grid,
-    levels: int,
-    closed: Mask,
-) -> None:
+def closed_labels(labels: NDArray[np.int16], maps: Maps, grid: Grid, closed: Mask) -> None:
     """Mark the pixels whose label, if they have one, lies in a closed cell."""
     rows, columns = labels.shape
     for y in range(rows):
         for x in range(columns):
             label = labels[y, x]
-            start, stop = within(low[y, x], high[y, x], grid, levels) if valid[y, x] else (0, 0)
+            start, stop = _within(maps, y, x, grid)
             in_range = start <= label < stop
-            closed[y, x] = label >= 0 and (not in_range or meets_gap(match_valid[y], x, label, grid))
+            closed[y, x] = label >= 0 and (not in_range or _meets_gap(maps[1][y], x, label, grid))
 
 
 @kernel
-def reached(
-    valid: Mask,
-    match_valid: Mask,
-    low: Limits,
-    high: Limits,
-    grid: Grid,
-    levels: int,
-    least: Limits,
-    most: Limits,
-) -> None:
+def reached(maps: Maps, grid: Grid, least: Limits, most: Limits) -> None:
     """For each pixel of the match image the ends of the disparities with which open cells reach it; inf and -inf where none does."""
-    rows, columns = valid.shape
-    first, stride, denominator, direction = grid
+    rows, columns = least.shape
+    first, stride, denominator, direction, _ = grid
+    least[:], most[:] = np.inf, -np.inf
     for y in range(rows):
-        least[y], most[y] = np.inf, -np.inf
         for x in range(columns):
-            start, stop = within(low[y, x], high[y, x], grid, levels) if valid[y, x] else (0, 0)
+            start, stop = _within(maps, y, x, grid)
             for level in range(start, stop):
                 fine = first + stride * level
                 position = x * denominator - direction * fine
-                in_view = 0 <= position <= (columns - 1) * denominator
-                if in_view and not meets_gap(match_valid[y], x, level, grid):
+                if 0 <= position <= (columns - 1) * denominator and not _meets_gap(maps[1][y], x, level, grid):
                     d = np.float32(fine / denominator)
                     # A position between two pixels reaches both.
                     for target in (position // denominator, -(-position // denominator)):

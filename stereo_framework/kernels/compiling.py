@@ -11,16 +11,15 @@ import functools
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
-
-_T = TypeVar("_T")
+from contextvars import ContextVar
+from typing import Any
 
 
 class Account:
     """How long the threads that work on one thing have been compiling: the time in which at least one of them was."""
 
     def __init__(self) -> None:
-        self.seconds = 0.0
+        self.seconds, self.thread = 0.0, threading.get_ident()
         self._busy, self._since = 0, 0.0
         self._lock = threading.Lock()
 
@@ -42,34 +41,22 @@ class Account:
                 self.seconds += time.perf_counter() - self._since
 
 
-class _Own(threading.local):
-    def __init__(self) -> None:
-        self.account = Account()
-
-
-_OWN = _Own()
+_ACCOUNT: ContextVar[Account | None] = ContextVar("account", default=None)
 _LISTENERS: list[Callable[[str], None]] = []
 
 
 def working_time() -> float:
-    """Seconds since some moment, without those in which this thread's kernels were compiled or loaded; differences count."""
+    """Seconds since some moment, without those in which kernels were compiled or loaded for this thread, by itself or by those that work for it.
+
+    Differences count.
+    """
     _listen()
-    return time.perf_counter() - _OWN.account.seconds
-
-
-def account() -> Account:
-    """The account of this thread, for other threads that work for it."""
-    _listen()
-    return _OWN.account
-
-
-def on_account(account: Account, call: Callable[..., _T], *arguments: Any) -> _T:
-    """Call something in a thread that works for another one, on whose account it compiles."""
-    own, _OWN.account = _OWN.account, account
-    try:
-        return call(*arguments)
-    finally:
-        _OWN.account = own
+    account = _ACCOUNT.get()
+    # Whose context was copied, as for a run of a sweep, keeps an account of his own.
+    if account is None or account.thread != threading.get_ident():
+        account = Account()
+        _ACCOUNT.set(account)
+    return time.perf_counter() - account.seconds
 
 
 @contextlib.contextmanager
@@ -101,7 +88,8 @@ def _listen() -> None:
     opened: list[str] = []
 
     def locked(begins: bool) -> None:
-        (_OWN.account.begin if begins else _OWN.account.end)()
+        if account := _ACCOUNT.get():
+            (account.begin if begins else account.end)()
 
     def compiling(begins: bool, function: Callable[..., Any]) -> None:
         # A plug-in's kernels need not be cached: those may be compiled at every use.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.kernels.block_means import block_means
-
 _FINE = 6.0
 """Blocks of this part of a standard deviation change smooth averages little."""
 _PULL = np.float32(1e-3)
@@ -35,7 +33,7 @@ def local_averages(
     weighted = np.concatenate([values * known[..., None], known[..., None]], axis=2)
     around = ((0, -rows % side), (0, -columns % side), (0, 0))
     blocks = np.pad(weighted, around).reshape(-(-rows // side), side, -(-columns // side), side, channels + 1)
-    means = block_means(blocks)
+    means = blocks.mean(axis=(1, 3), dtype=np.float32)
     blurred = np.stack(
         [
             cv2.GaussianBlur(np.ascontiguousarray(means[..., c]), (0, 0), sigma / side, borderType=cv2.BORDER_CONSTANT)

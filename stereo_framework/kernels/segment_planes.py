@@ -46,6 +46,9 @@ def plane_values(
     begins = np.append(0, np.cumsum(np.bincount(number, minlength=count)))
     y, x = np.nonzero(known)
     points = np.stack([y[order], x[order], disparity[known][order]]).astype(np.float64)
+    # The value in the middle of each segment's, or before it; that of a segment without estimates means nothing.
+    ascending = disparity[known][np.lexsort((disparity[known], number))].astype(np.float64)
+    medians = np.append(ascending, np.nan)[(begins[:-1] + begins[1:] - 1) // 2]
     planes = np.full((count, 3), np.nan)
     asked = np.flatnonzero(np.bincount(segments[wanted], minlength=count) > 0)
     keys = (np.random.PCG64(seed).random_raw(2) >> 32).astype(np.int64)
@@ -54,7 +57,7 @@ def plane_values(
 
     def run(start: int, stop: int) -> None:
         first, last = np.searchsorted(ends, (start, stop), side="right")
-        _fit(points, begins, asked[first:last], keys, trials, tolerance, minimum_count, minimum_share, planes)
+        _fit(points, begins, medians, asked[first:last], keys, trials, tolerance, minimum_count, minimum_share, planes)
 
     estimates = int(ends[-1])
     over_rows(run, estimates, trials * estimates)
@@ -64,36 +67,10 @@ def plane_values(
 
 
 @kernel
-def _lower_median(values: NDArray[np.float64], scratch: NDArray[np.float64]) -> np.float64:
-    """The value that would stand in the middle, or before it. Selection by Hoare's partition is compiled in a quarter of the time of numpy's sort."""
-    left, right = 0, values.shape[0] - 1
-    wanted = right // 2
-    for n in range(right + 1):
-        scratch[n] = values[n]
-    while left < right:
-        pivot, i, j = scratch[(left + right) // 2], left, right
-        while i <= j:
-            while scratch[i] < pivot:
-                i += 1
-            while scratch[j] > pivot:
-                j -= 1
-            if i <= j:
-                scratch[i], scratch[j] = scratch[j], scratch[i]
-                i += 1
-                j -= 1
-        if wanted <= j:
-            right = j
-        elif wanted >= i:
-            left = i
-        else:
-            break
-    return scratch[wanted]
-
-
-@kernel
 def _fit(
     points: NDArray[np.float64],
     begins: NDArray[np.int64],
+    medians: NDArray[np.float64],
     asked: NDArray[np.int64],
     keys: NDArray[np.int64],
     trials: int,
@@ -106,14 +83,13 @@ def _fit(
 
     `points`: rows, columns and disparities, a line each.
     """
-    terms = np.empty(points.shape[1], np.float64)
     for segment in asked:
         some = points[:, begins[segment] : begins[segment + 1]]
         count = some.shape[1]
         if count < minimum_count:
             continue
-        level, down, right = _lower_median(some[2], terms), 0.0, 0.0
-        best = _rating(some, level, down, right, tolerance, -1.0, terms)
+        level, down, right = medians[segment], 0.0, 0.0
+        best = _rating(some, level, down, right, tolerance, -1.0)
         for trial in range(trials):
             place = 3 * (int(segment) * trials + trial)
             i = random_number(place, keys[0], keys[1]) % count
@@ -129,7 +105,7 @@ def _fit(
             if abs(u) >= 1:
                 continue
             z = some[2, i] - v * some[0, i] - u * some[1, i]
-            rating = _rating(some, z, v, u, tolerance, best, terms)
+            rating = _rating(some, z, v, u, tolerance, best)
             if rating > best:
                 best, level, down, right = rating, z, v, u
         for _ in range(_FITS):
@@ -142,52 +118,16 @@ def _fit(
 
 
 @kernel
-def _rating(
-    points: NDArray[np.float64],
-    level: float,
-    down: float,
-    right: float,
-    tolerance: float,
-    best: float,
-    terms: NDArray[np.float64],
-) -> float:
-    """The rating of a plane, or -1 as soon as it is known to be no more than `best`; `terms` is room for the terms of the sum."""
+def _rating(points: NDArray[np.float64], level: float, down: float, right: float, tolerance: float, best: float) -> float:
+    """The rating of a plane, or -1 as soon as it is known to be no more than `best`."""
     count, total = points.shape[1], 0.0
-    # Since no term is above 1, sums in another order differ by less than this.
-    rounding = 1e-15 * count * count
     for start in range(0, count, _PIECE):
-        stop = min(start + _PIECE, count)
-        _rate(points[:, start:stop], level, down, right, tolerance, terms[start:stop])
-        total += _quick_sum(terms[start:stop])
-        if total + (count - stop) + rounding < best:
+        # No term is above 1, but sums are rounded.
+        if total + (count - start) * (1 + 1e-15 * count) < best:
             return -1.0
-    total = 0.0
-    for p in range(count):
-        total += terms[p]
-    return total
-
-
-@kernel
-def _rate(
-    points: NDArray[np.float64], level: float, down: float, right: float, tolerance: float, terms: NDArray[np.float64]
-) -> None:
-    y, x, d = points[0], points[1], points[2]
-    # Skip a division by 1, which is the usual case: it changes nothing and takes most of the time.
-    if tolerance == 1:
-        for p in range(terms.shape[0]):
-            off = level + down * y[p] + right * x[p] - d[p]
-            terms[p] = max(1 - off * off, 0.0)
-    else:
-        for p in range(terms.shape[0]):
-            off = (level + down * y[p] + right * x[p] - d[p]) / tolerance
-            terms[p] = max(1 - off * off, 0.0)
-
-
-@kernel(fastmath={"reassoc"})
-def _quick_sum(terms: NDArray[np.float64]) -> float:
-    total = 0.0
-    for p in range(terms.shape[0]):
-        total += terms[p]
+        for p in range(start, min(start + _PIECE, count)):
+            off = (level + down * points[0, p] + right * points[1, p] - points[2, p]) / tolerance
+            total += max(1 - off * off, 0.0)
     return total
 
 

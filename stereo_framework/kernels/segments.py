@@ -13,8 +13,6 @@ from stereo_framework.kernels.threads import over_rows
 # To the right, downwards and along both diagonals: each pair of the eight neighbours once.
 _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
 _FOUR = np.uint32(len(_STEPS))
-_SAMPLE = 4096
-"""Differences that tell where the middle of all is."""
 
 
 class _Forest(NamedTuple):
@@ -53,27 +51,13 @@ def segments(image: NDArray, sigma: float, scale: float, minimum: int) -> NDArra
     smooth = _smoothed(np.ascontiguousarray(image.reshape(rows, columns, -1), np.float64), sigma)
     differences = np.full((rows, columns, len(_STEPS)), np.inf)
     over_rows(lambda start, stop: _differences(smooth, start, stop, differences), rows, 4 * smooth.size)
-    flat = differences.reshape(-1)
     forest = _Forest(
         np.arange(rows * columns, dtype=np.int32), np.ones(rows * columns, np.int32), np.full(rows * columns, float(scale))
     )
-    # Both halves are sorted at a time.
-    lower = flat < _middle(flat)
-    halves: list[tuple[NDArray[np.uint32], NDArray[np.float64]]] = [(np.empty(0, np.uint32), flat[:0])] * 2
-
-    def sort(start: int, stop: int) -> None:
-        for half in range(start, stop):
-            places = np.flatnonzero(lower if half == 0 else ~lower & (flat != np.inf)).astype(np.uint32)
-            order, ascending = _order(flat[places])
-            halves[half] = places[order], ascending
-
-    over_rows(sort, 2, 4 * flat.size)
-    apart = []
-    for places, ascending in halves:
-        count = _join(places, ascending, columns, float(scale), 0, forest)
-        apart.append((places[:count], ascending[:count]))
-    places, ascending = (np.concatenate(some) for some in zip(*apart, strict=True))
-    _join(places, ascending, columns, float(scale), minimum, forest)
+    order, ascending = _order(differences.reshape(-1))
+    places = order[: np.searchsorted(ascending, np.inf)].astype(np.uint32)
+    apart = _join(places, ascending, columns, float(scale), 0, forest)
+    _join(places[:apart], ascending, columns, float(scale), minimum, forest)
     first = forest.first
     _flatten(first)
     # A segment is numbered by how many of the pixels up to its first one are the first of theirs.
@@ -88,30 +72,15 @@ def _smoothed(image: NDArray[np.float64], sigma: float) -> NDArray[np.float64]:
         return image
     weights = np.exp(-0.5 / sigma**2 * np.arange(reach + 1) ** 2)
     weights /= np.exp(-0.5 / sigma**2 * np.arange(-reach, reach + 1) ** 2).sum()
-    rows, columns, channels = image.shape
-    for axis, step in ((0, columns * channels), (1, channels)):
+    for axis in (0, 1):
         around = [(0, 0)] * 3
         around[axis] = reach, reach
-        wide = np.pad(image, around, mode="symmetric")
-        lines = wide.reshape(1 if axis == 0 else rows, -1)
-        image = np.empty_like(image)
-        _weighted(lines, step, weights, image.reshape(len(lines), -1))
-    return image
-
-
-@kernel
-def _weighted(lines: NDArray[np.float64], step: int, weights: NDArray[np.float64], found: NDArray[np.float64]) -> None:
-    """The weighted sums of numbers `step` apart in each line; `weights`: of that in the middle and those around."""
-    reach = len(weights) - 1
-    for y in range(lines.shape[0]):
-        line, out = lines[y], found[y]
-        middle = line[reach * step :]
-        for i in range(out.shape[0]):
-            out[i] = middle[i] * weights[0]
+        wide, length = np.moveaxis(np.pad(image, around, mode="symmetric"), axis, 0), image.shape[axis]
+        smooth = wide[reach : reach + length] * weights[0]
         for k in range(reach, 0, -1):
-            before, after, weight = line[(reach - k) * step :], line[(reach + k) * step :], weights[k]
-            for i in range(out.shape[0]):
-                out[i] += (before[i] + after[i]) * weight
+            smooth += (wide[reach - k : reach - k + length] + wide[reach + k : reach + k + length]) * weights[k]
+        image = np.moveaxis(smooth, 0, axis)
+    return np.ascontiguousarray(image)
 
 
 @kernel
@@ -150,13 +119,6 @@ def _order(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.
         order[some] = order[some][np.argsort(sorted_[some], kind="stable")]
         sorted_[some] = numbers[order[some]]
     return order, sorted_
-
-
-def _middle(differences: NDArray[np.float64]) -> float:
-    """About the median of those that are finite, from some of them."""
-    some = differences[:: max(1, differences.size // _SAMPLE)]
-    some = some[some < np.inf]
-    return float(np.median(some)) if some.size else 0.0
 
 
 @kernel

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from stereo_framework.kernels.compiling import account, on_account
+from stereo_framework.kernels.context import holding
 
 _THREADS: contextvars.ContextVar[int | None] = contextvars.ContextVar("threads", default=None)
 _WORTH_A_THREAD = 400_000
@@ -39,11 +39,8 @@ def threads(count: int) -> Iterator[None]:
     """
     if count < 1:
         raise ValueError(f"threads: {count} is below 1")
-    token = _THREADS.set(count)
-    try:
+    with holding(_THREADS, count):
         yield
-    finally:
-        _THREADS.reset(token)
 
 
 def thread_count() -> int:
@@ -75,12 +72,8 @@ def over_rows(kernel: Callable[[int, int], object], rows: int, work: int) -> Non
     """
     parts = max(1, min(thread_count(), rows, work // _WORTH_A_THREAD))
     bounds = [rows * i // parts for i in range(parts + 1)]
-    own = account()
-    # What holds here, such as the number of threads, holds in the others.
-    others = [
-        _pool(os.getpid()).submit(contextvars.copy_context().run, on_account, own, kernel, a, b)
-        for a, b in itertools.pairwise(bounds[1:])
-    ]
+    # What holds here, such as the number of threads and the account of what is compiled, holds in the others.
+    others = [_pool(os.getpid()).submit(contextvars.copy_context().run, kernel, a, b) for a, b in itertools.pairwise(bounds[1:])]
     try:
         kernel(bounds[0], bounds[1])
     finally:

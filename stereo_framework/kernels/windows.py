@@ -131,22 +131,15 @@ def _minimum_along_row(
     levels: int,
     out: NDArray[np.float32],
 ) -> None:
-    """Minima over `size` columns of a line that is `size` - 1 columns longer than `out`; what they cover triples with each pass."""
+    """Minima over `size` columns of a line that is `size` - 1 columns longer than `out`; what they cover doubles with each pass."""
     width, covered = out.shape[0], 1
-    while 3 * covered < size:
-        n, step = width + (size - 3 * covered) * levels, covered * levels
-        _lowest(line[:n], line[step : step + n], line[2 * step : 2 * step + n], one[:n])
+    while 2 * covered < size:
+        n, step = width + (size - 2 * covered) * levels, covered * levels
+        _lower(line[:n], line[step : step + n], one[:n])
         line, one, other = one, other, one
-        covered *= 3
-    second, third = (size - covered) // 2 * levels, (size - covered) * levels
-    _lowest(line[:width], line[second : second + width], line[third : third + width], out)
-
-
-@kernel
-def _lowest(a: NDArray[np.float32], b: NDArray[np.float32], c: NDArray[np.float32], out: NDArray[np.float32]) -> None:
-    for i in range(out.shape[0]):
-        least = a[i] if a[i] < b[i] else b[i]
-        out[i] = least if least < c[i] else c[i]
+        covered *= 2
+    last = (size - covered) * levels
+    _lower(line[:width], line[last : last + width], out)
 
 
 @kernel

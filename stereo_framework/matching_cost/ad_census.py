@@ -14,7 +14,6 @@ from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.stage import Positive, Unit, stage
 from stereo_framework.core.view import View, differences, one_of
 from stereo_framework.core.volume import CostVolume
-from stereo_framework.kernels.block_means import channel_means, medians
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.local_averages import local_averages
@@ -183,11 +182,11 @@ def _kept(reference: Image, match: Image, search: Search, look: View, residual: 
     known, apart = differences(reference, match, search, look)
     if not known.any():
         return np.ones(known.shape, np.float32)
-    all_over = medians(channel_means(np.abs(apart[known])))
+    all_over = np.median(np.abs(apart[known]).mean(axis=1))
     # With their signs: what is brighter here and darker there is texture, not light.
     light = local_averages(np.clip(apart, -_HIGHLIGHT, _HIGHLIGHT), known, 0.0, 4.0)
     unlike = np.abs(light).mean(axis=2, keepdims=True)
-    local = local_averages(unlike, known, float(medians(unlike[known][:, 0])), 12.0)[..., 0]
+    local = local_averages(unlike, known, float(np.median(unlike[known][:, 0])), 12.0)[..., 0]
     tiny = np.float32(1e-6)
     return np.minimum(np.minimum((residual / (local + tiny)) ** 4, (residual / (all_over + tiny)) ** 2), np.float32(1))
 

@@ -10,7 +10,6 @@ import numpy as np
 from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.stage import Positive, Unit, stage
 from stereo_framework.core.view import View, differences, one_of
-from stereo_framework.kernels.block_means import channel_means, medians
 from stereo_framework.kernels.local_averages import local_averages
 
 
@@ -69,8 +68,8 @@ def radiometric_field(
     if not matched.any():
         return reference, match
     values = apart[matched]
-    middle = medians(values)
-    spread = medians(channel_means(np.abs(values - middle)))
+    middle = np.median(values, axis=0)
+    spread = np.median(np.abs(values - middle).mean(axis=1))
     limit = np.float32(4 * spread + 4)
     field = local_averages(np.clip(apart, middle - limit, middle + limit), matched, middle, sigma)
     corrected = np.clip(reference.reshape(field.shape) - field, 0, 255)
