@@ -28,55 +28,39 @@ class Slot:
     """
 
     first: tuple[tuple[str, ...], ...]
-    data: frozenset[str] = frozenset()
-    returns: str = ""
+    data: frozenset[str]
+    returns: str
     many: bool = False
     added: bool = False
     optional: bool = False
 
 
-_IMAGES = frozenset({"reference", "match", "search"})
+def _one(first: str, data: str, returns: str, *, added: bool = False, optional: bool = False) -> Slot:
+    return Slot((tuple(first.split()),), frozenset(data.split()), returns, added=added, optional=optional)
+
+
+def _list(first: str, data: str, returns: str) -> Slot:
+    return Slot(tuple(tuple(one.split()) for one in first.split(" or ")), frozenset(data.split()), returns, True, optional=True)
+
+
+_IMAGES = "reference match search"
+_COSTS = f"{_IMAGES} raw domain"
+_DISPARITY = f"{_COSTS} volume status other confidence"
+_MAPS = "disparity, (disparity, status) or (disparity, status, confidence); Views of two such results"
 
 SLOTS: Mapping[str, Slot] = types.MappingProxyType(
     {
-        "preprocessing": Slot(
-            (("image",), ("reference", "match")),
-            frozenset({"search", "alternatives"}),
-            "the image; of the pair both images",
-            many=True,
-            optional=True,
+        "preprocessing": _list("image or reference match", "search alternatives", "the image; of the pair both images"),
+        "matcher": _one(_IMAGES, "domain scene", _MAPS, optional=True),
+        "matching_cost": _one(_IMAGES, "domain alternatives", "CostVolume", added=True),
+        "aggregation": _list("volume", f"{_COSTS} partial", "CostVolume"),
+        "smoothness": _one("reference search", "match", "Smoothness", optional=True),
+        "optimization": _one(
+            "volume", f"{_COSTS} smoothness other alternatives", "Labeling; Views of both disparity maps if it names other"
         ),
-        "matcher": Slot(
-            (("reference", "match", "search"),),
-            frozenset({"domain", "scene"}),
-            "disparity, (disparity, status) or (disparity, status, confidence); Views of two such results",
-            optional=True,
-        ),
-        "matching_cost": Slot(
-            (("reference", "match", "search"),), frozenset({"domain", "alternatives"}), "CostVolume", added=True
-        ),
-        "aggregation": Slot((("volume",),), _IMAGES | {"raw", "domain", "partial"}, "CostVolume", many=True, optional=True),
-        "smoothness": Slot((("reference", "search"),), frozenset({"match"}), "Smoothness", optional=True),
-        "optimization": Slot(
-            (("volume",),),
-            _IMAGES | {"smoothness", "raw", "domain", "other", "alternatives"},
-            "Labeling; Views of both disparity maps if it names other",
-        ),
-        "confidence": Slot(
-            (("disparity",),),
-            _IMAGES | {"volume", "raw", "status", "other", "domain", "confidence"},
-            "a float32 map, higher = surer",
-            many=True,
-            optional=True,
-        ),
-        "refinement": Slot(
-            (("disparity",),),
-            _IMAGES | {"corrected", "volume", "raw", "status", "other", "domain", "alternatives", "confidence"},
-            "disparity or (disparity, status)",
-            many=True,
-            optional=True,
-        ),
-        "scheme": Slot((("solve", "pair"),), frozenset(), "Match", many=True, optional=True),
+        "confidence": _list("disparity", _DISPARITY, "a float32 map, higher = surer"),
+        "refinement": _list("disparity", f"{_DISPARITY} corrected alternatives", "disparity or (disparity, status)"),
+        "scheme": _list("solve pair", "", "Match"),
     }
 )
 """Slots in the order in which they run; schemes stand around all of them."""

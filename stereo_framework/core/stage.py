@@ -7,25 +7,17 @@ parameters: annotations are types and bounds, defaults are defaults, the docstri
 from __future__ import annotations
 
 import functools
-import hashlib
-import importlib
-import importlib.util
 import inspect
-import os
-import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from importlib.metadata import entry_points
 from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from stereo_framework.core.border import border
 from stereo_framework.core.docstrings import summary
-from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest, short
-from stereo_framework.core.imported import noted
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest
 from stereo_framework.core.parameters import (
     Fraction01,
     NonNegative,
@@ -37,6 +29,7 @@ from stereo_framework.core.parameters import (
     unit,
     with_defaults,
 )
+from stereo_framework.core.plugins import import_file, installed_plugins, load_plugin
 from stereo_framework.core.registry import Registry
 from stereo_framework.core.slots import SLOTS, VOLUME_SLOTS, Slot
 from stereo_framework.core.volume import CostVolume, Labeling, as_volume
@@ -53,6 +46,8 @@ __all__ = [
     "Stage",
     "Unit",
     "find",
+    "import_file",
+    "installed_plugins",
     "load_plugin",
     "of",
     "stage",
@@ -61,13 +56,57 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-NO_PLUGINS = "STEREO_NO_PLUGINS"
-"""Environment variable that keeps plug-ins, those of scripts and installed ones, from being imported."""
+NO_SMOOTHNESS = (
+    "the energy has no smoothness term, so every pixel would stand alone; "
+    "give one (smoothness: potts, linear, truncated_linear or truncated_quadratic) or use winner_take_all"
+)
 
 
 @dataclass(frozen=True)
 class Stage:
-    """What is known about a registered stage."""
+    """What is known about a registered stage: its function, what the signature says, and what `stage` declares.
+
+    Parameters
+    ----------
+    name, slot : str
+    function : callable
+        As it was written.
+    public : callable
+        With the `border` in front, which a pipeline passes by.
+    source : str
+        Where the method is defined: paper and section, equation or table.
+    halo : callable, optional
+        Takes the stage's parameters by name (those it names) and returns how many rows above and below a row the stage
+        needs to compute it. Declares the stage local: it may be run on a slice of rows. Without it, or where it returns None, the
+        stage sees the whole.
+    data : tuple of str
+        What it names.
+    resume : str, optional
+        The parameter that counts the iterations of an aggregation that can be continued. Such a stage names the data
+        ``partial``: its own result for the same volume and the same other parameters after some iterations, or None. With it
+        the stage does as many iterations more as the parameter says, and the result is, bit for bit, that of all of them.
+    volumes : int, optional
+        How many volumes the stage holds at most while it works, its result included, besides the one that it is given; for the estimate of
+        memory. Default: 4 in aggregation, else 2.
+    integer : bool
+        The stage takes, or makes, volumes of uint8 and uint16 costs. For any other stage the pipeline converts them to float32.
+    other_needs : frozenset of str
+        Which volumes of the other view, ``volume`` or ``raw``, a stage that names ``other`` uses. Default: those that its own code names.
+    files : callable, optional
+        Takes the stage's parameters by name (those it names) and, as ``scene``, the scene or None, and returns the files from outside that decide what
+        the stage does: programs, models, maps. Their content is part of a run's identity. It is called when a script is checked, without a scene, and
+        raises a ParameterError where something is missing.
+    largest : callable, optional
+        Of a scheme: takes rows and columns of a pair, its `Search`, and the stage's parameters, and returns rows and columns of the largest pair that the scheme
+        makes of it; for the estimate of memory. Default: the whole pair.
+    check_parameters : callable, optional
+        Takes legal values of the stage's parameters by name (those it names) and returns why they cannot stand together, or None. Scripts are checked with it, and
+        every call of the stage.
+    needs_smoothness : bool
+        Of an optimizer: it refuses an energy without a smoothness term.
+    refuses_smoothness : frozenset of str
+        Of an optimizer: smoothness terms, by their stages' names, that it cannot take. Scripts are checked for them.
+    """
 
     name: str
     slot: str
@@ -143,21 +182,7 @@ _REGISTRY: dict[str, Registry[Stage]] = {slot: Registry(f"stage of {slot}", {}) 
 _BY_FUNCTION: dict[Callable[..., Any], Stage] = {}
 
 
-def stage(
-    slot: str,
-    *,
-    source: str = "",
-    halo: Callable[..., int | None] | None = None,
-    resume: str | None = None,
-    volumes: int | None = None,
-    integer: bool = False,
-    other_needs: Collection[str] | None = None,
-    files: Callable[..., Iterable[Path]] | None = None,
-    largest: Callable[..., tuple[int, int]] | None = None,
-    check_parameters: Callable[..., str | None] | None = None,
-    needs_smoothness: bool = False,
-    refuses_smoothness: Collection[str] = (),
-) -> Callable[[F], F]:
+def stage(slot: str, *, source: str = "", halo: Callable[..., int | None] | None = None, **declared: Any) -> Callable[[F], F]:
     """Register a function as a stage of `slot`; the function is returned with the `border` in front, which a pipeline passes by.
 
     Parameters
@@ -167,55 +192,32 @@ def stage(
     source : str
         Where the method is defined: paper and section, equation or table. `check` asks for it where a script uses the stage.
     halo : callable, optional
-        Takes the stage's parameters by name (those it names) and returns how many rows above and below a row the stage
-        needs to compute it. Declares the stage local: it may be run on a slice of rows. Without it, or where it returns None, the
-        stage sees the whole.
-    resume : str, optional
-        The parameter that counts the iterations of an aggregation that can be continued. Such a stage names the data
-        ``partial``: its own result for the same volume and the same other parameters after some iterations, or None. With it
-        the stage does as many iterations more as the parameter says, and the result is, bit for bit, that of all of them.
-    volumes : int, optional
-        How many volumes the stage holds at most while it works, its result included, besides the one that it is given; for the estimate of
-        memory. Default: 4 in aggregation, else 2.
-    integer : bool
-        The stage takes, or makes, volumes of uint8 and uint16 costs. For any other stage the pipeline converts them to float32.
-    other_needs : collection of str, optional
-        Which volumes of the other view, ``volume`` or ``raw``, a stage that names ``other`` uses. Default: those that its own code names.
-    files : callable, optional
-        Takes the stage's parameters by name (those it names) and, as ``scene``, the scene or None, and returns the files from outside that decide what
-        the stage does: programs, models, maps. Their content is part of a run's identity. It is called when a script is checked, without a scene, and
-        raises a ParameterError where something is missing.
-    largest : callable, optional
-        Of a scheme: takes rows and columns of a pair, its `Search`, and the stage's parameters, and returns rows and columns of the largest pair that the scheme
-        makes of it; for the estimate of memory. Default: the whole pair.
-    check_parameters : callable, optional
-        Takes legal values of the stage's parameters by name (those it names) and returns why they cannot stand together, or None. Scripts are checked with it, and
-        every call of the stage.
-    needs_smoothness : bool
-        Of an optimizer: it refuses an energy without a smoothness term.
-    refuses_smoothness : collection of str
-        Of an optimizer: smoothness terms, by their stages' names, that it cannot take. Scripts are checked for them.
+        How many rows around its own the stage needs, by its parameters; None: it sees the whole.
+    **declared
+        What `Stage` tells about ``resume``, ``volumes``, ``integer``, ``other_needs``, ``files``, ``largest``, ``check_parameters``,
+        ``needs_smoothness`` and ``refuses_smoothness``.
 
     Raises
     ------
     StereoFrameworkError
         The signature does not fit the slot: a programming mistake in the stage.
     """
+    if slot not in SLOTS:
+        raise StereoFrameworkError(f"@stage({slot!r}): no such slot; {nearest(slot, SLOTS, kind='slots')}")
 
     def register(function: F) -> F:
-        data = _data(slot, resume, function)
+        name, data = function.__name__, _data(slot, declared.get("resume"), function)
         # Where nothing is declared, volumes of the other view are kept if the function's own code names them; helpers that it calls are not looked into.
-        named = _VOLUMES.intersection(getattr(function, "__code__", _data.__code__).co_names) if "other" in data else ()
-        needs = frozenset(named if other_needs is None else other_needs)
-        name = function.__name__
+        own = getattr(function, "__code__", _data.__code__).co_names if "other" in data else ()
+        needs = declared.get("other_needs", {"volume", "raw"}.intersection(own))
 
         @functools.wraps(function)
         def public(*given: Any, **named: Any) -> Any:
-            handed = dict(zip(data, given, strict=False)) | {key: named.pop(key) for key in data if key in named}
             if len(given) > len(data):
                 raise TypeError(f"{name}() takes {len(data)} data, {len(given)} were given; parameters are given by name")
+            handed = dict(zip(data, given, strict=False)) | {key: named.pop(key) for key in data if key in named}
             values = with_defaults(function, named)
-            taken = border(name, handed, data, integer=integer)
+            taken = border(name, handed, data, integer=found.integer)
             found.check(values, taken)
             result = function(**taken, **values)
             if slot == "matching_cost":
@@ -225,38 +227,12 @@ def stage(
             # Arrays in, arrays out.
             return result.costs if isinstance(result, CostVolume) and isinstance(handed.get("volume"), np.ndarray) else result
 
-        found = Stage(
-            name,
-            slot,
-            function,
-            public,
-            source,
-            halo,
-            data,
-            resume,
-            volumes,
-            integer,
-            needs,
-            files,
-            largest,
-            check_parameters,
-            needs_smoothness,
-            frozenset(refuses_smoothness),
-        )
+        found = Stage(name, slot, function, public, source, halo, data, **declared | {"other_needs": frozenset(needs)})
         _REGISTRY[slot].add(name, found, function.__module__)
         _BY_FUNCTION[public] = _BY_FUNCTION[function] = found
         return cast(F, public)
 
-    if slot not in SLOTS:
-        raise StereoFrameworkError(f"@stage({slot!r}): no such slot; {nearest(slot, SLOTS, kind='slots')}")
     return register
-
-
-_VOLUMES = frozenset({"volume", "raw"})
-NO_SMOOTHNESS = (
-    "the energy has no smoothness term, so every pixel would stand alone; "
-    "give one (smoothness: potts, linear, truncated_linear or truncated_quadratic) or use winner_take_all"
-)
 
 
 def _data(slot: str, resume: str | None, function: Callable[..., Any]) -> tuple[str, ...]:
@@ -307,7 +283,7 @@ def stages(slot: str | None = None) -> tuple[Stage, ...]:
     """The registered stages of one slot or of all, by slot and name. Plug-ins installed as packages are included."""
     if slot is not None and slot not in SLOTS:
         raise ParameterError(f"{slot}: no such slot; {nearest(slot, SLOTS, kind='slots')}")
-    _load_all()
+    installed_plugins()
     return tuple(_REGISTRY[s][n] for s in ([slot] if slot else SLOTS) for n in sorted(_REGISTRY[s]))
 
 
@@ -322,7 +298,7 @@ def find(slot: str, name: str) -> Stage:
     if slot not in SLOTS:
         raise ParameterError(f"{slot}: no such slot; {nearest(slot, SLOTS, kind='slots')}")
     if name not in _REGISTRY[slot]:
-        _load_all()
+        installed_plugins()
     if name not in _REGISTRY[slot]:
         elsewhere = [s for s in SLOTS if name in _REGISTRY[s]]
         hint = f"; {name!r} is a stage of {elsewhere[0]}" if elsewhere else ""
@@ -364,99 +340,3 @@ def of(function: Callable[..., Any]) -> Stage:
     except (KeyError, TypeError):
         name = getattr(function, "__name__", repr(function))
         raise ParameterError(f"{name}: not a stage; register it with @stage(slot, source=...)") from None
-
-
-@functools.cache
-def _load_all() -> tuple[str, ...]:
-    """Register the stages of the families, then those of installed plug-ins, when one is looked for: who only reads results needs none.
-
-    Returns the plug-ins' source files.
-    """
-    for slot in SLOTS:
-        importlib.import_module(f"stereo_framework.{slot}")
-    files = []
-    for entry in () if NO_PLUGINS in os.environ else entry_points(group="stereo_framework.plugins"):
-        try:
-            module = noted(functools.partial(importlib.import_module, entry.module))
-            entry.load()
-        except ImportError as error:
-            raise StereoFrameworkError(f"plug-in {entry.name} ({entry.value}) cannot be imported: {error}") from error
-        files += [module.__file__] if module.__file__ else []
-    return tuple(files)
-
-
-def installed_plugins() -> tuple[str, ...]:
-    """The source files of the plug-ins that are installed as packages, for the identity of runs."""
-    return _load_all()
-
-
-def load_plugin(reference: str, base: Path | None = None) -> str:
-    """Import a module that registers stages.
-
-    Parameters
-    ----------
-    reference : str
-        A module name, or a path ending in ``.py``.
-    base : Path, optional
-        Folder that relative paths start from (a script's folder); default: the working directory.
-
-    Returns
-    -------
-    str
-        Path of the plug-in's source, for the identity of runs.
-
-    Raises
-    ------
-    ParameterError
-        The module or file does not exist or raises on import.
-    """
-    if NO_PLUGINS in os.environ:
-        raise ParameterError(
-            f"plugins: {short(reference, 200)} is not imported: --no-plugins, or {NO_PLUGINS} in the environment"
-        )
-    _load_all()  # no plug-in takes the name of a stage of the families
-    if reference.endswith(".py"):
-        path = (base or Path.cwd()).joinpath(reference)
-        try:
-            path = path.resolve()
-            there = path.is_file()
-        except (OSError, ValueError):  # a name that no file can have
-            there = False
-        if not there:
-            raise ParameterError(
-                f"plugins: no file {short(str(path), 200)!r}" if "\0" in str(path) else f"plugins: no file {path}"
-            )
-        # The path decides the name, so that one file is loaded once however it is spelt.
-        name = f"stereo_framework_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
-        if name in sys.modules:
-            return str(path)
-        load: Callable[[], Any] = functools.partial(import_file, name, path)
-    else:
-        name, load = reference, lambda: noted(lambda: importlib.import_module(reference))
-    try:
-        load()
-    except StereoFrameworkError:
-        sys.modules.pop(name, None)
-        raise
-    except (Exception, SystemExit) as error:
-        sys.modules.pop(name, None)
-        raise ParameterError(f"plugins: {reference} cannot be imported: {type(error).__name__}: {error}") from error
-    file = getattr(sys.modules[name], "__file__", None)
-    if file is None:
-        raise ParameterError(f"plugins: {reference} is a folder or built in, not a module with a source file")
-    return str(file)
-
-
-def import_file(name: str, path: str | Path) -> ModuleType:
-    """Import a ``.py`` file anew, as a module of this name."""
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None, "a .py file always has a loader"
-
-    def load() -> ModuleType:
-        assert spec.loader is not None
-        # Dataclasses and the like look their module up.
-        module = sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
-    return noted(load)

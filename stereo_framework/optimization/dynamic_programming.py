@@ -18,7 +18,7 @@ from stereo_framework.optimization._smoothness import required_smoothness
     "optimization",
     source="Scharstein & Szeliski 2002, section 4.3; Bobick & Intille 1999",
     halo=lambda: 0,
-    refuses_smoothness=("linear", "truncated_linear", "truncated_quadratic"),
+    refuses_smoothness=frozenset({"linear", "truncated_linear", "truncated_quadratic"}),
 )
 def dynamic_programming(
     volume: CostVolume,
