@@ -15,10 +15,6 @@ COMPILING = "compiling kernels: first use only; no result counts it as its secon
 EVERY_SECONDS = 5.0
 """How often progress is told where it cannot be drawn."""
 
-_REDRAWN = 0.2
-"""Seconds between two drawings of a bar."""
-
-
 class Progress:
     """How far a sweep is, or what a single result waits for: stage, round of its loop, time left; once that kernels are compiled, and which.
 
@@ -37,8 +33,7 @@ class Progress:
         self._loops: dict[int, dict[str, tuple[int, int, float]]] = {}
         self._home = self._latest = threading.get_ident()
         self._kernel, self._kernels = "", set[str]()
-        self._bar: Any = None
-        self._drawn, self._drawing = time.monotonic(), threading.Lock()
+        self._console: Any = None
         self._ended = threading.Event()
         self._listening = contextlib.ExitStack()
 
@@ -47,15 +42,10 @@ class Progress:
         self._listening.enter_context(rounds_counted_by(self._loop))
         if sys.stderr.isatty():
             from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-            from rich.progress import Progress as Bar
+            from rich.live import Live
 
-            described, rate = (TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[rate]}"))
-            columns = (described, BarColumn(), *[MofNCompleteColumn()] * (self.total > 1), TimeElapsedColumn(), rate)
-            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
-            # A bar without a total moves to and fro.
-            self._bar.add_task("", total=self.total if self.total > 1 else None, rate="")
-            self._listening.enter_context(self._bar)
+            self._console = Console(stderr=True)
+            self._listening.enter_context(Live(get_renderable=self._bar, console=self._console, transient=True))
         else:
             teller = threading.Thread(target=self._tell, daemon=True)
             teller.start()
@@ -74,12 +64,10 @@ class Progress:
         self._latest = threading.get_ident()
         # A single result is on a single scene.
         self._doing[self._latest] = doing if self.total > 1 else doing.rpartition(": ")[2]
-        self._draw()
 
     def advance(self) -> None:
         """Count one result."""
         self.count += 1
-        self._draw()
 
     def rate(self) -> str:
         """Speed and time left in words; empty while nothing can be said."""
@@ -119,30 +107,26 @@ class Progress:
         else:
             loops[what] = done, count, loops[what][2] if what in loops else time.monotonic()
             self._latest = thread
-        if time.monotonic() - self._drawn > _REDRAWN:
-            self._draw()
 
     def _compiling(self, kernel: str) -> None:
         if kernel and not self._kernels:
-            if self._bar:
-                self._bar.console.print(COMPILING)
-            else:
-                _say(COMPILING)
+            _say(COMPILING) if self._console is None else self._console.print(COMPILING)
         self._kernel = kernel
         self._kernels |= {kernel} - {""}
-        self._draw()
 
-    def _draw(self) -> None:
-        # Who finds another thread drawing has nothing newer to say.
-        if self._bar and self._drawing.acquire(blocking=False):
-            try:
-                loops = [(done, count) for _, (done, count, _) in self._present()] if self.total == 1 else []
-                done, end = [*loops, (self.count, self.total if self.total > 1 else None)][0]
-                task = self._bar.task_ids[0]
-                self._bar.update(task, total=end, completed=done, description=self.doing, rate=self.rate() or self.left)
-                self._drawn = time.monotonic()
-            finally:
-                self._drawing.release()
+    def _bar(self) -> Any:
+        """What stands on a terminal at this moment."""
+        from rich.columns import Columns
+        from rich.progress_bar import ProgressBar
+        from rich.text import Text
+
+        loops = [(done, count) for _, (done, count, _) in self._present()] if self.total == 1 else []
+        done, end = [*loops, (self.count, self.total if self.total > 1 else None)][0]
+        counted = f"{self.count}/{self.total}" if self.total > 1 else ""
+        seconds = time.monotonic() - self._began[0] if self._began else 0
+        words = f"{counted} {seconds // 60:.0f}:{seconds % 60:02.0f} {self.rate() or self.left}"
+        # A bar without an end moves to and fro.
+        return Columns([Text(self.doing), ProgressBar(end, done, width=40, pulse=end is None), Text(words.strip())])
 
     def _tell(self) -> None:
         while not self._ended.wait(EVERY_SECONDS):
