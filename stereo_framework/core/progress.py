@@ -15,6 +15,7 @@ COMPILING = "compiling kernels: first use only; no result counts it as its secon
 EVERY_SECONDS = 5.0
 """How often progress is told where it cannot be drawn."""
 
+
 class Progress:
     """How far a sweep is, or what a single result waits for: stage, round of its loop, time left; once that kernels are compiled, and which.
 
