@@ -7,131 +7,19 @@ Conventions: images are ``(rows, columns)`` or ``(rows, columns, 3)`` in RGB ord
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import DataError, StereoFrameworkError
-from stereo_framework.core.parameters import Positive
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.frames import Calibration, Disparity, Frame, Given, Image, Mask, in_memory, read_only, unmasked
 from stereo_framework.core.search import Search
-
-if TYPE_CHECKING:
-    pass
-
-Image = NDArray[np.uint8] | NDArray[np.float32]
-Disparity = NDArray[np.float32]
-Mask = NDArray[np.bool_]
 
 EVALUATED = "evaluated"
 """The mask of a scene outside of which nothing is evaluated, whatever the protocol."""
-
-
-def unmasked(what: str, array: Any) -> Any:
-    """A masked array as a plain one: NaN in float32 where numbers are masked, False where booleans are. Anything else as it is.
-
-    Raises
-    ------
-    DataError
-        It holds neither numbers nor booleans.
-    """
-    if not isinstance(array, np.ma.MaskedArray):
-        return array
-    if array.dtype == bool:
-        return array.filled(False)
-    if array.dtype.kind not in "fiu":
-        raise DataError(f"{what}: a masked array of {array.dtype}; expected numbers")
-    return np.ma.filled(array.astype(np.float32), np.nan) if np.ma.is_masked(array) else array.data
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """Rectified camera geometry: depth = baseline * focal_length / (disparity + doffs).
-
-    Parameters
-    ----------
-    focal_length : float
-        Pixels.
-    baseline : float
-        Distance of the two cameras; depths come out in its unit (Middlebury: mm).
-    doffs : float
-        Difference of the principal points' columns, match minus reference, in pixels.
-    center : (float, float), optional
-        Column and row of the reference image's principal point in pixels; None = its middle.
-    """
-
-    focal_length: Positive
-    baseline: Positive
-    doffs: float = 0.0
-    center: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True)
-class Frame:
-    """One image of a sequence.
-
-    Parameters
-    ----------
-    name : str
-        Shown in messages: a file name or a generated one.
-    load : callable
-        Returns the image, uint8 or float32 0..255, ``(rows, columns)`` or ``(rows, columns, 3)`` RGB.
-    position : float
-        Place of the camera along the baseline; larger = further right. The unit is free, ratios count.
-    valid : callable, optional
-        Returns the mask of the pixels that hold data, bool ``(rows, columns)``, or None where all do. NaN in a float image marks further
-        pixels as holding none.
-    """
-
-    name: str
-    load: Callable[[], Image]
-    position: float
-    valid: Callable[[], Mask | None] | None = None
-
-
-@dataclass(frozen=True)
-class Given:
-    """A loader of what is in memory already; unlike a lambda it can be pickled.
-
-    Parameters
-    ----------
-    value : object
-    error : str
-        Where it could not be loaded, why: it says so when it is asked.
-    """
-
-    value: Any
-    error: str = ""
-
-    def __call__(self) -> Any:
-        """The value.
-
-        Raises
-        ------
-        DataError
-            There is none.
-        """
-        if self.error:
-            raise DataError(self.error)
-        return self.value
-
-
-def _loaded(value: Any) -> Any:
-    """The same scene, or part of one, with all that it would load in memory."""
-    if callable(value):
-        try:
-            return Given(value())
-        except StereoFrameworkError as error:
-            return Given(None, str(error))
-        except Exception as error:  # whatever a loader of the user's raises
-            return Given(None, f"{type(error).__name__}: {error}")
-    if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{f.name: _loaded(getattr(value, f.name)) for f in fields(value)})
-    if isinstance(value, Mapping):
-        return {key: _loaded(item) for key, item in value.items()}
-    return tuple(map(_loaded, value)) if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +87,7 @@ class Scene:
             object.__setattr__(self, "search", replace(self.search, direction=self.direction))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Scene, tuple(_loaded(getattr(self, f.name)) for f in fields(self))
+        return Scene, tuple(in_memory(getattr(self, f.name)) for f in fields(self))
 
     @staticmethod
     def from_images(
@@ -243,12 +131,13 @@ class Scene:
         >>> int(Scene.from_images(image, np.zeros_like(image), (0, 3)).valid(0).sum())
         35
         """
-        arrays = {"left": left, "right": right, "truth": truth, "left_mask": left_mask, "right_mask": right_mask}
-        for what, array in (arrays | {"low": low, "high": high}).items():
-            if not isinstance(array, np.ndarray) and (array is not None or what in ("left", "right")):
+        optional = {"truth": truth, "left_mask": left_mask, "right_mask": right_mask, "low": low, "high": high}
+        arrays = {"left": left, "right": right} | {what: array for what, array in optional.items() if array is not None}
+        for what, array in arrays.items():
+            if not isinstance(array, np.ndarray):
                 said = f"{type(array).__name__}, not an array"
                 raise DataError(f"{what}: {said}; for files there is stereo_framework.datasets.pair_scene")
-        limits = [limit for limit in (low, high) if limit is not None]
+        limits = [arrays[what] for what in ("low", "high") if what in arrays]
         nothing = np.full_like(limits[0], np.nan) if limits else None
         frames = (
             Frame("left", Given(left), 0, None if left_mask is None else Given(left_mask)),
@@ -309,11 +198,8 @@ class Scene:
         """Smallest and largest disparity of each pixel of a frame towards another in pixels, NaN = no limit; None where not given."""
         if (reference_index, match_index) not in self.ranges:
             return None, None
-        low, high = (unmasked("range", limits) for limits in self.ranges[reference_index, match_index]())
-        for name, limits in (("smallest", low), ("largest", high)):
-            self._same_size(limits, f"the map of {name} disparities")
-            if limits.dtype != np.float32:
-                raise self._fault(f"the map of {name} disparities is {limits.dtype}; expected float32")
+        given = zip(("smallest", "largest"), self.ranges[reference_index, match_index](), strict=True)
+        low, high = (self._map(f"the map of {which} disparities", limits, np.float32) for which, limits in given)
         if (low > high).any():
             y, x = np.argwhere(low > high)[0]
             raise self._fault(
@@ -323,21 +209,21 @@ class Scene:
 
     def _loaded(self, index: int) -> tuple[Image, Mask | None]:
         if index not in self._images:
-            image, load = self._load(index), self.frames[index].valid
-            valid = ~np.isnan(image if image.ndim == 2 else image.sum(axis=2)) if image.dtype == np.float32 else None
-            if isinstance(image, np.ma.MaskedArray):
-                # The intensities keep their type, as those of the other image do.
-                covered, image = np.ma.getmaskarray(image), image.data
-                valid = ~(covered if image.ndim == 2 else covered.any(axis=2)) & (True if valid is None else np.ma.getdata(valid))
-            given = unmasked("mask", load()) if load is not None else None
+            loaded, name, load = self._load(index), self.frames[index].name, self.frames[index].valid
+            # The intensities keep their type, as those of the other image do.
+            image: Image = np.ma.getdata(loaded)  # type: ignore[assignment]
+            missing = np.isnan(image) if image.dtype == np.float32 else np.zeros(image.shape[:2], bool)
+            if isinstance(loaded, np.ma.MaskedArray):
+                missing = np.ma.getmaskarray(loaded) | np.isnan(image)
+            valid: Mask = np.logical_not(missing.reshape(*image.shape[:2], -1).any(axis=2))
+            given = None if load is None else unmasked("mask", load())
             if given is not None:
-                if given.shape != image.shape[:2] or given.dtype != bool:
-                    said = f"{given.dtype} {given.shape}; expected bool {image.shape[:2]}"
-                    raise self._fault(f"the mask of {self.frames[index].name} is {said}")
-                valid = given if valid is None else valid & given
-            if valid is not None and not valid.any():
-                raise self._fault(f"{self.frames[index].name} has no valid pixel")
-            if valid is None or valid.all():
+                if given.shape != valid.shape or given.dtype != bool:
+                    raise self._fault(f"the mask of {name} is {given.dtype} {given.shape}; expected bool {valid.shape}")
+                valid &= given
+            if not valid.any():
+                raise self._fault(f"{name} has no valid pixel")
+            if valid.all():
                 self._images[index] = read_only(image), None
             else:
                 # On use: it brings numba, which shells that complete names of scenes do not wait for.
@@ -351,13 +237,13 @@ class Scene:
         return {}
 
     def _load(self, index: int) -> Image:
-        image = self.frames[index].load()
-        if image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] != 3) or 0 in image.shape:
-            raise self._fault(f"{self.frames[index].name} has shape {image.shape}; expected (rows, columns[, 3])")
+        image, name = self.frames[index].load(), self.frames[index].name
+        if image.ndim not in (2, 3) or image.shape[2:] not in ((), (3,)) or 0 in image.shape:
+            raise self._fault(f"{name} has shape {image.shape}; expected (rows, columns[, 3])")
         if image.dtype not in (np.uint8, np.float32):
-            raise self._fault(f"{self.frames[index].name} is {image.dtype}; expected uint8 or float32")
+            raise self._fault(f"{name} is {image.dtype}; expected uint8 or float32")
         if image.dtype == np.float32 and np.isinf(image).any():
-            raise self._fault(f"{self.frames[index].name} contains infinite intensities; NaN marks pixels without data")
+            raise self._fault(f"{name} contains infinite intensities; NaN marks pixels without data")
         return image
 
     @cached_property
@@ -385,12 +271,8 @@ class Scene:
         """
         if name not in self.masks:
             raise self._fault(f"no mask {name!r}; it has {', '.join(sorted(self.masks)) or 'none'}")
-        mask = unmasked(name, self.masks[name]())
         what = "the mask of evaluated pixels" if name == EVALUATED else f"mask {name}"
-        self._same_size(mask, what)
-        if mask.dtype != bool:
-            raise self._fault(f"{what} is {mask.dtype}; expected bool, such as mask == 255")
-        return mask
+        return self._map(what, self.masks[name](), bool, ", such as mask == 255")
 
     @property
     def evaluated(self) -> Mask | None:
@@ -414,13 +296,8 @@ class Scene:
             Range of the new pair. Without it the present range is scaled by the ratio of the frame distances.
         """
         same = (reference_index, match_index) == (self.reference_index, self.match_index)
-        pair = replace(
-            self,
-            reference_index=reference_index,
-            match_index=match_index,
-            search=search,
-            masks=self.masks if same else {},
-        )
+        masks = self.masks if same else {}
+        pair = replace(self, reference_index=reference_index, match_index=match_index, search=search, masks=masks)
         if search is None and self.search is not None:
             pair = replace(pair, search=self.search.scaled(pair._distance / self._distance))
         # The frames are the same; what was loaded need not be again.
@@ -434,8 +311,7 @@ class Scene:
     def _truth(self, a: int, b: int) -> Disparity | None:
         if (a, b) not in self.truths:
             return None
-        truth = unmasked(f"truth of {self.frames[a].name}", self.truths[a, b]())
-        self._same_size(truth, f"truth of {self.frames[a].name}")
+        truth = self._map(f"truth of {self.frames[a].name}", self.truths[a, b]())
         if not np.isfinite(truth).any():
             raise self._fault(f"truth of {self.frames[a].name} holds no known disparity")
         return read_only(truth)
@@ -443,9 +319,14 @@ class Scene:
     def _fault(self, said: str) -> DataError:
         return DataError(f"scene {self.name}: {said}")
 
-    def _same_size(self, array: NDArray, what: str) -> None:
-        if array.shape != self.reference.shape[:2]:
-            raise self._fault(f"{what} is {_size(array)}, its images are {_size(self.reference)}")
+    def _map(self, what: str, array: NDArray, dtype: Any = None, such: str = "") -> NDArray:
+        """A map of the scene's, of its images' size and, where one is asked for, of a type."""
+        found: NDArray = unmasked(what, array)
+        if found.shape != self.reference.shape[:2]:
+            raise self._fault(f"{what} is {_size(found)}, its images are {_size(self.reference)}")
+        if dtype is not None and found.dtype != dtype:
+            raise self._fault(f"{what} is {found.dtype}; expected {np.dtype(dtype)}{such}")
+        return found
 
 
 def scale_doubt(image: Image) -> str:
@@ -461,13 +342,6 @@ def inside_border(shape: tuple[int, ...], border: int) -> Mask:
     inside = np.zeros((rows, columns), bool)
     inside[border : max(rows - border, 0), border : max(columns - border, 0)] = True
     return inside
-
-
-def read_only(array: NDArray) -> NDArray:
-    """A read-only view: the loader's own array stays as it is."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def _size(array: NDArray) -> str:

@@ -1,0 +1,129 @@
+"""Frames of a sequence, the camera that took them, and loaders of what is in memory; arrays that are masked or may not be written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.core.errors import DataError, StereoFrameworkError
+from stereo_framework.core.parameters import Positive
+
+Image = NDArray[np.uint8] | NDArray[np.float32]
+Disparity = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
+
+def unmasked(what: str, array: Any) -> Any:
+    """A masked array as a plain one: NaN in float32 where numbers are masked, False where booleans are. Anything else as it is.
+
+    Raises
+    ------
+    DataError
+        It holds neither numbers nor booleans.
+    """
+    if not isinstance(array, np.ma.MaskedArray):
+        return array
+    if array.dtype == bool:
+        return array.filled(False)
+    if array.dtype.kind not in "fiu":
+        raise DataError(f"{what}: a masked array of {array.dtype}; expected numbers")
+    return np.ma.filled(array.astype(np.float32), np.nan) if np.ma.is_masked(array) else array.data
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Rectified camera geometry: depth = baseline * focal_length / (disparity + doffs).
+
+    Parameters
+    ----------
+    focal_length : float
+        Pixels.
+    baseline : float
+        Distance of the two cameras; depths come out in its unit (Middlebury: mm).
+    doffs : float
+        Difference of the principal points' columns, match minus reference, in pixels.
+    center : (float, float), optional
+        Column and row of the reference image's principal point in pixels; None = its middle.
+    """
+
+    focal_length: Positive
+    baseline: Positive
+    doffs: float = 0.0
+    center: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One image of a sequence.
+
+    Parameters
+    ----------
+    name : str
+        Shown in messages: a file name or a generated one.
+    load : callable
+        Returns the image, uint8 or float32 0..255, ``(rows, columns)`` or ``(rows, columns, 3)`` RGB.
+    position : float
+        Place of the camera along the baseline; larger = further right. The unit is free, ratios count.
+    valid : callable, optional
+        Returns the mask of the pixels that hold data, bool ``(rows, columns)``, or None where all do. NaN in a float image marks further
+        pixels as holding none.
+    """
+
+    name: str
+    load: Callable[[], Image]
+    position: float
+    valid: Callable[[], Mask | None] | None = None
+
+
+@dataclass(frozen=True)
+class Given:
+    """A loader of what is in memory already; unlike a lambda it can be pickled.
+
+    Parameters
+    ----------
+    value : object
+    error : str
+        Where it could not be loaded, why: it says so when it is asked.
+    """
+
+    value: Any
+    error: str = ""
+
+    def __call__(self) -> Any:
+        """The value.
+
+        Raises
+        ------
+        DataError
+            There is none.
+        """
+        if self.error:
+            raise DataError(self.error)
+        return self.value
+
+
+def in_memory(value: Any) -> Any:
+    """The same scene, or part of one, with all that it would load in memory."""
+    if callable(value):
+        try:
+            return Given(value())
+        except StereoFrameworkError as error:
+            return Given(None, str(error))
+        except Exception as error:  # whatever a loader of the user's raises
+            return Given(None, f"{type(error).__name__}: {error}")
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{f.name: in_memory(getattr(value, f.name)) for f in fields(value)})
+    if isinstance(value, Mapping):
+        return {key: in_memory(item) for key, item in value.items()}
+    return tuple(map(in_memory, value)) if isinstance(value, tuple) else value
+
+
+def read_only(array: NDArray) -> NDArray:
+    """A read-only view: the loader's own array stays as it is."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
