@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import config, types
-from numba.extending import intrinsic
 
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.internals import generated, intrinsic, types
 
 
 @kernel(inline="always")
@@ -18,9 +17,13 @@ def ordered(bits: Any) -> Any:
     return np.int32((bits ^ (sign & np.int32(0x7FFFFFFF))) - sign)
 
 
-def _count_bits_slowly(word: Any) -> Any:
-    """How many bits of a uint64 are set, as uint64. This body runs where the JIT is off."""
-    return np.uint64(int(word).bit_count())
+@kernel
+def count_bits_in_a_loop(word: Any) -> Any:
+    """How many bits of a uint64 are set, as uint64."""
+    count = np.uint64(0)
+    while word != np.uint64(0):
+        word, count = word & (word - np.uint64(1)), count + np.uint64(1)
+    return count
 
 
 @intrinsic
@@ -29,4 +32,4 @@ def _count_bits(context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), lambda context, builder, signature, arguments: builder.ctpop(arguments[0])
 
 
-count_bits = _count_bits_slowly if config.DISABLE_JIT else _count_bits
+count_bits = generated(_count_bits, count_bits_in_a_loop)

@@ -3,7 +3,7 @@
 Where numba is another one than the tests of this file know, kernels are compiled in every process and nobody hears of it; all results stay.
 
 A generator makes the code of a `numba.extending.intrinsic` with a `Vectors`: code for vector registers, where numba's own would be narrow or scalar. Beside
-each stands the same in plain numpy, which runs where the JIT is off.
+each stands the same as an ordinary loop, which `generated` takes where there are no such generators.
 """
 
 from __future__ import annotations
@@ -15,18 +15,27 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import __version__, types
-from numba.core import cgutils
+from numba import __version__, config, types
 from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
 
 try:
     from numba.core.caching import FunctionCache
 except ImportError:
     FunctionCache = object
 
-__all__ = ["COUNT", "Vectors", "cgutils", "intrinsic", "ir", "keep", "listen", "start_numba", "types"]
+try:
+    from llvmlite import ir  # type: ignore[import-untyped]
+    from numba.core import cgutils
+    from numba.np.arrayobj import make_array
+
+    WORD, COUNT = ir.IntType(32), ir.IntType(64)
+    """Whole numbers: of lanes within a vector, and of what stands in memory."""
+    _CAN_GENERATE = hasattr(COUNT, "as_pointer")
+    """Whether LLVM's code can be written in the way that this file does."""
+except ImportError:
+    _CAN_GENERATE = False
+
+__all__ = ["COUNT", "Vectors", "cgutils", "generated", "intrinsic", "ir", "keep", "listen", "start_numba", "types"]
 
 _CAN_KEEP = hasattr(FunctionCache, "_index_key")
 """Whether numba keeps code in the way that this file extends."""
@@ -120,8 +129,9 @@ def listen(locked: Callable[[bool], None], compiling: Callable[[bool, Callable[.
         event.register("numba:compile", Compiling())
 
 
-WORD, COUNT = ir.IntType(32), ir.IntType(64)
-"""Whole numbers: of lanes within a vector, and of what stands in memory."""
+def generated(intrinsic: Any, loop: Callable[..., Any]) -> Any:
+    """An intrinsic; where there is none, because the JIT is off or numba writes code in another way, the kernel of a loop that does the same."""
+    return intrinsic if _CAN_GENERATE and not config.DISABLE_JIT else loop
 
 
 class Vectors:

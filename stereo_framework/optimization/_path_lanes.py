@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import config
 from numpy.typing import NDArray
 
-from stereo_framework.kernels.internals import COUNT, Vectors, cgutils, intrinsic, ir, types
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.internals import COUNT, Vectors, cgutils, generated, intrinsic, ir, types
 
 BYTES = 64
 """Of the levels that are computed at once: the widest registers there are."""
@@ -22,7 +22,8 @@ HIGHEST = {np.dtype(np.uint16): 65535, np.dtype(np.float32): np.inf}
 """What stands where there is no level."""
 
 
-def _step_slowly(
+@kernel
+def step_in_a_loop(
     costs: NDArray,
     paths: NDArray,
     at: int,
@@ -38,20 +39,22 @@ def _step_slowly(
     The path costs ``paths[at : at + len(costs)]``, whose lowest is `least`, are replaced by those of the pixel with `costs` and added to `totals`.
     The lengths are multiples of `BYTES`; `costs` holds what `HIGHEST` says where the pixel has no more levels. Row `row` of `penalties` holds the
     penalties of a change by one level and by more, and both again for those levels whose ``edges[edge : edge + len(costs)]`` is not 0.
-    This body runs where the JIT is off.
     """
-    highest = HIGHEST[costs.dtype]
-    wide = np.int64 if costs.dtype == np.uint16 else np.float32
-    before = paths[at : at + len(costs)].astype(wide)
-    beyond = np.array([highest], wide)
-    below, above = np.concatenate([beyond, before[:-1]]), np.concatenate([before[1:], beyond])
-    marked = np.zeros(len(costs), bool) if edges is None else edges[edge : edge + len(costs)] != 0
-    small, large = (np.where(marked, penalties[row, i + 2], penalties[row, i]).astype(wide) for i in (0, 1))
-    best = np.minimum(np.minimum(before, np.minimum(below, above) + small), wide(least) + large)
-    path = np.minimum(costs + (np.minimum(best, highest) - wide(least)), highest)
-    paths[at : at + len(costs)] = path
-    totals[:] = np.minimum(totals + path, highest)
-    return costs.dtype.type(path.min())
+    # Sums of a few uint16 are exact in float32.
+    highest = np.float32(65535 if costs.itemsize == 2 else np.inf)
+    floor, below, lowest = np.float32(least), highest, highest
+    for k in range(len(costs)):
+        change = 0
+        if edges is not None:
+            change = 2 if edges[edge + k] != 0 else 0
+        here = np.float32(paths[at + k])
+        above = np.float32(paths[at + k + 1]) if k + 1 < len(costs) else highest
+        small, large = np.float32(penalties[row, change]), np.float32(penalties[row, change + 1])
+        came = min(here, min(below, above) + small, floor + large)
+        new = min(np.float32(costs[k]) + (came - floor), highest)
+        paths[at + k], totals[k] = new, min(np.float32(totals[k]) + new, highest)
+        below, lowest = here, min(lowest, new)
+    return costs.dtype.type(lowest)
 
 
 @intrinsic
@@ -113,4 +116,4 @@ def _code(kind: Any) -> Callable[[Any, Any, Any, Any], Any]:
     return generate
 
 
-step = _step_slowly if config.DISABLE_JIT else _step
+step = generated(_step, step_in_a_loop)

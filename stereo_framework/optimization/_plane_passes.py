@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import config
 from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.internals import COUNT, Vectors, cgutils, intrinsic, ir, types
+from stereo_framework.kernels.internals import COUNT, Vectors, cgutils, generated, intrinsic, ir, types
 from stereo_framework.optimization._semi_global_penalties import STEPS
 
 Values = NDArray[np.float32]
@@ -63,20 +62,24 @@ def spare_array(shape: tuple[int, ...]) -> Values:
     return np.zeros(size + LANES, np.float32)[:size].reshape(shape)
 
 
-def _step_slowly(planes, source, target, paths, at, costs, sums, cell, count, weight, bound, right, down):  # type: ignore[no-untyped-def]
+@kernel
+def step_in_a_loop(planes, source, target, paths, at, costs, sums, cell, count, weight, bound, right, down):  # type: ignore[no-untyped-def]
     """Go on with a path from one pixel to the next; nothing checks the bounds.
 
     The planes of both pixels stand from `source` and `target` on, the costs and sums of the second one from `cell` on. Its path costs replace those
-    from `at` on, and are added to the sums. This body runs where the JIT is off.
+    from `at` on, and are added to the sums.
     """
-    before = paths[at : at + count].copy()
-    (value, across, along), (own, own_across, own_along) = (planes[i : i + 3 * count].reshape(3, count) for i in (target, source))
-    back = value - across * right - along * down
-    on = own + own_across * right + own_along * down
-    apart = np.minimum(np.abs(value[:, None] - on) + np.abs(back[:, None] - own), bound)
-    new = costs[cell : cell + count] + (before + weight * apart).min(axis=1) - before.min()
-    paths[at : at + count] = new
-    sums[cell : cell + count] += new
+    before, own = paths[at : at + count].copy(), planes[source : source + 3 * count].reshape(3, count)
+    least, other = before.min(), planes[target : target + 3 * count].reshape(3, count)
+    for f in range(count):
+        value = other[0, f]
+        back, best = value - (other[1, f] * right + other[2, f] * down), least + weight * bound
+        for g in range(count):
+            on = own[0, g] + (own[1, g] * right + own[2, g] * down)
+            best = min(best, before[g] + weight * (abs(value - on) + abs(back - own[0, g])))
+        new = costs[cell + f] + (best - least)
+        paths[at + f] = new
+        sums[cell + f] += new
 
 
 @intrinsic
@@ -125,7 +128,7 @@ def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     return context.get_dummy_value()
 
 
-step = _step_slowly if config.DISABLE_JIT else _step
+step = generated(_step, step_in_a_loop)
 
 
 @kernel

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from stereo_framework.kernels import internals
+from stereo_framework.kernels.bits import count_bits, count_bits_in_a_loop
 from stereo_framework.kernels.compiling import compiling_announced_to
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.optimization import _path_lanes, _plane_passes
 
 jit = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled where the JIT is off")
 OTHER = f"numba {numba.__version__} is another one than stereo_framework/kernels/internals.py knows: "
@@ -122,3 +124,65 @@ def test_they_are_used_in_one_file():
     folder = Path(internals.__file__).parents[1]
     inside = re.compile(r"(from|import) (numba\.(core|np|cpython)|llvmlite)\b")
     assert [path.name for path in folder.rglob("*.py") if inside.search(path.read_text())] == ["internals.py"]
+
+
+# --- vectors ----------------------------------------------------------------------------------------------------------
+
+
+def test_llvms_code_can_be_written():
+    assert internals._CAN_GENERATE, OTHER + (
+        "there, `Vectors` must write LLVM's code in another way; look for `IntType.as_pointer` in llvmlite/ir/types.py. Until that is done, `generated` must "
+        "take the loops (`_CAN_GENERATE`)."
+    )
+
+
+@jit
+def test_where_it_cannot_be_the_loops_are_taken(monkeypatch):
+    generated, loop = object(), object()
+    assert internals.generated(generated, loop) is generated
+    monkeypatch.setattr(internals, "_CAN_GENERATE", False)
+    assert internals.generated(generated, loop) is loop
+
+
+@jit
+@pytest.mark.parametrize("edges", [None, np.random.default_rng(1).integers(0, 2, 200).astype(np.uint8)])
+@pytest.mark.parametrize("kind", [np.uint16, np.float32])
+def test_a_path_goes_on_alike_in_vectors_and_in_a_loop(kind, edges):
+    rng, most = np.random.default_rng(0), 30_000 if kind is np.uint16 else 1e6
+    costs, paths, totals = ((rng.random(n) * most).astype(kind) for n in (64, 200, 64))
+    costs[50:] = _path_lanes.HIGHEST[np.dtype(kind)]
+    penalties = (rng.random((3, 4)) * most).astype(kind)
+    found = []
+    for step in (_path_lanes.step, _path_lanes.step_in_a_loop):
+        go = kernel(
+            lambda costs, paths, edges, totals, step=step: step(
+                costs, paths, 70, paths[70:134].min(), penalties, 1, edges, 5, totals
+            )
+        )
+        one, two = paths.copy(), totals.copy()
+        found.append([go(costs, one, edges, two), *one, *two])
+    assert found[0] == found[1]
+
+
+@jit
+def test_a_path_over_planes_goes_on_alike_in_vectors_and_in_a_loop():
+    rng, count = np.random.default_rng(0), 5
+    planes, costs = (np.float32(rng.normal(0, 3, 90)) for _ in range(2))
+    numbers = np.float32(0.7), np.float32(2), np.float32(1), np.float32(0)
+    found = []
+    for step in (_plane_passes.step, _plane_passes.step_in_a_loop):
+        go = kernel(lambda paths, sums, step=step: step(planes, 3, 30, paths, 16, costs, sums, 7, count, *numbers))
+        paths, sums = np.full(48, np.inf, np.float32), np.zeros(90, np.float32)
+        paths[16 : 16 + count] = [3, 1, 4, 1, 5]
+        go(paths, sums)
+        found.append(np.append(paths[16 : 16 + count], sums))
+    # What is added to a product may be rounded with it.
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-5)
+
+
+@jit
+def test_bits_are_counted_alike():
+    words = np.random.default_rng(0).integers(0, 2**64, 100, np.uint64) & np.uint64(0xFFFF_FFFF_0000_FFFF)
+    for count in (count_bits, count_bits_in_a_loop):
+        counted = kernel(lambda word, count=count: count(word))
+        assert [int(counted(word)) for word in words] == [int(word).bit_count() for word in words]

@@ -206,6 +206,7 @@ def test_pixels_all_of_whose_cells_are_closed_spread_nothing():
     assert (found == 56).all()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("kind", [np.float32, np.uint8])
 def test_masked_pixels_are_not_matched(kind, registry):
     scene = random_planes(rows=30, columns=40, levels=8, seed=1)
