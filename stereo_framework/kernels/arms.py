@@ -38,10 +38,8 @@ def arms(image: NDArray, length: int, threshold: float, far: int, far_threshold:
         Read-only to whoever gets it: it may be kept for others.
     """
     rows, columns = image.shape[:2]
-    # Three channels, known to the compiler; of grey images two are 0.
-    channels = np.moveaxis(image.reshape(rows, columns, -1), 2, 0)
-    colours = np.zeros((3, rows, columns), np.float32)
-    colours[: len(channels)] = channels
+    # Three channels, known to the compiler; of grey images all are the same.
+    colours = np.broadcast_to(image.reshape(rows, columns, -1), (rows, columns, 3)).astype(np.float32)
     found = np.zeros((4, rows, columns), np.uint8)
     near_limit, far_limit = _least_above(threshold), _least_above(min(threshold, far_threshold))
 
@@ -62,50 +60,22 @@ def _least_above(limit: float) -> np.float32:
 def _kernel(
     colours: NDArray[np.float32], start: int, stop: int, length: int, threshold: float, far: int, far_threshold: float, arms: Arms
 ) -> None:
-    """Arms of the rows from `start` to `stop` - 1 of a whole image ``(channels, rows, columns)``."""
-    _, rows, columns = colours.shape
-    flat, alive = colours.reshape(-1), np.empty(columns, np.uint8)
+    """Arms of the rows from `start` to `stop` - 1 of a whole image ``(rows, columns, channels)``."""
+    rows, columns, _ = colours.shape
     for y in range(start, stop):
-        for side, (down, right) in enumerate(_SIDES):
-            # Arms of a row grow together, pixel by pixel, as long as one of them does.
-            alive[:] = 1
-            for i in range(1, length):
-                v = y + i * down
-                first, last = max(-i * right, 0), columns - max(i * right, 0)
-                if not 0 <= v < rows or first >= last:
-                    break
-                limit = threshold if i <= far else far_threshold
-                own, end = y * columns + first, v * columns + first + i * right
-                before, plane = end - down * columns - right, rows * columns
-                if _grow(flat, own, end, before, plane, limit, threshold, alive[first:last], arms[side, y, first:last]) == 0:
-                    break
+        for x in range(columns):
+            for side, (down, right) in enumerate(_SIDES):
+                for i in range(1, length):
+                    v, u, limit = y + i * down, x + i * right, threshold if i <= far else far_threshold
+                    if not (0 <= v < rows and 0 <= u < columns) or _apart(colours, v, u, y, x) >= limit:
+                        break
+                    if _apart(colours, v, u, v - down, u - right) >= threshold:
+                        break
+                    arms[side, y, x] = i
 
 
-@kernel
-def _grow(
-    colours: NDArray[np.float32],
-    own: int,
-    end: int,
-    before: int,
-    plane: int,
-    limit: float,
-    threshold: float,
-    alive: NDArray[np.uint8],
-    arms: NDArray[np.uint8],
-) -> int:
-    """Let the arms of pixels from `own` on that still grow take the pixels from `end` on, which come after those from `before` on; how many did.
-
-    `plane`: from one channel to the next.
-    """
-    a, b, c = np.uint64(own), np.uint64(end), np.uint64(before)
-    second, third = np.uint64(plane), np.uint64(2 * plane)
-    grown = 0
-    for n in range(alive.shape[0]):
-        i = np.uint64(n)
-        red, green, blue = colours[b + i], colours[b + second + i], colours[b + third + i]
-        apart = max(max(abs(red - colours[a + i]), abs(green - colours[a + second + i])), abs(blue - colours[a + third + i]))
-        step = max(max(abs(red - colours[c + i]), abs(green - colours[c + second + i])), abs(blue - colours[c + third + i]))
-        alive[i] &= np.uint8((apart < limit) & (step < threshold))
-        arms[i] += alive[i]
-        grown += alive[i]
-    return grown
+@kernel(inline="always")
+def _apart(colours: NDArray[np.float32], v: int, u: int, y: int, x: int) -> float:
+    """The largest difference of two pixels in a channel."""
+    red, green = abs(colours[v, u, 0] - colours[y, x, 0]), abs(colours[v, u, 1] - colours[y, x, 1])
+    return max(red, green, abs(colours[v, u, 2] - colours[y, x, 2]))
