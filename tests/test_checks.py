@@ -1,17 +1,12 @@
 """What the parameters of stages may not be: one table for all stages, and the exact words of the checks that they share."""
 
-import math
-
 import numpy as np
 import pytest
 import yaml
 
 from stereo_framework import CostVolume, Search, step
-from stereo_framework.aggregation import box
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.parameters import with_defaults
 from stereo_framework.core.stage import find
-from stereo_framework.optimization import dynamic_programming, graph_cut, simulated_annealing
 
 REFUSED = [
     ("0", "a whole number >= 1", """
@@ -115,22 +110,6 @@ def test_values_that_are_refused_when_they_are_used(slot, name, parameters, said
     image = np.zeros((9, 20), np.uint8)
     with pytest.raises(ParameterError, match=rf"^{name}\.{said}"):
         find(slot, name).public(image, image, Search(0, 8), **parameters)
-
-
-@pytest.mark.parametrize(
-    ("stage", "name", "right", "wrong", "text"),
-    [
-        (dynamic_programming, "occlusion_cost", 2.5, math.nan, "dynamic_programming.occlusion_cost: nan is not a number >= 0"),
-        (simulated_annealing, "end_temperature", 1e-9, 0, "simulated_annealing.end_temperature: 0 is not a number > 0"),
-        (graph_cut, "move", "swap", "swaps", "graph_cut.move: 'swaps' is not one of swap, expansion; did you mean 'swap'?"),
-        (box, "size", np.int64(3), np.float32(1.5), "box.size: 1.5 is not a whole number >= 1"),
-    ],
-)
-def test_parameters(stage, name, right, wrong, text):
-    with_defaults(stage, {name: right})
-    with pytest.raises(ParameterError) as caught:
-        with_defaults(stage, {name: wrong})
-    assert str(caught.value) == text
 
 
 @pytest.mark.parametrize(

@@ -106,33 +106,6 @@ def test_what_is_continued_is_counted_by_a_parameter(registry, function):
     assert of(_partial_alone).resume == "steps"
 
 
-TOO_EARLY = {
-    "preprocessing": ["reference", "match", "volume", "raw", "status", "other"],
-    "matcher": ["volume", "raw", "status", "other"],
-    "matching_cost": ["volume", "raw", "status", "other"],
-    "aggregation": ["status", "other"],
-    "smoothness": ["volume", "raw", "status", "other"],
-    "optimization": ["status"],
-    "confidence": [],
-    "refinement": [],
-    "scheme": ["reference", "match", "search", "volume", "raw", "status", "other"],
-}
-
-
-@pytest.mark.parametrize("slot", SLOTS)
-def test_only_what_exists_by_then_can_be_named(registry, slot):
-    for name in ["reference", "match", "search", "volume", "raw", "status", "other"]:
-        first = SLOTS[slot].first[0]
-        if name in first:
-            continue
-        asks = _function("asks", *first, name)
-        if name in TOO_EARLY[slot]:
-            with pytest.raises(StereoFrameworkError, match=f"stage {slot}.asks: there is no '{name}' for it"):
-                stage(slot, source="a test")(asks)
-        else:
-            assert stage(slot, source="a test")(asks) is find(slot, "asks").public
-
-
 def _function(name, *arguments):
     namespace = {}
     exec(f"def {name}({', '.join(arguments)}): ...", namespace)

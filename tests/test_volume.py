@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import STEPS, labellings, priors, searches, volumes
 
-from stereo_framework import CostVolume, Energy, Labeling, Search, Smoothness
+from stereo_framework import CostVolume, Energy, Labeling, Search
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.view import View
 from stereo_framework.core.volume import SearchMask, fill_labels, restore_outside, restore_outside_inplace
@@ -16,13 +16,6 @@ def test_inside_agrees_with_twin(volume):
     expected = naive.inside(volume.costs.shape[1], volume.search)
     np.testing.assert_array_equal(volume.search.in_view(volume.costs.shape[1]), expected)
     np.testing.assert_array_equal(volume.inside, expected)
-
-
-@given(volume=volumes(searches([1, 2, 3])))
-def test_restore_outside_clears_what_is_out_of_view_at_whole_steps(volume):
-    seen = volume.search.in_view(volume.costs.shape[1])
-    expected = np.where(seen, volume.costs, np.float32(volume.outside))
-    np.testing.assert_array_equal(restore_outside(volume).costs, expected)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -38,25 +31,11 @@ def test_restore_outside_agrees_with_twin(step, data):
     np.testing.assert_array_equal(volume.costs, restored.costs)
 
 
-@given(volume=volumes())
-def test_restore_outside_of_the_other_direction_is_the_mirror_image(volume):
-    search = volume.search
-    exchanged = Search(search.minimum, search.maximum, search.step, -search.direction)
-    mirrored = restore_outside(CostVolume(volume.costs[:, ::-1], exchanged, volume.outside))
-    np.testing.assert_array_equal(mirrored.costs, restore_outside(volume).costs[:, ::-1])
-
-
 def test_restore_outside_clears_a_wider_zone_at_fractional_steps():
     # Levels 0, 1/2, 1: out of view are 0, 1 and 1 columns at the left, cleared 1, 1 and 2.
     volume = CostVolume(np.zeros((1, 4, 3), np.float32), Search(0, 1, 0.5), 9.0)
     assert volume.inside.T.tolist() == [[True] * 4, [False, True, True, True], [False, True, True, True]]
     assert restore_outside(volume).costs[0].T.tolist() == [[9, 0, 0, 0], [9, 0, 0, 0], [9, 9, 0, 0]]
-
-
-def test_range_beyond_the_image_is_all_outside():
-    volume = CostVolume(np.zeros((2, 3, 2), np.float32), Search(5, 6), 9.0)
-    assert not volume.inside.any()
-    assert (restore_outside(volume).costs == 9).all()
 
 
 @given(data=st.data(), volume=volumes(), smooth=st.booleans())
@@ -65,20 +44,6 @@ def test_energy_agrees_with_twin(data, volume, smooth):
     labels = data.draw(labellings(rows, columns, levels, lowest=-1))
     smoothness = data.draw(priors(rows, columns, levels)) if smooth else None
     assert Energy(volume, smoothness).of(labels) == pytest.approx(naive.energy_of(volume.costs, smoothness, labels), rel=1e-12)
-
-
-@given(data=st.data(), rows=st.integers(1, 4), columns=st.integers(1, 6), levels=st.integers(2, 5))
-def test_smoothness_agrees_with_twin(data, rows, columns, levels):
-    smoothness, labels = data.draw(priors(rows, columns, levels)), data.draw(labellings(rows, columns, levels))
-    assert smoothness.of(labels) == pytest.approx(naive.smoothness_of(smoothness, labels), rel=1e-12)
-
-
-def test_smoothness_of_a_step():
-    # Edges right of columns 0 and 1; rho of 0, 1, 2 levels: 0, 1, 5.
-    smoothness = Smoothness(np.array([[2, 3, 0]], np.float32), np.zeros((1, 3), np.float32), np.array([0, 1, 5], np.float32))
-    assert smoothness.of(np.array([[0, 1, 1]], np.int16)) == 2
-    assert smoothness.of(np.array([[0, 0, 2]], np.int16)) == 15
-    assert smoothness.of(np.array([[2, 0, 1]], np.int16)) == 13
 
 
 def test_energy_adds_in_double_precision():
@@ -95,11 +60,6 @@ def test_fill_labels_agrees_with_twin(labels):
     np.testing.assert_array_equal(filled, naive.fill_labels(labels))
     np.testing.assert_array_equal(labels, before)
     assert filled.dtype == np.int16
-
-
-def test_fill_labels_takes_the_background():
-    labels = np.array([[-1, 3, -1, 1, -1, -1, 2, -1], [-1] * 8], np.int16)
-    assert fill_labels(labels).tolist() == [[3, 3, 1, 1, 1, 1, 2, 2], [0] * 8]
 
 
 def test_fill_labels_returns_what_is_full():

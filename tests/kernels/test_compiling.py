@@ -94,14 +94,6 @@ def test_what_helpers_compile_is_left_out_once():
     assert 0 <= worked < LONG / 2
 
 
-def test_helpers_keep_no_account():
-    with stereo_framework.threads(2):
-        over_rows(lambda start, stop: None, 2, 10**9)
-    thread = threading.Thread(target=compiling)
-    _, worked = taken(lambda: (thread.start(), thread.join()))
-    assert worked >= LONG
-
-
 def test_seconds_of_stages_are_without_it(registry):
     @stage.stage("refinement", source="a test")
     def compiled_first(disparity):
@@ -129,11 +121,3 @@ def test_our_kernels_are_told():
         assert heard == ["_kernel", ""]
     compile_event("stereo_framework.aggregation.box")
     assert heard == ["_kernel", ""]
-
-
-def test_nothing_is_told_after_the_block():
-    heard = []
-    with compiling_announced_to(heard.append):
-        pass
-    compile_event("stereo_framework.aggregation.box")
-    assert heard == []
