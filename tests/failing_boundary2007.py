@@ -3,7 +3,6 @@
 from made_results import result
 
 from stereo_framework.papers.boundary2007.items import found_boundary
-from stereo_framework.papers.published import published_table
 
 
 def results_of(rates):
@@ -75,7 +74,6 @@ def _moved(method, factor, *scenes):
 
 ALL = " ".join(AS_IN_THE_PAPER)
 _THREE = "venus teddy cones"
-_PRINTED = published_table("boundary2007", "table1")
 _BEST = [(0.0, 0.0), EMPTY]
 _AS_SAID = [(found(AS_IN_THE_PAPER),)]
 _FIXED = [(0.4, 0.4), (0.45, 0.35)]
