@@ -77,10 +77,12 @@ def match(
     from stereo_framework.datasets import load_scene
     from stereo_framework.evaluation import evaluate
     from stereo_framework.own_pair.first_use import compiled_by_two
+    from stereo_framework.own_pair.kept_parts import remove_kept
     from stereo_framework.own_pair.matched import check_folder
     from stereo_framework.own_pair.matching import DEFAULT, single
     from stereo_framework.own_pair.matching import match as match_pair
     from stereo_framework.own_pair.pairs import pairs
+    from stereo_framework.sweep.identity import code_digest
 
     given: dict[str, Any] = {
         "calibration": _calibration(calibration, focal, baseline),
@@ -116,12 +118,14 @@ def match(
         folder = (out or Path("matches" if many else f"{stem}_match")) / (stem if many else "")
         try:
             check_folder(folder)
+            parts = folder.absolute() / "parts" / code_digest(tuple(plugin or ()))
             warm = compiled_by_two() if options["method"] == DEFAULT else contextlib.nullcontext()
             with Progress(1) as progress, warm:
                 span = ranges[i % len(ranges)] if ranges else None
-                matched = match_pair(one, other, span, watch=progress.watch, **options)
+                matched = match_pair(one, other, span, parts=parts, watch=progress.watch, **options)
                 progress.watch("writing files")
                 written = matched.save(folder)
+                remove_kept(parts)
         except StereoFrameworkError as error:
             if not many:
                 raise

@@ -53,6 +53,8 @@ class Walk:
         Keep each optimizer's volume in its match.
     watch : callable, optional
         Called with each step before it runs, for each strip again; what it raises ends the walk unless it is an ordinary exception.
+    solve : callable, optional
+        Called in place of `walked` with a method, a pair and ``watch``, for pairs that schemes make.
     kept : dict, optional
         What stages keep of single images, see `per_image`, and maps of alternatives; those of a walk around this one.
     """
@@ -66,10 +68,11 @@ class Walk:
         both: bool = False,
         keep_volume: bool = False,
         watch: Callable[[Step], None] | None = None,
+        solve: Callable[..., Match] | None = None,
         kept: dict[Hashable, Any] | None = None,
     ):
         self.pipelines, self.keep_volume = pipelines, keep_volume
-        self.watch, self.kept = watch, {} if kept is None else kept
+        self.watch, self.solve, self.kept = watch, solve or walked, {} if kept is None else kept
         self.views: dict[State, View | Exception] = {}
         self.uses: Counter[State] = Counter()  # how often each is still taken
         self.needs: dict[
@@ -297,7 +300,7 @@ class Walk:
         """Let a scheme make pairs and match them by the method under it."""
         (*_, step), side = state
         [method] = step.inner
-        solve = functools.partial(walked, method, watch=self.watch)
+        solve = functools.partial(self.solve, method, watch=self.watch)
         # A scheme that cuts pairs up cuts the exchanged one in other places.
         if step.stage.largest is None and (state[0], 1 - side) in self.needs and _same_from_both_sides(method):
             solve = functools.partial(self._solve_both, method)

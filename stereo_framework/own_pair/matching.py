@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from stereo_framework.datasets import pair_scene
 from stereo_framework.engine.memory import fitted
 from stereo_framework.io import PathLike, StereoCalibration, read_any_calibration, read_stereo_calibration
 from stereo_framework.own_pair.intensities import intensity_doubts, stretched
+from stereo_framework.own_pair.kept_parts import kept_match
 from stereo_framework.own_pair.matched import CONFIDENCE, Matched
 from stereo_framework.own_pair.rectify import rectified
 from stereo_framework.own_pair.rectify_by_points import rectified_by_points
@@ -41,6 +43,7 @@ def match(
     plugins: Sequence[str | Path] = (),
     overrides: Sequence[str] = (),
     memory: float | None = None,
+    parts: Path | None = None,
     watch: Callable[[str], None] = lambda doing: None,
     **parameters: Any,
 ) -> Matched:
@@ -74,6 +77,8 @@ def match(
         ``key.path=value`` over the script's, as on the command line.
     memory : float, optional
         Bytes that cost volumes may take. Default: four fifths of what is free. Large pairs, and those that need more, are matched in `tiles`.
+    parts : Path, optional
+        Folder in which the match of each tile is kept, so that a call that was stopped goes on with the tiles that are left.
     watch : callable, optional
         Called with a text that says what begins to be computed.
     **parameters
@@ -131,7 +136,8 @@ def match(
     method_of_pair = fitted(pipeline, scene.reference.shape[:2], search, memory)
     if method_of_pair is not pipeline:
         origin = f"{origin}; in tiles, each where a small map shows something"
-    result = method_of_pair.matched(scene, search, watch=lambda step: watch(step.stage.name))
+    solve = None if parts is None else functools.partial(kept_match, folder=parts)
+    result = method_of_pair.matched(scene, search, watch=lambda step: watch(step.stage.name), solve=solve)
     found = doubts(sparse, search, result.disparity, estimated=estimated, rectified=rectify is not None)
     warnings = dict.fromkeys([*intensity_doubts(scene), *found, *result.warnings])
     warn(warnings)

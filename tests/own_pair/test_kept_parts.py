@@ -1,0 +1,95 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from stereo_framework import Pipeline, Search, load_scene, step
+from stereo_framework.aggregation import box
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.stage import stage
+from stereo_framework.core.volume import SearchMask
+from stereo_framework.own_pair import kept_parts
+from stereo_framework.own_pair.kept_parts import kept_match
+from stereo_framework.own_pair.matching import match
+
+METHOD = Pipeline(["absolute_difference", "winner_take_all", "matching_score", "left_right_check", "parabola"])
+
+
+def pair(seed=3, domain=None):
+    return Pair(*np.random.default_rng(seed).integers(0, 256, (2, 8, 12), dtype=np.uint8), Search(0, 4), domain)
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The pairs that are matched, and not read."""
+    found, walked = [], kept_parts.walked
+    monkeypatch.setattr(
+        kept_parts, "walked", lambda method, pair, **options: found.append(pair) or walked(method, pair, **options)
+    )
+    return found
+
+
+def test_what_was_matched_is_read_again(tmp_path, calls):
+    first, again = (kept_match(METHOD, pair(), tmp_path) for _ in range(2))
+    assert len(calls) == 1
+    np.testing.assert_array_equal(again.disparity, first.disparity)
+    np.testing.assert_array_equal(again.status, first.status)
+    np.testing.assert_array_equal(again.confidence["matching_score"], first.confidence["matching_score"])
+    assert (again.search, again.warnings, again.messages, again.memory) == (first.search, first.warnings, "", None)
+    # Nobody knows any more what it took.
+    assert again.seconds == {}
+
+
+@pytest.mark.parametrize(
+    ("method", "other"),
+    [
+        (METHOD, pair(seed=4)),
+        (METHOD, replace(pair(), search=Search(0, 5))),
+        (METHOD, pair(domain=SearchMask(valid=np.arange(96).reshape(8, 12) > 0))),
+        (METHOD.having(aggregation=[step(box, size=3)]), pair()),
+    ],
+)
+def test_another_pair_or_method_is_matched(tmp_path, method, other, calls):
+    kept_match(METHOD, pair(), tmp_path)
+    kept_match(method, other, tmp_path)
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no archive", None])
+def test_a_damaged_file_is_made_again(tmp_path, content, calls):
+    first = kept_match(METHOD, pair(), tmp_path)
+    [path] = tmp_path.rglob("*.npz")
+    path.write_bytes(path.read_bytes()[:-100] if content is None else content)
+    for _ in range(2):
+        np.testing.assert_array_equal(kept_match(METHOD, pair(), tmp_path).disparity, first.disparity)
+    assert len(calls) == 2
+
+
+def test_where_nothing_can_be_written_nothing_is_kept(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    assert kept_match(METHOD, pair(), tmp_path / "file" / "parts").disparity.shape == (8, 12)
+
+
+def test_a_stopped_match_goes_on_with_the_tiles_that_are_left(tmp_path, registry):
+    """A stage fails at its third tile, once; the second call starts there, and gives what one without a stop gives."""
+    calls = []
+
+    @stage("refinement", source="a test")
+    def failing(disparity):
+        calls.append(disparity)
+        if len(calls) == 3:
+            raise ValueError("stopped")
+        return disparity
+
+    tiles = {"use": "tiles", "size": 150, "overlap": 8, "factor": 1}
+    script = {"include": "window", "refinement": ["failing"], "scheme": tiles}
+    images = load_scene("synthetic/planes").reference, load_scene("synthetic/planes").match
+    parts = tmp_path / "out" / "parts" / "code"
+    with pytest.raises(ValueError, match="stopped"):
+        match(*images, (0, 31), method=script, parts=parts)
+    assert len(list(parts.iterdir())) == 2
+    found = match(*images, (0, 31), method=script, parts=parts)
+    assert len(calls) == 5  # the third and the fourth tile again
+    np.testing.assert_array_equal(found.disparity, match(*images, (0, 31), method=script).disparity)
+    kept_parts.remove_kept(parts)
+    assert list((tmp_path / "out").iterdir()) == []
