@@ -64,6 +64,8 @@ def planes_scene(
 
     Examples
     --------
+    >>> from stereo_framework.datasets.planes import rectangle, slanted
+    >>> from stereo_framework.datasets.textures import Texture
     >>> wall = Plane(slanted(4, per_column=0.01), Texture((60, 60, 80), (200, 210, 230)))
     >>> card = Plane(slanted(9), Texture((120, 30, 20), (240, 220, 90), "checks"), rectangle(30, 20, 80, 60))
     >>> scene = planes_scene([wall, card], rows=80, columns=120, noise=2)

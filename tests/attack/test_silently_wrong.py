@@ -250,9 +250,9 @@ WRONG_MATCHES = {
     "type": ({"disparity": np.zeros((240, 320))}, r"float64 \(240, 320\); expected float32"),
     "infinite": ({"disparity": np.full((240, 320), np.inf, np.float32)}, "not finite"),
     "status type": ({"status": np.zeros((240, 320), int)}, r"status: int64"),
-    "status value": ({"status": np.full((240, 320), 9, np.uint8)}, "the status 9"),
+    "status value": ({"status": np.full((240, 320), 9, np.uint8)}, "status: 9; expected values of Status"),
     "status size": ({"status": np.zeros((2, 2), np.uint8)}, r"status: uint8 \(2, 2\)"),
-    "levels": ({"labels": np.full((240, 320), 24, np.int16)}, "labels from 24 to 24; expected -1 to 23"),
+    "levels": ({"labels": np.full((240, 320), 24, np.int16)}, "labels: levels from 24 to 24; expected -1 to 23"),
     "confidence": ({"confidence": {"mine": np.zeros((2, 2), np.float32)}}, "confidence mine"),
 }
 CHANGES = {}
