@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.call_reports import CallReport
 from stereo_framework.core.scene import Disparity, Search
-from stereo_framework.core.volume import CostVolume, Labels
+from stereo_framework.core.view import View
+from stereo_framework.core.volume import CostVolume, Labels, Status, fill_labels
 
 _PILE = 0.1
 """Share of the pixels at one end of the search range, beyond that of a uniform spread, from which the range is doubted.
@@ -17,7 +20,7 @@ _PILE = 0.1
 On thirteen real and synthetic pairs a 9x9 window puts at most 4 % there (8 % without a window), with the wrong sign 14 % to 57 %.
 """
 
-PASSED_ON = "rows are off"
+_PASSED_ON = "rows are off"
 """How a warning begins that hold of a whole pair if they hold of the parts that a scheme has made of it."""
 
 
@@ -72,6 +75,40 @@ class Match:
         rows, columns = self.disparity.shape
         estimated = f"{np.isfinite(self.disparity).mean():.0%} of {columns}x{rows} pixels estimated"
         return f"Match({estimated}, search {self.search}, {sum(self.seconds.values()):.2g} s)"
+
+
+def match_of(view: View, seconds: dict[str, float], reports: Sequence[CallReport], scale: str, *, keep_volume: bool) -> Match:
+    """The match that the last view of a pipeline is, with what its stages took and reported, and the `scale_doubt` of its images."""
+    warned = [report.warning for report in reports if report.warning]
+    if (match := view.matched) is not None:
+        warned = [*(line for line in match.warnings if line.startswith(_PASSED_ON)), *warned]
+        doubts = warnings(match.labels, match.disparity, match.search, scale)
+        return replace(match, seconds=seconds, warnings=(*doubts, *warned))
+    energy = None
+    if view.labels is not None:
+        energy = float(view.data_costs.sum(dtype=np.float64))
+        energy += view.smoothness.of(fill_labels(view.labels)) if view.smoothness is not None else 0.0
+    whole = view.labelings[0] if len(view.labelings) == 1 else None
+    objectives = [one.objective for one in view.labelings if one.objective is not None]
+    disparity = np.ascontiguousarray(view.disparity, np.float32)
+    # Nobody is sure of what is filled or unknown.
+    unsure = np.isnan(disparity) | (view.status == Status.FILLED)
+    return Match(
+        disparity=disparity,
+        status=view.status,
+        labels=view.labels,
+        search=view.search,
+        energy=energy,
+        objective=math.fsum(objectives) if 0 < len(objectives) == len(view.labelings) else None,
+        lower_bound=whole.lower_bound if whole else None,
+        trace=whole.trace if whole else (),
+        seconds=seconds,
+        warnings=(*warnings(view.labels, disparity, view.search, scale), *warned),
+        volume=view.volume if keep_volume and view.volumes else None,
+        confidence={name: np.where(unsure, value.min(), value) for name, value in view.confidence.items()},
+        memory=max((one.memory for one in reports if one.memory is not None), default=None),
+        messages="\n".join(filter(None, (one.messages for one in reports))),
+    )
 
 
 def warnings(labels: Labels | None, disparity: Disparity, search: Search, scale: str = "") -> tuple[str, ...]:

@@ -23,8 +23,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.per_image import keeping
 from stereo_framework.core.scene import Scene, Search, scale_doubt
 from stereo_framework.core.view import View, Views, frozen
-from stereo_framework.core.volume import Status, fill_labels
-from stereo_framework.engine.match import PASSED_ON, Match, warnings
+from stereo_framework.engine.match import Match, match_of
 from stereo_framework.engine.returns import check_direction, check_returned, restored, taken
 from stereo_framework.engine.stage_errors import wrong_return
 from stereo_framework.engine.step import VOLUMES, Step
@@ -75,9 +74,8 @@ class Walk:
         self.watch, self.solve, self.kept = watch, solve or walked, {} if kept is None else kept
         self.views: dict[State, View | Exception] = {}
         self.uses: Counter[State] = Counter()  # how often each is still taken
-        self.needs: dict[
-            State, frozenset[str]
-        ] = {}  # what later steps read of it: volumes, alternatives, and both sides of these
+        # What later steps read of it: volumes, alternatives, and both sides of these.
+        self.needs: dict[State, frozenset[str]] = {}
         self.seconds: Counter[State] = Counter()  # that its last step took
         self.reports: dict[State, CallReport] = {}  # of its last step's stage
         self.solved: list[tuple[Pair, Match]] = []
@@ -235,13 +233,11 @@ class Walk:
 
     def _ordinary(self, state: State, view: View, other: View | None) -> View:
         """Call a stage with those data that it names."""
-        step = state[0][-1]
-        stage = step.stage
+        step, stage = state[0][-1], state[0][-1].stage
         view = _ready(step, view, step.reads)
         data = _data(step, view)
         if other:
-            other = _ready(step, other, step.other_reads).keeping(step.other_reads)
-            data["other"] = other
+            data["other"] = other = _ready(step, other, step.other_reads).keeping(step.other_reads)
         if stage.slot == "matching_cost" and view.search.direction < 0:
             for part in step.inner or (step,):
                 check_direction(part, view.reference)
@@ -318,15 +314,13 @@ class Walk:
         self.solved.append((pair, others))
         return own
 
-    # --- matches --------------------------------------------------------------------------------------------------------
-
     def _match(self, index: int, side: int) -> Match | Exception:
         """What came of a pipeline."""
         pipeline = self.pipelines[index]
-        view = self._take((pipeline.plan, side))
+        ran = [(pipeline.plan, side)]
+        view = self._take(ran[0])
         if isinstance(view, Exception):
             return view
-        ran = [(pipeline.plan, side)]
         for state in ran:  # which grows meanwhile
             ran += [source for source, _ in self._sources(state).values() if source not in ran]
         ran = sorted((state for state in ran if state in self.seconds), key=lambda state: len(state[0]))
@@ -340,36 +334,7 @@ class Walk:
             if spent is not None:
                 address = addresses[len(state[0]) - 1]
                 seconds[address] = seconds.get(address, 0.0) + spent
-        warned = [report.warning for report in reports if report.warning]
-        if (match := view.matched) is not None:
-            warned = [*(line for line in match.warnings if line.startswith(PASSED_ON)), *warned]
-            doubts = warnings(match.labels, match.disparity, match.search, self.scale)
-            return replace(match, seconds=seconds, warnings=(*doubts, *warned))
-        energy = None
-        if view.labels is not None:
-            energy = float(view.data_costs.sum(dtype=np.float64))
-            energy += view.smoothness.of(fill_labels(view.labels)) if view.smoothness is not None else 0.0
-        whole = view.labelings[0] if len(view.labelings) == 1 else None
-        objectives = [one.objective for one in view.labelings]
-        disparity = np.ascontiguousarray(view.disparity, np.float32)
-        # Nobody is sure of what is filled or unknown.
-        unsure = np.isnan(disparity) | (view.status == Status.FILLED)
-        return Match(
-            disparity=disparity,
-            status=view.status,
-            labels=view.labels,
-            search=view.search,
-            energy=energy,
-            objective=math.fsum(objectives) if objectives and None not in objectives else None,
-            lower_bound=whole.lower_bound if whole else None,
-            trace=whole.trace if whole else (),
-            seconds=seconds,
-            warnings=(*warnings(view.labels, disparity, view.search, self.scale), *warned),
-            volume=view.volume if self.keep_volume and view.volumes else None,
-            confidence={name: np.where(unsure, value.min(), value) for name, value in view.confidence.items()},
-            memory=max((one.memory for one in reports if one.memory is not None), default=None),
-            messages="\n".join(filter(None, (one.messages for one in reports))),
-        )
+        return match_of(view, seconds, reports, self.scale, keep_volume=self.keep_volume)
 
 
 _HOW: dict[str, Callable[..., View]] = {
@@ -381,10 +346,7 @@ _HOW: dict[str, Callable[..., View]] = {
 
 
 def _in_order(plans: Sequence[tuple[Step, ...]]) -> tuple[list[int], dict[tuple[Step, ...], tuple[Step, ...]]]:
-    """In which order plans run, and with which steps those end that continue others, fewer iterations, by theirs.
-
-    In that order stands together what begins alike, fewer iterations before more.
-    """
+    """In which order plans run, what begins alike together; and what each continues that ends with more iterations of an earlier one."""
     numbers: dict[Step, int] = {}
     places = [[(numbers.setdefault(line, len(numbers)), count) for line, count in (s.line for s in plan)] for plan in plans]
     order = sorted(range(len(plans)), key=places.__getitem__)
