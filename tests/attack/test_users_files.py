@@ -1,12 +1,10 @@
 """What belongs to the user stays as it is: scripts beside the results, plug-ins that nobody asked for, inputs."""
 
-import ast
 import os
 import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -330,23 +328,6 @@ def test_match_replaces_what_it_wrote_and_nothing_else(tmp_path, images):
     assert "mine/picture.png: was not written by this program, or was changed since, and is not overwritten" in result.stderr
     assert (tmp_path / "disparity.png").read_bytes() == before
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["picture.png"]
-
-
-def test_every_text_file_has_an_encoding():
-    """Without one a text is read and written in the system's, which on Windows is not that of the next machine."""
-    package = Path(stereo_framework.__file__).parent
-    found = []
-    for path in package.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Call) or any(word.arg == "encoding" for word in node.keywords):
-                continue
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            modes = [one.value for one in node.args if isinstance(one, ast.Constant)]
-            if name in ("read_text", "write_text") and len(node.args) < (1 if name == "read_text" else 2):
-                found.append(f"{path.name}:{node.lineno}")
-            if name == "open" and isinstance(node.func, ast.Name) and not any("b" in str(mode) for mode in modes):
-                found.append(f"{path.name}:{node.lineno}")
-    assert found == []
 
 
 # --- what else stands in output folders -------------------------------------------------------------------------------
