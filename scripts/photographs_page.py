@@ -10,7 +10,7 @@ import re
 import shutil
 from pathlib import Path
 
-from stereo_framework.page.page import PageTable, Statement
+from stereo_framework.page.page import Statement
 from stereo_framework.papers import find_paper
 from stereo_framework.papers.reproduce import reproduce
 from stereo_framework.tables.formats import to_text
@@ -39,9 +39,8 @@ def main() -> None:
     done = reproduce(find_paper("photographs"), arguments.out, data=arguments.data)
     text = PAGE.read_text(encoding="utf-8")
     for name, outcome in done.outcomes.items():
-        shown = next(block for block in outcome.blocks if isinstance(block, PageTable))
-        rows = tuple(tuple(cell.text for cell in row) for row in shown.rows)
-        table = to_text(Table(tuple(shown.header), rows, 1), "markdown").strip()
+        shown = next(block for block in outcome.blocks if isinstance(block, Table))
+        table = to_text(Table(shown.header, shown.texts()), "markdown").strip()
         made = "\n\n".join([table, "\n".join(map(answer, outcome.statements))])
         text = re.sub(rf"(<!-- {name} -->\n).*?(\n<!-- end -->)", lambda m, made=made: m[1] + made + m[2], text, flags=re.DOTALL)
     PAGE.write_text(text, encoding="utf-8")

@@ -134,7 +134,7 @@ def test_a_whole_table_in_one_command(folder, monkeypatch):
         "of protocol profile",
     ):
         assert said in page, said
-    ranked = json.loads(invoke("rank", "out", "--protocol", "middlebury-v3", "--json").stdout)
+    ranked = json.loads(invoke("rank", "out", "--where", "protocol=middlebury-v3", "--json").stdout)
     assert {one["method"]: one["rank"] for one in ranked}["mine"] == 1
 
 

@@ -14,26 +14,16 @@ if TYPE_CHECKING:
     from stereo_framework.tables.boundary import Boundary
 
 
-def print_boundary(
-    results: Sequence[Result], wish: Mapping[str, float], *, drop_incomplete: bool, out: Path | None, json: bool
-) -> int:
-    """Compare methods by error rate against sparsity, and answer a wish; returns the exit status."""
-    import yaml
-
-    from stereo_framework.io import output_folder, write_bytes
-    from stereo_framework.tables.boundary import boundary, script_of
+def print_boundary(results: Sequence[Result], *, drop_incomplete: bool, out: Path | None, json: bool) -> int:
+    """Compare methods by error rate against sparsity; returns the exit status."""
+    from stereo_framework.tables.boundary import boundary
 
     found = boundary(results, drop_incomplete=drop_incomplete)
-    answer = found.choose(**wish) if wish else None
     if out is not None:
         _plots(found, out)
-        if answer is not None:
-            with output_folder(out):
-                write_bytes(out / "answer.yaml", yaml.safe_dump(script_of(answer, results), sort_keys=False).encode())
     feasible = {scene: found.feasible(scene) for scene in found.points}
     if json:
-        record = {"efficiencies": found.efficiencies(), "improvements": found.improvements(), "boundary": feasible}
-        _output.print_json([record | {"answer": answer}])
+        _output.print_json([{"efficiencies": found.efficiencies(), "improvements": found.improvements(), "boundary": feasible}])
         return 0
     _matrix("E: efficiency, 1 = ideal; Expected: of the mean curve", found.efficiencies())
     _matrix("I(row | column): what the row's mean curve gains over the column's", found.improvements())
@@ -45,14 +35,6 @@ def print_boundary(
         _output.print_table(["sparsity_rate", "error_rate", "method", "setting"], rows, title=f"feasibility boundary of {scene}")
     if out is not None:
         print(f"plots in {out}")
-    if answer is not None:
-        rates = f"error rate {answer.error_rate:.4f}, density {1 - answer.sparsity_rate:.4f}"
-        _output.say(f"{answer.method}: {rates} on the mean of {len(feasible)} scenes")
-        _output.say(f"  {_setting(answer, found.mean[answer.method])}")
-        print(f"script: {out / 'answer.yaml'}" if out else "--out DIR writes it as a script")
-    elif wish:
-        print("no known setting meets this wish on the mean of the scenes")
-        return 1
     return 0
 
 

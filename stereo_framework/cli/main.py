@@ -69,6 +69,8 @@ class _Verbs(TyperGroup):
         except _UsageError as error:
             verb = f" {error.ctx.info_name}" if error.ctx and error.ctx.parent else ""
             said = short(error.format_message().rstrip("."), 300)
+            if verb == " rank" and said.endswith(": --protocol"):
+                said += "; --where protocol=NAME chooses the results of one"
             status = _told(f"{said}; stereo-framework{verb} --help tells what is legal", False, 2)
         except ParameterError as error:
             status = _told(str(error), False, 2)

@@ -14,6 +14,7 @@ from stereo_framework.cli._boundary import print_boundary
 from stereo_framework.core.errors import DataError, ParameterError, few
 
 if TYPE_CHECKING:
+    from stereo_framework.sweep import Result
     from stereo_framework.tables.scores import Scores
 
 _NAMED = 5
@@ -25,12 +26,10 @@ def rank(
     columns: Annotated[str | None, typer.Option("--columns", "--measure", "--measures")] = None,
     lower: list[str] | None = None,
     higher: list[str] | None = None,
-    protocol: str | None = None,
+    where: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE")] = None,
     groups: bool = False,
     drop_incomplete: bool = False,
     boundary: bool = False,
-    error_rate: float | None = None,
-    density: float | None = None,
     out: Path | None = None,
     json: opt.Json = False,
 ) -> int:
@@ -50,8 +49,8 @@ def rank(
         Lower is better in columns of this name or pattern; repeatable.
     higher
         Higher is better in columns of this name or pattern; repeatable.
-    protocol
-        Rank results of this protocol only.
+    where
+        Rank results with this scene, method, protocol, parameter or statistic, as in 'results'; repeatable.
     groups
         Show the A* groups: group 1 holds whom nobody beats in everything.
     drop_incomplete
@@ -59,31 +58,22 @@ def rank(
     boundary
         Compare methods by error rate against sparsity instead, from results of the protocol kostliva2007: efficiencies, improvements, the feasibility
         boundary.
-    error_rate
-        With --boundary, a wish: at most this error rate; answers with the densest known setting.
-    density
-        With --boundary, a wish: at least this density (0..1); answers with the most accurate setting.
     out
-        With --boundary, folder for plots (SVG, PNG) and the answer as a script.
+        With --boundary, folder for plots (SVG, PNG).
     """
-    if error_rate is not None and density is not None:
-        raise ParameterError("--error-rate and --density are two wishes; give one")
-    if boundary:
-        from stereo_framework.tables.results import stored
-
-        results = [r for folder in tables for r in stored(folder) if protocol in (None, r.protocol)]
-        wish = {name: value for name, value in (("error_rate", error_rate), ("density", density)) if value is not None}
-        return print_boundary(results, wish, drop_incomplete=drop_incomplete, out=out, json=json)
-    for option, given in (("--error-rate", error_rate), ("--density", density), ("--out", out)):
-        if given is not None:
-            raise ParameterError(f"{option} goes with --boundary")
     from stereo_framework.tables.ranking import astar_verdict
-    from stereo_framework.tables.score_files import read_scores
+    from stereo_framework.tables.results import where as chosen
+    from stereo_framework.tables.scores import ranked
 
+    results = chosen([r for table in tables for r in _results(table)], where or [])
+    if boundary:
+        return print_boundary(results, drop_incomplete=drop_incomplete, out=out, json=json)
+    if out is not None:
+        raise ParameterError("--out goes with --boundary")
     if both := set(lower or []) & set(higher or []):
         raise ParameterError(f"--lower and --higher: {min(both)!r} stands in both")
     better: Any = dict.fromkeys(lower or [], "lower") | dict.fromkeys(higher or [], "higher")
-    found = read_scores(tables, measures=opt.names(columns), better=better, protocol=protocol)
+    found = ranked(results, opt.names(columns), better)
     for note in found.notes:
         print(f"warning: {note}", file=sys.stderr)
     found = _complete(found, drop_incomplete)
@@ -109,6 +99,21 @@ def rank(
     if groups:
         _output.say(astar_verdict(found.groups))
     return 0
+
+
+def _results(table: Path) -> list[Result]:
+    """The results of a folder or of a CSV file."""
+    from stereo_framework.sweep import Store
+    from stereo_framework.tables.csv_files import read_csv
+
+    if table.suffix.lower() == ".csv" and not table.is_dir():
+        return read_csv(table)
+    if table.is_file():
+        raise DataError(f"{table}: expected a results folder or a .csv file")
+    with Store(table) as store:
+        if lacking := store.lacking():
+            print(f"warning: {table}: {lacking}", file=sys.stderr)
+        return store.results()
 
 
 def _complete(scores: Scores, drop: bool) -> Scores:

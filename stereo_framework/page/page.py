@@ -9,12 +9,11 @@ from __future__ import annotations
 import base64
 import functools
 import json
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
@@ -24,12 +23,14 @@ from stereo_framework.figures._positions import Positions
 from stereo_framework.figures.colours import LARGEST_ERROR, colour_table
 from stereo_framework.io import PathLike, is_own, output_folder, write_bytes
 from stereo_framework.page.stored_pictures import Scenes, data_uri
-from stereo_framework.tables.values import is_number
+from stereo_framework.tables.tables import Cell, Table
 
 if TYPE_CHECKING:
     import jinja2
 
-    from stereo_framework.tables.tables import Table
+
+_MOST_KEYS = 2
+"""So many columns that tell what a row is about stay in view."""
 
 
 @dataclass(frozen=True)
@@ -37,86 +38,6 @@ class Text:
     """A paragraph."""
 
     text: str
-
-
-class Cell(NamedTuple):
-    """A table's cell.
-
-    Parameters
-    ----------
-    text : str
-        What is shown.
-    value : float, optional
-        What a column is sorted by, where it is a number.
-    mark : str
-        ``"best"``; nothing; or what is wrong with it, in words that are told with the cell.
-    hint : str
-        Told when the pointer rests on the cell, and to screen readers.
-    """
-
-    text: str
-    value: float | None = None
-    mark: str = ""
-    hint: str = ""
-
-    @classmethod
-    def number(cls, value: float | None, form: str = ".2f", *, mark: str = "", hint: str = "") -> Cell:
-        """A number as `format` writes it; a dash for None and NaN."""
-        known = value is not None and not math.isnan(value)
-        return cls(format(value, form), value, mark, hint) if known else cls("-", hint=hint)
-
-    def html(self, key: bool) -> str:
-        """The cell as a page holds it; `key`: it tells what its row is about."""
-        mark = self.mark and ("best" if self.mark == "best" else "bad")
-        classes = " ".join(filter(None, ("key" * key, mark, "long" * (len(self.text) > 40), "none" * (self.text == "-"))))
-        told = (("data-value", self.value), ("class", classes or None), ("title", self.hint or None))
-        attributes = "".join([f' {name}="{escape(value)}"' for name, value in told if value is not None])
-        unseen = f'<span class="unseen"> ({escape(self.mark)})</span>' if self.mark else ""
-        return f"<td{attributes}>{escape(self.text)}{unseen}</td>"
-
-
-@dataclass(frozen=True)
-class PageTable:
-    """A sortable table.
-
-    Parameters
-    ----------
-    caption : str
-    header : sequence of str
-    rows : sequence of sequences of Cell
-        As long as the header each.
-    note : str
-        Stands below.
-    keys : int
-        How many of the first columns tell what a row is about; they stay in view.
-    """
-
-    caption: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    note: str = ""
-    keys: int = 1
-
-    @classmethod
-    def of(cls, table: Table, caption: str = "", note: str = "") -> PageTable:
-        """A table of results, with its best values marked."""
-        rows = [
-            [
-                Cell(text, float(item) if is_number(item) else None, "best" if (i, j) in table.best else "")
-                for j, (item, text) in enumerate(zip(row, texts, strict=True))
-            ]
-            for i, (row, texts) in enumerate(zip(table.rows, table.texts(), strict=True))
-        ]
-        return cls(caption, list(table.header), rows, note, min(table.keys, 2))
-
-    def body(self) -> Markup:
-        """The rows as a page holds them. A template takes several times as long."""
-        rows = ("".join([cell.html(i < self.keys) for i, cell in enumerate(row)]) for row in self.rows)
-        return Markup("\n".join(f"<tr>{cells}</tr>" for cells in rows))
-
-    def is_number(self, column: int) -> bool:
-        """Whether there is a number in a column."""
-        return any(row[column].value is not None for row in self.rows)
 
 
 @dataclass(frozen=True)
@@ -209,7 +130,7 @@ class Folded:
     blocks: Sequence[Block]
 
 
-Block = Text | PageTable | Picture | Curves | Scenes | Statement | Details | Folded
+Block = Text | Table | Picture | Curves | Scenes | Statement | Details | Folded
 
 
 @dataclass(frozen=True)
@@ -259,6 +180,7 @@ class Page:
                 page=self,
                 version=__version__,
                 pictures=pictures,
+                table=_table_parts,
                 scenes=functools.partial(_scenes_data, key=pictures.key),
                 colours=lambda name: base64.b64encode(colour_table(name).tobytes()).decode(),
                 largest_error=LARGEST_ERROR,
@@ -274,6 +196,25 @@ class Page:
             for old in [*folder.iterdir()] if folder.is_dir() else []:
                 if earlier.fullmatch(old.name) and old.name not in pictures.files and is_own(old):
                     old.unlink()
+
+
+def _table_parts(table: Table) -> dict[str, Any]:
+    """The classes of a table's headings, and its rows as a page holds them. A template takes several times as long."""
+    cells, keys = table.cells(), min(table.keys, _MOST_KEYS)
+    numeric = [any(row[j].value is not None for row in cells) for j in range(len(table.header))]
+    heads = ["key" if j < keys else "number" * number for j, number in enumerate(numeric)]
+    rows = ("".join([_cell(cell, j < keys) for j, cell in enumerate(row)]) for row in cells)
+    return {"heads": heads, "body": Markup("\n".join(f"<tr>{row}</tr>" for row in rows))}
+
+
+def _cell(cell: Cell, key: bool) -> str:
+    """A cell as a page holds it; `key`: it tells what its row is about."""
+    mark = cell.mark and ("best" if cell.mark == "best" else "bad")
+    classes = " ".join(filter(None, ("key" * key, mark, "long" * (len(cell.text) > 40), "none" * (cell.text == "-"))))
+    told = (("data-value", cell.value), ("class", classes or None), ("title", cell.hint or None))
+    attributes = "".join([f' {name}="{escape(value)}"' for name, value in told if value is not None])
+    unseen = f'<span class="unseen"> ({escape(cell.mark)})</span>' if cell.mark else ""
+    return f"<td{attributes}>{escape(cell.text)}{unseen}</td>"
 
 
 def _scenes_data(scenes: Scenes, key: Callable[[bytes], str]) -> list[dict[str, Any]]:

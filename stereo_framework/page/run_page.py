@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -16,7 +17,7 @@ from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.figures.chart import CHARTS, chart_figure
 from stereo_framework.figures.saving import svg_text
 from stereo_framework.io import PathLike, read_bytes
-from stereo_framework.page.page import Block, Curves, Details, Folded, Page, PageTable, Picture, Section, Text
+from stereo_framework.page.page import Block, Curves, Details, Folded, Page, Picture, Section, Text
 from stereo_framework.page.standing import energy_blocks, rank_blocks, roc_blocks
 from stereo_framework.page.stored_pictures import SceneRow, Scenes, Stored, scene_row, stored_map, usual_limits
 from stereo_framework.sweep import Result, Store
@@ -185,7 +186,7 @@ def _means(results: Sequence[Result], names: Sequence[str], of: Callable[[Result
 
 def _by_scene(
     found: Scores, measure: str, beside: Mapping[str, Mapping[str, float]], averages: Mapping[str, Result]
-) -> tuple[PageTable, list[str]]:
+) -> tuple[Table, list[str]]:
     """A table of methods by scenes with means and ranks in one of the measures, and the methods' names, the best first.
 
     `beside` holds further columns by method, `averages` the protocol's averages of methods, which stand in place of plain means.
@@ -215,9 +216,9 @@ def _by_scene(
     rows = zip([found.methods[i] for i in kept], *shown, strict=True)
     said = [f"{direction} is better", *["rank 1 = best, averaged over the scenes"] * several, "seconds: mean time of matching"]
     name = f"{measure_name(measure)} ({unit(measure)})".removesuffix(" ()")
-    note = f"the best {len(kept)} of {len(order)} methods and settings" if len(kept) < len(order) else ""
+    notes = [f"the best {len(kept)} of {len(order)} methods and settings"] * (len(kept) < len(order))
     caption = f"{name}, protocol {found.protocol}: {'; '.join(said)}"
-    return PageTable.of(Table(tuple(header), tuple(rows), 1, best=best), caption, note), [found.methods[i] for i in order]
+    return Table(header, list(rows), 1, caption, notes, best), [found.methods[i] for i in order]
 
 
 def _listing(results: Sequence[Result], means: Sequence[Result], shown: Sequence[Result]) -> Block:
@@ -228,7 +229,7 @@ def _listing(results: Sequence[Result], means: Sequence[Result], shown: Sequence
     # Results are compared with those of their scene, so that of thousands few are looked at.
     compared = [*(r for r in results if r.scene in scenes), *means]
     kept = [i for i, r in enumerate(compared) if id(r) in there or (r.scene not in scenes and setting_name(r) in settings)]
-    found = PageTable.of(listing(compared, shown_statistics([*results, *means])).rows_of(kept))
+    found = replace(listing(compared, shown_statistics([*results, *means])).rows_of(kept), notes=())
     first = f"{len(own)} of " * (len(own) < len(results))
     return Folded(f"{first}{_count(len(results), 'result')} of protocol {results[0].protocol}, with all measures", [found])
 
@@ -325,7 +326,7 @@ def _times(results: Sequence[Result], names: Sequence[str]) -> Block:
     stages = list(dict.fromkeys(name for r in results for name in r.seconds))
     short = short_names(r.scene for r in results)
     rows = [(short[r.scene], name, *map(r.seconds.get, stages)) for r, name in zip(results, names, strict=True)]
-    return Folded("Seconds of each stage", [PageTable.of(Table(("scene", "method", *stages), tuple(rows), 2))])
+    return Folded("Seconds of each stage", [Table(("scene", "method", *stages), rows, 2)])
 
 
 def _details(folder: Path, results: Sequence[Result]) -> list[Block]:

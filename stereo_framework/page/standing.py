@@ -10,13 +10,13 @@ from stereo_framework.core.errors import DataError, StereoFrameworkError
 from stereo_framework.figures.energies import energies_figure
 from stereo_framework.figures.roc_plot import roc_figure
 from stereo_framework.figures.saving import svg_text
-from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
+from stereo_framework.page.page import Block, Picture, Text
 from stereo_framework.sweep import Result
 from stereo_framework.sweep.result import TRACE
 from stereo_framework.tables.boundary import boundary
 from stereo_framework.tables.ranking import astar_verdict
-from stereo_framework.tables.score_files import read_scores
-from stereo_framework.tables.tables import Table
+from stereo_framework.tables.scores import ranked
+from stereo_framework.tables.tables import Cell, Table
 from stereo_framework.tables.words import setting_name, short_names
 
 _MOST_METHODS = 60
@@ -43,7 +43,7 @@ def rank_blocks(results: Sequence[Result], names: Sequence[str]) -> list[Block]:
             continue
         known = {setting_name(r): name for name, r in same.items()}
         try:
-            scores = read_scores([[r for r in results if r.protocol == protocol]])
+            scores = ranked([r for r in results if r.protocol == protocol])
         except StereoFrameworkError:
             # Measures that have no direction, for example: nothing to be ranked by.
             continue
@@ -61,8 +61,8 @@ def rank_blocks(results: Sequence[Result], names: Sequence[str]) -> list[Block]:
         ]
         if incomplete := [known[name] for name, there in zip(scores.methods, whole, strict=True) if not there]:
             notes.append(f"Without a score in some column and therefore left out: {', '.join(incomplete)}.")
-        table = Table(("rank", "method", "average rank", "A* group"), tuple(rows), 1, best=best)
-        blocks.append(PageTable.of(table, f"Ranks, protocol {protocol}", " ".join(notes)))
+        header = ("rank", "method", "average rank", "A* group")
+        blocks.append(Table(header, rows, 1, f"Ranks, protocol {protocol}", [" ".join(notes)], best))
     return blocks
 
 
@@ -85,7 +85,7 @@ def roc_blocks(results: Sequence[Result]) -> list[Block]:
     note = "Efficiency: 1 is ideal. Expected: of the mean curve."
     return [
         Picture(picture, f"ROC curves, {title}", f"Error rate against sparsity, {title}"),
-        PageTable("Efficiencies", header, rows, note),
+        Table(header, rows, 1, "Efficiencies", [note]),
     ]
 
 

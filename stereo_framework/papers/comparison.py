@@ -7,9 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stereo_framework.page.page import Cell, PageTable
 from stereo_framework.papers.published import PublishedTable
-from stereo_framework.tables.tables import best_places
+from stereo_framework.tables.tables import Cell, Table, best_places
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ class Comparison:
 HEADER = ("row", "column", "published", "ours", "difference", "tolerance", "reason")
 
 
-def comparison_table(caption: str, comparisons: Sequence[Comparison], digits: int = 2) -> PageTable:
+def comparison_table(caption: str, comparisons: Sequence[Comparison], digits: int = 2) -> Table:
     """All comparisons as a table that marks those outside their tolerance."""
     rows = []
     for c in comparisons:
@@ -101,7 +100,7 @@ def comparison_table(caption: str, comparisons: Sequence[Comparison], digits: in
         numbers = [Cell.number(value, f".{shown}f") for value in (c.published, c.ours)]
         difference = Cell.number(c.difference, f"+.{shown}f", mark="outside its tolerance" if c.outside else "")
         rows.append([Cell(c.row), Cell(c.column), *numbers, difference, Cell(c.tolerance), Cell(c.reason)])
-    return PageTable(caption, HEADER, rows, keys=2)
+    return Table(HEADER, rows, 2, caption)
 
 
 def compared(
@@ -142,7 +141,7 @@ def plain_table(
     *,
     keys: int = 1,
     lower: Collection[str] = (),
-) -> PageTable:
+) -> Table:
     """A table for the page of texts, numbers and cells; a dash stands for None and NaN.
 
     Parameters
@@ -162,14 +161,14 @@ def plain_table(
     for j in (j for j, name in enumerate(header) if name in lower):
         for i in best_places([row[j].value for row in cells], "lower", [range(len(cells))]):
             cells[i][j] = cells[i][j]._replace(mark="best")
-    return PageTable(caption, header, cells, note, keys)
+    return Table(header, cells, keys, caption, [note] * bool(note))
 
 
 def _cell(value: Any, form: str) -> Cell:
     return value if isinstance(value, Cell) else Cell(value) if isinstance(value, str) else Cell.number(value, form)
 
 
-def as_printed(caption: str, published: PublishedTable, form: str = "g", note: str = "") -> PageTable:
+def as_printed(caption: str, published: PublishedTable, form: str = "g", note: str = "") -> Table:
     """A printed table as it is."""
     rows = [[row, *map(values.get, published.columns)] for row, values in published.rows.items()]
     return plain_table(caption, ["", *published.columns], rows, form, note)

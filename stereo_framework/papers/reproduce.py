@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stereo_framework.io import output_folder, write_bytes
-from stereo_framework.page.page import Block, Details, Page, PageTable, Picture, Section, Statement, Text
+from stereo_framework.page.page import Block, Details, Page, Picture, Section, Statement, Text
 from stereo_framework.papers.claim import KINDS, failures_first
 from stereo_framework.papers.comparison import Comparison, comparison_table, plain_table
 from stereo_framework.papers.paper import Context, Item, Outcome, Paper
@@ -186,7 +186,7 @@ def _write(out: Path, item: Item, outcome: Outcome) -> None:
     header = ("verdict", "kind", "sentence", "source", "figures", "notes")
     sentences = Table(header, rows, 0, f"{item.title}: sentences")
     shown = {item.name: comparison_table(item.title, outcome.comparisons)}
-    shown |= {f"{item.name}_{i}": b for i, b in enumerate(b for b in outcome.blocks if isinstance(b, PageTable))}
+    shown |= {f"{item.name}_{i}": b for i, b in enumerate(b for b in outcome.blocks if isinstance(b, Table))}
     tables = {name: _plain(table) for name, table in shown.items()} | {f"{item.name}_statements": sentences}
     for name, table in tables.items():
         for ending, form in (("csv", "csv"), ("md", "markdown"), ("tex", "latex")):
@@ -194,9 +194,7 @@ def _write(out: Path, item: Item, outcome: Outcome) -> None:
                 write_bytes(out / "tables" / f"{name}.{ending}", to_text(table, form).encode())
 
 
-def _plain(shown: PageTable) -> Table:
+def _plain(shown: Table) -> Table:
     """A table of the page for files: numbers with all their digits, and nothing for a dash."""
-    rows = tuple(
-        tuple(cell.value if cell.value is not None or cell.text == "-" else cell.text for cell in row) for row in shown.rows
-    )
-    return Table(tuple(shown.header), rows, shown.keys, shown.caption, (shown.note,) if shown.note else ())
+    rows = [[cell.value if cell.value is not None or cell.text == "-" else cell.text for cell in row] for row in shown.cells()]
+    return replace(shown, rows=rows)

@@ -7,15 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation import roc
 from stereo_framework.sweep import Result
 from stereo_framework.tables.values import one_protocol
-
-_ROUNDING = 1e-12
-"""By how much a mean rate may exceed a wish, so that rates which differ from it only by rounding meet it."""
 
 
 @dataclass(frozen=True)
@@ -58,28 +54,6 @@ class Boundary:
             "mean": roc.roc_curve(roc.feasibility_boundary(everything)),
         }
 
-    def choose(self, *, error_rate: float | None = None, density: float | None = None) -> roc.Point | None:
-        """The best known setting for a wish, by its mean over the scenes.
-
-        Parameters
-        ----------
-        error_rate : float, optional
-            Choose the densest setting with at most this error rate.
-        density : float, optional
-            Choose the setting with the lowest error rate among those with a sparsity rate of at most 1 - `density`.
-
-        Returns
-        -------
-        Point or None
-            None if no setting meets the wish.
-        """
-        everything = [p for points in self.mean.values() for p in points]
-        if error_rate is not None:
-            fits = [p for p in everything if p.error_rate <= error_rate + _ROUNDING]
-            return min(fits, key=lambda p: (p.sparsity_rate, p.error_rate), default=None)
-        fits = [p for p in everything if density is None or p.sparsity_rate <= 1 - density + _ROUNDING]
-        return min(fits, key=lambda p: (p.error_rate, p.sparsity_rate), default=None)
-
 
 def boundary(
     results: Sequence[Result],
@@ -108,7 +82,7 @@ def boundary(
     measured = [r for r in results if "error_rate" in r.statistics and "sparsity_rate" in r.statistics]
     if not measured:
         raise DataError("no result has error_rate and sparsity_rate; run with the protocol kostliva2007, or measures: roc")
-    one_protocol(measured, "--protocol {}")
+    one_protocol(measured)
     points: dict[str, dict[str, list[roc.Point]]] = {}
     for r in measured:
         point = roc.Point(r.statistics["sparsity_rate"], r.statistics["error_rate"], r.method, dict(r.parameters), r.scene, r.map)
@@ -118,9 +92,3 @@ def boundary(
     for point in roc.mean_points(everything, weights, incomplete="drop" if drop_incomplete else "refuse"):
         mean.setdefault(point.method, []).append(point)
     return Boundary(points, mean)
-
-
-def script_of(point: roc.Point, results: Sequence[Result]) -> dict[str, Any]:
-    """A script that runs the setting of a point on the scenes on which it was measured."""
-    same = [r for r in results if (r.method, dict(r.parameters)) == (point.method, dict(point.parameters))]
-    return dict(same[0].script) | {"name": point.method, "scenes": list(dict.fromkeys(r.scene for r in same))}

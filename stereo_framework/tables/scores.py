@@ -10,22 +10,34 @@ Honauer et al. (2015) do not say how scores become comparable. The choices made 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import ParameterError, few
-from stereo_framework.evaluation.metrics import spelled_out
+from stereo_framework.core.errors import DataError, ParameterError, few, nearest
+from stereo_framework.evaluation.hci import HCI_METRICS
+from stereo_framework.evaluation.metrics import metric_of, spelled_out
 from stereo_framework.tables.ranking import astar_groups, competition_ranks
+from stereo_framework.tables.tables import BAD_PIXELS, COVERAGE, density
 from stereo_framework.tables.values import better, check_name, column, one_protocol
-from stereo_framework.tables.words import setting_names, short_names
+from stereo_framework.tables.words import setting_name, setting_names, short_names
 
 if TYPE_CHECKING:
     from stereo_framework.sweep import Result
+
+
+Directions = Mapping[str, str]
+"""Whether lower or higher scores are better, by the name or pattern of a measure."""
+
+_NONE_GIVEN: Directions = {}
+
+_NAMED = 6
+"""Methods in one line, before the rest is only counted."""
 
 
 class Column(NamedTuple):
@@ -38,7 +50,11 @@ class Column(NamedTuple):
     @property
     def name(self) -> str:
         """``SCENE:MEASURE``."""
-        return f"{self.scene}:{self.measure}" if self.scene else self.measure
+        return _column(self.scene, self.measure)
+
+
+def _column(scene: str, measure: str) -> str:
+    return f"{scene}:{measure}" if scene else measure
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +134,13 @@ class Scores:
         return astar_groups(self._lower_is_better)
 
 
-def standings(results: Sequence[Result], measures: Sequence[str], methods_of: Sequence[str] | None = None) -> Scores:
+def standings(
+    results: Sequence[Result],
+    measures: Sequence[str],
+    methods_of: Sequence[str] | None = None,
+    given: Directions = _NONE_GIVEN,
+    columns: Collection[tuple[str, str]] | None = None,
+) -> Scores:
     """The scores that results hold, in every measure on every scene.
 
     Parameters
@@ -128,40 +150,136 @@ def standings(results: Sequence[Result], measures: Sequence[str], methods_of: Se
     measures : sequence of str
         Statistics, or names of groups: ``hci`` is the nine HCI metrics.
     methods_of : sequence of str, optional
-        The `setting_names` of the results, if the caller knows them already.
+        What the methods of the results are called. Default: their `setting_names`.
+    given : mapping of str to str, optional
+        ``lower`` or ``higher``, by the name or pattern of a measure, of which the most specific one counts. It overrides what is known of measures.
+    columns : collection of (str, str), optional
+        Only these scenes and measures. Default: all.
 
     Raises
     ------
     ParameterError
-        The results are of several protocols, or two of them have the same method and settings on a scene; or no result has a measure, a measure has no
-        score on any scene, or neither lower nor higher values of it are better.
+        The results are of several protocols, or two of them have the same method and settings and different scores on a scene; or no result has a measure,
+        a measure has no score on any scene, or it is not known whether lower or higher values of it are better.
     """
     one_protocol(results)
     names = spelled_out(measures)
     if not results or not names:
         raise ParameterError("nothing to compare: no results" if names else "nothing to compare: no measures")
-    places = [*zip(setting_names(results) if methods_of is None else methods_of, (r.scene for r in results), strict=True)]
-    if len(set(places)) < len(places):
-        method, scene = next(place for place, count in Counter(places).items() if count > 1)
-        raise ParameterError(f"{scene}: two results of {method!r}; keep one with where, or give each method a name of its own")
-    methods, scenes = (tuple(dict.fromkeys(part)) for part in zip(*places, strict=True))
-    for name in names:
-        check_name(name, results, "measure ")
-        if not better(name):
-            raise ParameterError(f"measure {name!r}: neither lower nor higher is better; methods cannot be compared by it")
-    row, at = ({name: i for i, name in enumerate(of)} for of in (methods, scenes))
-    i, k = np.array([(row[method], at[scene]) for method, scene in places]).T
+    methods_of = setting_names(results) if methods_of is None else methods_of
+    scenes_of = [r.scene for r in results]
+    methods, scenes = ({name: i for i, name in enumerate(dict.fromkeys(of))} for of in (methods_of, scenes_of))
+    i, k = np.array([methods[name] for name in methods_of]), np.array([scenes[name] for name in scenes_of])
     values = np.full((len(methods), len(scenes), len(names)), np.nan)
     for j, name in enumerate(names):
-        values[i, k, j] = np.array(column(results, name), np.float64)
-    empty = [name for name, there in zip(names, ~np.isnan(values).all(axis=(0, 1)), strict=True) if not there]
-    if empty:
-        raise ParameterError(
-            f"no scene has a score in {', '.join(empty)}: no method measured it, or the scenes lack what it is about; leave it out of the measures"
-        )
-    columns = tuple(Column(scene, name, better(name)) for scene in scenes for name in names)
-    found = Scores(methods, columns, values.reshape(len(methods), -1), protocol=results[0].protocol)
+        check_name(name, results, "measure ")
+        own = np.array(column(results, name), np.float64)
+        there = ~np.isnan(own)
+        if not there.any():
+            raise ParameterError(
+                f"no scene has a score in {name}: no method measured it, or the scenes lack what it is about; leave it out of the measures"
+            )
+        values[i[there], k[there], j] = own[there]
+        for n in np.flatnonzero(there & (values[i, k, j] != own))[:1]:
+            raise ParameterError(
+                f"{methods_of[n]!r} has two scores in {_column(scenes_of[n], name)}, {own[n]:g} and {values[i[n], k[n], j]:g}; "
+                "keep one with where, or give each method a name of its own"
+            )
+    places = [(scene, name) for scene in scenes for name in names]
+    kept = [n for n, place in enumerate(places) if columns is None or place in columns]
+    table = values.reshape(len(methods), -1)[:, kept]
+    of = tuple(Column(*places[n], _direction(*places[n], given)) for n in kept)
+    found = Scores(tuple(methods), of, table, protocol=results[0].protocol)
     return replace(found, notes=tuple(_missing(found)))
+
+
+def ranked(results: Sequence[Result], measures: Sequence[str] = (), given: Directions = _NONE_GIVEN) -> Scores:
+    """The scores by which `rank` compares the settings of results.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Of one protocol.
+    measures : sequence of str
+        Which measures to use, given by name, by group (``hci``: the nine HCI metrics) or by pattern (``bad_pixels_*``); also whole columns,
+        ``SCENE:MEASURE``. Default: the bad pixels in the benchmarks' regions; without these, the HCI metrics; otherwise all columns of numbers.
+    given : mapping of str to str, optional
+        As in `standings`.
+
+    Raises
+    ------
+    DataError
+        There is no score.
+    ParameterError
+        No result has a measure; or as in `standings`.
+
+    Notes
+    -----
+    A column without any score is left out, which the notes tell, and so they do of maps of unlike coverage.
+    """
+    one_protocol(results)
+    every = list(dict.fromkeys((r.scene, name) for r in results for name in r.statistics))
+    scored = {(r.scene, name) for r in results for name, score in r.statistics.items() if not math.isnan(score)}
+    chosen = _chosen(every, measures)
+    columns = [place for place in chosen if place in scored]
+    notes = [f"column {_column(*place)}: no method has a score; left out" for place in chosen if place not in scored]
+    if not columns:
+        names = ", ".join(dict.fromkeys(measure for _, measure in every)) or "none"
+        raise DataError(f"no column of numbers in {'these columns' if measures else 'the table'}; columns: {names}")
+    methods_of, kept = [setting_name(r) for r in results], list(dict.fromkeys(measure for _, measure in columns))
+    if not {"density_all", COVERAGE} & set(kept):
+        notes += _unlike(methods_of, results)
+    return replace(standings(results, kept, methods_of, given, set(columns)), notes=tuple(notes))
+
+
+def _chosen(places: Sequence[tuple[str, str]], wanted: Sequence[str]) -> list[tuple[str, str]]:
+    """The scenes and measures that are asked for or, if none are, those by which methods are usually ranked; by scenes."""
+    names = list(dict.fromkeys(measure for _, measure in places))
+    if wanted:
+        patterns = list(spelled_out(wanted))
+    else:
+        main = [name for name in BAD_PIXELS if name in names]
+        if "bad_pixels_discont" in main and "bad_pixels_all" in main:
+            main.remove("bad_pixels_all")  # Table 5 of the 2002 paper has no such column
+        patterns = main or [name for name in HCI_METRICS if name in names] or names
+    picked: dict[tuple[str, str], None] = {}
+    for pattern in patterns:
+        fits = [place for place in places if _fits(pattern, *place)]
+        if not fits:
+            raise ParameterError(f"column {pattern!r}: no table has it; {nearest(pattern, names)}")
+        picked |= dict.fromkeys(fits)
+    scenes = list(dict.fromkeys(scene for scene, _ in places))
+    return sorted(picked, key=lambda place: scenes.index(place[0]))
+
+
+def _fits(pattern: str, scene: str, measure: str) -> bool:
+    return pattern == measure or fnmatchcase(measure, pattern) or fnmatchcase(_column(scene, measure), pattern)
+
+
+def _direction(scene: str, measure: str, given: Directions) -> str:
+    fits = [pattern for pattern in given if _fits(pattern, scene, measure)]
+    if fits:
+        # A name takes precedence over patterns, and a longer pattern over shorter ones: ("*" lower, "density_*" higher) means what it says.
+        return given[max(fits, key=lambda pattern: (not set("*?[") & set(pattern), len(pattern)))]
+    if way := better(measure):
+        return way
+    what = "nothing to be ranked by" if metric_of(measure) is not None else "not a known measure"
+    raise ParameterError(
+        f"column {_column(scene, measure)!r}: {what}; say --lower or --higher {measure!r}, whichever scores are better (patterns such as '*' cover several)"
+    )
+
+
+def _unlike(methods_of: Sequence[str], results: Sequence[Result]) -> list[str]:
+    """That maps of unlike coverage are compared, where the coverage does not stand in a column."""
+    percents: dict[str, list[float]] = {}
+    for method, r in zip(methods_of, results, strict=True):
+        if (percent := density(r.statistics)) is not None:
+            percents.setdefault(method, []).append(percent)
+    means = {method: sum(own) / len(own) for method, own in percents.items()}
+    sparse = [f"{method} {mean:.3g} %" for method, mean in means.items() if mean < 100]
+    unlike = len({f"{mean:.3g}" for mean in means.values()}) > 1
+    # Where all leave out as much, nobody gains.
+    return [f"maps of unlike coverage are compared; with an estimate are, in the mean: {few(sparse, _NAMED)}"] if unlike else []
 
 
 def _missing(found: Scores) -> list[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.evaluation.metrics import METRICS, metric_of, spelled_out
@@ -55,35 +56,72 @@ COVERAGE = "fraction_matched"
 """What stands beside every error: a map that leaves out what is hard has small ones."""
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table of values with named columns.
+class Cell(NamedTuple):
+    """A table's cell.
 
     Parameters
     ----------
-    header : tuple of str
-    rows : tuple of tuple
-        Texts, numbers, booleans, None (null or no value) or `NOT_APPLICABLE`.
+    text : str
+        What is shown.
+    value : float, optional
+        What a column is sorted by, where it is a number.
+    mark : str
+        ``"best"``; nothing; or what is wrong with it, in words that are told with the cell.
+    hint : str
+        Told when the pointer rests on the cell, and to screen readers.
+    """
+
+    text: str
+    value: float | None = None
+    mark: str = ""
+    hint: str = ""
+
+    @classmethod
+    def number(cls, value: float | None, form: str = ".2f", *, mark: str = "", hint: str = "") -> Cell:
+        """A number as `format` writes it; a dash for None and NaN."""
+        known = value is not None and not math.isnan(value)
+        return cls(format(value, form), value, mark, hint) if known else cls("-", hint=hint)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of values with named columns: in a terminal, a file or a page.
+
+    Parameters
+    ----------
+    header : sequence of str
+    rows : sequence of sequence
+        Texts, numbers, booleans, None (null or no value), `NOT_APPLICABLE`; or cells.
     keys : int
         How many of the first columns say what was set; the columns after them say what was measured.
     title : str
         What the cells hold, and what they were averaged over.
-    notes : tuple of str
+    notes : sequence of str
         What else one must know to read it: the protocol, and what is missing.
     best : frozenset of (int, int)
         Row and column of the best values.
     """
 
-    header: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
-    keys: int
+    header: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    keys: int = 1
     title: str = ""
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
     best: frozenset[tuple[int, int]] = frozenset()
+
+    def cells(self) -> list[list[Cell]]:
+        """The rows as they are shown."""
+        return [[self._cell(item, i, j) for j, item in enumerate(row)] for i, row in enumerate(self.rows)]
+
+    def _cell(self, item: Any, i: int, j: int) -> Cell:
+        if isinstance(item, Cell):
+            return item
+        mark = "best" if (i, j) in self.best else ""
+        return Cell(word(item) if j < self.keys else show(item), float(item) if is_number(item) else None, mark)
 
     def texts(self) -> list[list[str]]:
         """The rows as they are printed."""
-        return [[word(v) if i < self.keys else show(v) for i, v in enumerate(row)] for row in self.rows]
+        return [[cell.text for cell in row] for row in self.cells()]
 
     def rows_of(self, kept: Sequence[int]) -> Table:
         """The table with only some of its rows, given by their numbers. Marks of the best values stay as they were in the whole table."""

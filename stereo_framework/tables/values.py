@@ -45,26 +45,21 @@ def check_name(name: str, results: Sequence[Result], what: str = "") -> None:
         raise ParameterError(f"{what}{name!r}: no result has it; {nearest(name, known)}")
 
 
-def one_protocol(results: Sequence[Result], option: str = "--where 'protocol={}'") -> str:
+def one_protocol(results: Sequence[Result]) -> str:
     """The text of the protocol that all results were measured with.
-
-    Parameters
-    ----------
-    results : sequence of Result
-    option : str
-        The option of the command line that chooses the results of a protocol, for the message.
 
     Raises
     ------
     ParameterError
         The results are of several protocols, whose numbers do not belong together.
     """
-    texts = dict.fromkeys(r.protocol_text for r in results)
-    if len(texts) > 1:
-        names = list(dict.fromkeys(r.protocol for r in results))
-        how = f"choose those of one protocol, as in {option.format(names[0])}"
-        if len(names) == 1:
-            how = f"they are of different versions of {names[0]}; leave out those of earlier scripts"
+    # Files of scores tell the names of protocols alone, or nothing.
+    texts, names = ({of: None for r in results if (of := getattr(r, what))} for what in ("protocol_text", "protocol"))
+    if len(texts) > 1 or len(names) > 1:
+        first, *others = names
+        how = f"choose those of one protocol, as in --where 'protocol={first}'"
+        if not others:
+            how = f"they are of different versions of {first}; leave out those of earlier scripts"
         raise ParameterError(f"results of {' and '.join(names)} do not belong together; {how}")
     return next(iter(texts), "")
 

@@ -84,8 +84,9 @@ results res --plots | no script there asks for plots; write them under 'report:'
 rank notes.txt | expected a results folder or a .csv file
 rank table.csv | not a known measure; say --lower or --higher
 rank table.csv --lower a --higher a | 'a' stands in both
-rank table.csv --error-rate 0.1 | --error-rate goes with --boundary
-rank res --boundary --density 1 --error-rate 0 | two wishes
+rank table.csv --out p | --out goes with --boundary
+rank res --protocol eth3d | No such option: --protocol; --where protocol=NAME chooses
+rank res --where protocol=eth3d | protocol: no result has 'eth3d'; there are: taxonomy2002
 report none | none: no results there
 report res --page 99 | page 99: there is 1 page
 choose | two images are needed

@@ -187,11 +187,11 @@ def test_results_folders(rank, folder):
 
 def test_several_protocols_are_refused(rank, folder):
     path = folder(_result("a", "x", 1), _result("b", "x", 2), _result("a", "y", 3, "eth3d", "eth3d: so"))
-    _one_line(rank(path), "several protocols (taxonomy2002, eth3d) cannot be ranked together", "--protocol")
-    assert list(_records(rank(path, "--protocol", "taxonomy2002", "--json"))) == ["a", "b"]
-    _one_line(rank(path, "--protocol", "kitti2012"), "no method with results of the protocol 'kitti2012'")
+    _one_line(rank(path), "results of taxonomy2002 and eth3d do not belong together", "--where 'protocol=taxonomy2002'")
+    assert list(_records(rank(path, "--where", "protocol=taxonomy2002", "--json"))) == ["a", "b"]
+    assert list(_records(rank(path, "--where", "protocol=eth3d", "--json"))) == ["a"]
     same = folder(_result("a", "x", 1), _result("b", "x", 2, text="taxonomy2002: otherwise"), name="same")
-    _one_line(rank(same), "protocols that are all called taxonomy2002 and differ")
+    _one_line(rank(same), "different versions of taxonomy2002")
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_several_protocols_are_refused(rank, folder):
         ("m,pixels_all\na,1\nb,2\n", [], ["column 'pixels_all': nothing to be ranked by"]),
         ("m,speed\na,1\nb,2\n", ["--lower", "speed", "--higher", "speed"], ["--lower and --higher: 'speed' stands in both"]),
         ('m,p\na,1\nb,"2,5"\n', ["--lower", "*"], ["table.csv: b, column 'p': '2,5' is not a number"]),
-        ("m,p\na,1\na,2\n", ["--lower", "*"], ["method 'a' has two scores in p, 1 and 2"]),
+        ("m,p\na,1\na,2\n", ["--lower", "*"], ["'a' has two scores in p, 1 and 2"]),
         ("m,p,q\na,1\n", ["--lower", "*"], ["row 1 has 2 cells, the header 3"]),
         ("m,p,p\na,1,2\n", ["--lower", "*"], ["the column 'p' occurs twice"]),
         ("method\n", [], ["no table"]),
@@ -288,5 +288,3 @@ def test_a_method_that_lacks_a_score_of_others(rank, write):
         "--columns",
     )
     assert list(_records(rank(write(table), "--drop-incomplete", "--json"))) == ["x"]
-    # A column that is called like a group.
-    assert set(_records(rank(write("method,hci\nx,1\ny,2\n"), "--measure", "hci", "--lower", "hci", "--json"))) == {"x", "y"}

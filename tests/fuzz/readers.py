@@ -31,7 +31,8 @@ from stereo_framework.io import (
 from stereo_framework.own_pair.rectify import rectified
 from stereo_framework.script import load
 from stereo_framework.script.legacy import convert
-from stereo_framework.tables.score_files import read_scores
+from stereo_framework.tables.csv_files import read_csv
+from stereo_framework.tables.scores import ranked
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = Path(__file__).with_name("corpus")
@@ -303,7 +304,7 @@ READERS = {
     "stereo": Reader(_rectify, _STEREO, _TEXT),
     "scene": Reader(_scene, _SCENES, _YAML),
     "script": Reader(load, _SCRIPTS, _YAML),
-    "scores": Reader(lambda path: read_scores([path], better={"*": "lower"}), _SCORES, _TEXT),
+    "scores": Reader(lambda path: ranked(read_csv(path), given={"*": "lower"}), _SCORES, _TEXT),
     "legacy": Reader(
         lambda path: convert(path, lambda line: None),
         _LEGACY,

@@ -10,17 +10,16 @@ from stereo_framework.core.errors import DataError
 from stereo_framework.io import output_folder, write_bytes, write_image
 from stereo_framework.io._files import RECORD
 from stereo_framework.page.page import (
-    Cell,
     Curves,
     Details,
     Folded,
     Page,
-    PageTable,
     Picture,
     Section,
     Statement,
     Text,
 )
+from stereo_framework.tables.tables import Cell, Table
 
 
 @pytest.fixture
@@ -34,7 +33,7 @@ def page(tmp_path):
     ]
     blocks = [
         Text("A & B"),
-        PageTable("scores", ["method", "bad (%)", "seconds"], rows, "a note"),
+        Table(["method", "bad (%)", "seconds"], rows, 1, "scores", ["a note"]),
         Picture("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>", "a dot", "the caption"),
         Picture(picture, "a black picture"),
         Picture(picture, "the same again"),
@@ -42,7 +41,7 @@ def page(tmp_path):
         Statement("it does not", False, "2 < 1"),
         Statement("who knows", None, "no data"),
         Details("parameters", "a: 1\nb: <2>"),
-        Folded("more", [PageTable("inner", ["key"], [[Cell("inside")]])]),
+        Folded("more", [Table(["key"], [["inside"]], 1, "inner")]),
     ]
     return Page("Title & more", "The lead.", [Section("First", blocks), Section("Second", [Text("end")])])
 
@@ -133,7 +132,7 @@ def test_in_a_browser(page, tmp_path, open_page):
 
 def test_tables_are_taken_along(tmp_path, open_page):
     rows = [[Cell("a, b_1"), Cell.number(1.23456, ".2f", mark="best")], [Cell('say "x"'), Cell("-")]]
-    Page("Title", "", [Section("One", [PageTable("", ["method", "bad %"], rows)])]).write(tmp_path / "p.html")
+    Page("Title", "", [Section("One", [Table(["method", "bad %"], rows)])]).write(tmp_path / "p.html")
     tab = open_page(tmp_path / "p.html")
 
     def saved(kind):
@@ -162,7 +161,7 @@ def test_curves_are_drawn_as_wide_as_their_place_with_the_best_ringed(tmp_path, 
 
 def test_headings_and_first_columns_stay_in_view(tmp_path, open_page):
     rows = [[Cell(f"scene {i}"), Cell("a method"), *(Cell.number(10.0 * i + k) for k in range(30))] for i in range(60)]
-    table = PageTable("many", ["scene", "method", *(f"measure {k}" for k in range(30))], rows, keys=2)
+    table = Table(["scene", "method", *(f"measure {k}" for k in range(30))], rows, 2, "many")
     Page("Wide", sections=[Section("One", [table])]).write(tmp_path / "page.html")
     tab = open_page(tmp_path / "page.html")
 

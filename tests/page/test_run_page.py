@@ -34,18 +34,17 @@ def test_the_summary_has_methods_by_scenes_the_best_first(tmp_path):
     page = _stored(tmp_path, results)
     assert page.lead == "6 results, 3 methods, 2 scenes."
     table, others, protocol = page.sections[0].blocks
-    assert table.caption.startswith("bad_pixels_nonocc (%), protocol p: lower is better")
+    assert table.title.startswith("bad_pixels_nonocc (%), protocol p: lower is better")
     assert table.header == ["method", "tsukuba", "venus", "mean", "mean rank", "seconds"]
     # Ranks on the two scenes: 5 has 2 and 1, 20 has 1 and 3, none 3 and 2.
-    assert [[cell.text for cell in row] for row in table.rows] == [
+    assert table.texts() == [
         ["truncation=5", "2.00", "9.00", "5.50", "1.50", "0.50"],
         ["truncation=20", "1.00", "11.00", "6.00", "2.00", "0.50"],
         ["truncation=none", "3.00", "10.00", "6.50", "2.50", "0.50"],
     ]
-    best = [(i, j) for i, row in enumerate(table.rows) for j, cell in enumerate(row) if cell.mark == "best"]
-    assert best == [(0, 2), (0, 3), (0, 4), (1, 1)]
+    assert table.best == {(0, 2), (0, 3), (0, 4), (1, 1)}
     assert isinstance(others, Folded)
-    assert [one.caption.split()[0] for one in others.blocks] == ["rms_error_all"]
+    assert [one.title.split()[0] for one in others.blocks] == ["rms_error_all"]
     assert protocol == Details("How it was measured: protocol p", "as one likes")
 
 
@@ -53,7 +52,7 @@ def test_a_setting_is_called_alike_in_all_tables(tmp_path):
     errors = {5: 2.0, 20: 1.0}
     page = _stored(tmp_path, sweep({TRUNCATION: [5, 20]}, lambda scene, t: {"bad_pixels_nonocc": errors[t]}))
     summary, ranks = (next(s for s in page.sections if s.title == title).blocks[0] for title in ("Summary", "Ranks"))
-    assert [row[0].text for row in summary.rows] == [row[1].text for row in ranks.rows] == ["truncation=20", "truncation=5"]
+    assert [row[0] for row in summary.rows] == [row[1] for row in ranks.rows] == ["truncation=20", "truncation=5"]
 
 
 def test_the_summary_tells_densities(tmp_path):
@@ -63,7 +62,7 @@ def test_the_summary_tells_densities(tmp_path):
             {TRUNCATION: [5, 20]}, lambda scene, t, of=matched: {"bad_pixels_nonocc": float(t), "fraction_matched": of[t]}
         )
         table = _stored(tmp_path / folder, results).sections[0].blocks[0]
-        told = [row[table.header.index("density %")].text for row in table.rows]
+        told = [row[table.header.index("density %")] for row in table.texts()]
         assert told == ["100.00", "80.00" if folder == "holes" else "100.00"]
 
 
@@ -86,7 +85,9 @@ def test_the_pages_of_a_large_run_are_all_of_it(tmp_path):
         following = f"'report {tmp_path} --limit 5 --page {page + 1} --out {tmp_path / f'report_{page + 1}.html'}' shows the next"
         assert (following in shown.lead, "--page" in shown.lead, "--limit 0" in shown.lead) == (page < 3, page < 3, True)
         for name, folded in zip("pq", next(s for s in shown.sections if s.title == "All results").blocks, strict=True):
-            seen[name] += [(row[2].text, row[3].mark) for row in folded.blocks[0].rows if not row[0].text.startswith("average")]
+            seen[name] += [
+                (row[2].text, row[3].mark) for row in folded.blocks[0].cells() if not row[0].text.startswith("average")
+            ]
     assert seen["p"] == seen["q"] == [("5", ""), ("20", "best"), ("none", "")] * 2
     with pytest.raises(ParameterError, match="page 4: there are 3 pages of up to 5 results"):
         run_page(tmp_path, limit=5, page=4)
@@ -98,17 +99,17 @@ def test_a_long_summary_ends_and_failed_runs_are_told(tmp_path):
     table, notes, _, told = _stored(tmp_path, [*results, failed]).sections[0].blocks
     assert notes.text == "missing scores count as the worst: truncation=99 (bad_pixels_all)."
     assert table.header == ["method", "tsukuba", "seconds"]  # of one scene there is no mean
-    assert [row[0].text for row in table.rows] == [f"truncation={t}" for t in range(49, 9, -1)]
-    assert "the best 40 of 51 methods and settings" in table.note
+    assert [row[0] for row in table.rows] == [f"truncation={t}" for t in range(49, 9, -1)]
+    assert "the best 40 of 51 methods and settings" in table.notes[0]
     assert told.summary == "1 runs failed"
     assert told.text.endswith("broke")
 
 
 def test_results_that_cannot_be_compared_are_told(tmp_path):
-    twice = [result(SCENES[0], {}, {"bad_pixels_all": 1.0}) for _ in range(2)]
+    twice = [result(SCENES[0], {}, {"bad_pixels_all": bad}) for bad in (1.0, 2.0)]
     [told] = _stored(tmp_path / "twice", twice).sections[0].blocks
     assert isinstance(told, Text)
-    assert "two results of 'm'" in told.text
+    assert "'m' has two scores" in told.text
     [told] = _stored(tmp_path / "none", [result(SCENES[0], {}, {"pixels": 1.0})]).sections[0].blocks
     assert "nothing was measured by which" in told.text
 

@@ -9,8 +9,9 @@ from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation import resolve
 from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.figures.colours import colour_table
-from stereo_framework.page.page import Cell, Details, Page, PageTable, Section, Statement
+from stereo_framework.page.page import Details, Page, Section, Statement
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
+from stereo_framework.tables.tables import Cell, Table
 
 ROWS, COLUMNS = 24, 32
 NO_VALUE, MISSING = (178, 178, 178), (140, 90, 160)
@@ -239,7 +240,7 @@ def test_a_page_without_its_assets_says_so(page, open_page):
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_contrast(scheme, tmp_path, open_page):
     best, bad = Cell("1.00", 1.0, "best"), Cell("2.00", 2.0, "bad")
-    table = PageTable("numbers", ["a", "b", "c"], [[Cell("row"), best, bad], [Cell("other"), Cell.number(None), bad]], "a note")
+    table = Table(["a", "b", "c"], [["row", best, bad], ["other", None, bad]], 1, "numbers", ["a note"])
     blocks = [table, Statement("It does", True, "1 < 2", "section 1"), Statement("Does it", None, "-"), Details("more", "text")]
     sections = [Section("Maps", [_scenes()]), Section("All kinds", blocks)]
     Page("Maps", "A lead.", sections).write(tmp_path / "page.html")

@@ -72,7 +72,7 @@ def test_groups_among_the_printed_rows(context):
     assert groups["bad"][1] == 8
     assert groups["PatchMatch"][1] == 1
     # Of seven and nine rows one stands in both tables, and PatchMatch is measured.
-    assert "the 14 other rows" in table.note
+    assert "the 14 other rows" in table.notes[0]
     # Of ours the two of the nearest BMP are shown beside the two printed ones, on tsukuba.
     errors = groups_items.table1(context).ours["errors"]
     assert {m: own.T.to_dict("list") for m, own in errors.items()} == {

@@ -4,7 +4,7 @@ import pytest
 
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.sweep import Result
-from stereo_framework.tables.boundary import boundary, script_of
+from stereo_framework.tables.boundary import boundary
 
 
 def _result(scene, method, size, sparsity, error, **others):
@@ -43,23 +43,16 @@ def test_the_boundary_keeps_where_its_points_come_from():
     assert [(p.method, p.rates) for p in boundary(RESULTS).feasible("b")] == [("one", (0.0, 0.1))]
 
 
-def test_wishes():
-    found = boundary(RESULTS)  # mean points: one 1 (0.4, 0.1), one 2 (0.1, 0.2), two 1 (0, 0.3)
-    assert found.choose(error_rate=0.25).parameters == {"size": 2}
-    assert found.choose(error_rate=0.3).method == "two"
-    assert found.choose(error_rate=0.05) is None
-    assert found.choose(density=0.9).rates == pytest.approx((0.1, 0.2))
-    assert found.choose(density=1.0).method == "two"
-    assert boundary(RESULTS, {"a": 0, "b": 1}).choose(density=1.0).parameters == {"size": 2}
-    script = script_of(found.choose(error_rate=0.25), RESULTS)
-    assert (script["name"], script["scenes"]) == ("one", ["a", "b"])
+def test_scenes_have_weights_in_the_mean():
+    [one, _] = boundary(RESULTS, {"a": 0, "b": 1}).mean["one"]
+    assert one.rates == (0.3, 0.1)
 
 
 def test_what_cannot_be_collected():
     with pytest.raises(DataError, match="no result has error_rate and sparsity_rate; run with the protocol kostliva2007"):
         boundary([Result("", "a", "m", {}, {}, "p", {"rms_error_all": 1.0})])
     other = Result("", "a", "m", {}, {}, "q", {"error_rate": 0.0, "sparsity_rate": 0.0}, protocol_text="q: other rules")
-    with pytest.raises(ParameterError, match="results of p and q do not belong together; .* as in --protocol p$"):
+    with pytest.raises(ParameterError, match="results of p and q do not belong together; .* as in --where 'protocol=p'$"):
         boundary([*RESULTS, other])
     with pytest.raises(DataError, match="not measured on b"):
         boundary([*RESULTS, _result("a", "one", 3, 0.1, 0.1)])

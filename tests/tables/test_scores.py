@@ -100,8 +100,16 @@ def test_settings_of_several_methods():
         (scored({"a": {A: {}}}), [], "nothing to compare: no measures"),
         (scored({"a": {A: {}}}), ["hci_ofset"], "measure 'hci_ofset': no result has it; .*did you mean 'hci_offset'"),
         (scored({"a": {A: {FRAG: NAN}}}), ["hci"], f"no scene has a score in {FRAG}: .*leave it out of the measures"),
-        (scored({"a": {A: {"pixels_all": 3.0}}}), ["pixels_all"], "measure 'pixels_all': neither lower nor higher is better"),
-        ([*scored({"a": {A: {}}})] * 2, ["hci"], "middlebury2001/tsukuba: two results of 'a'"),
+        (
+            scored({"a": {A: {"pixels_all": 3.0}}}),
+            ["pixels_all"],
+            "column 'middlebury2001/tsukuba:pixels_all': nothing to be ranked",
+        ),
+        (
+            [*scored({"a": {A: {FRAG: 1.0}}}), *scored({"a": {A: {FRAG: 2.0}}})],
+            [FRAG],
+            "'a' has two scores in .*tsukuba:hci_frag",
+        ),
         ([*scored({"a": {A: {}}}), *scored({"b": {A: {}}}, protocol="q", protocol_text="q: x")], ["hci"], "results of p and q"),
     ],
 )

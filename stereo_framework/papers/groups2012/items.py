@@ -6,11 +6,12 @@ import operator
 
 from pandas import DataFrame, Series
 
-from stereo_framework.page.page import Cell, Text
+from stereo_framework.page.page import Text
 from stereo_framework.papers.comparison import Comparison, as_printed, compared, comparison_table, plain_table
 from stereo_framework.papers.own_methods import REGIONS, SUBMISSIONS, groups, nearest, ranked, scores, submission_scores
 from stereo_framework.papers.paper import Context, Outcome, results_details
 from stereo_framework.papers.published import published_table, raw_table
+from stereo_framework.tables.tables import Cell
 
 LOCAL = ("DistinctSM", "PatchMatch", "window", "ssd")
 """Local methods: the two that section 5.1 names, and two of our own."""

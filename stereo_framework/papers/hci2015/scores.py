@@ -20,7 +20,7 @@ from stereo_framework.figures._curves import Line, Mark, Panel, curves_figure
 from stereo_framework.figures._looks import new_chart
 from stereo_framework.figures.distributions import distributions_figure
 from stereo_framework.io import read_disparity
-from stereo_framework.page.page import Cell, Text
+from stereo_framework.page.page import Text
 from stereo_framework.papers.comparison import compared, plain_table
 from stereo_framework.papers.hci2015.claims import COLUMNS, THREE
 from stereo_framework.papers.paper import Context, Outcome, drawn, results_details
@@ -28,6 +28,7 @@ from stereo_framework.papers.published import published_table, raw_table
 from stereo_framework.papers.ranked_dots import ranked_dots_figure
 from stereo_framework.sweep import Result
 from stereo_framework.tables.scores import Scores, standings
+from stereo_framework.tables.tables import Cell
 from stereo_framework.tables.words import measure_name, short_names
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pandas import DataFrame
 
-from stereo_framework.page.page import Cell, Text
+from stereo_framework.page.page import Text
 from stereo_framework.papers.comparison import Comparison, compared, comparison_table, plain_table
 from stereo_framework.papers.paper import Context, Outcome, short
 from stereo_framework.papers.published import PublishedTable, published_table, raw_table
@@ -17,6 +17,7 @@ from stereo_framework.papers.taxonomy2002.claims import METHODS, REGIONS
 from stereo_framework.papers.taxonomy2002.claims_of_optimizers import Rows, table_ranks, with_ours
 from stereo_framework.script import load
 from stereo_framework.tables.environment import environment_text
+from stereo_framework.tables.tables import Cell
 
 SCENES = ("tsukuba", "sawtooth", "venus", "map")
 
