@@ -11,8 +11,8 @@ from stereo_framework import load_scene, run
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.regions import hci_subsets
 from stereo_framework.figures.saving import save_figure, save_picture
+from stereo_framework.papers.hci2015.charts import radar_figure
 from stereo_framework.papers.hci2015.metric_pictures import metrics_figure, subsets_figure
-from stereo_framework.papers.hci2015.scores import profiles_figure
 from stereo_framework.tables.scores import standings
 
 SCENES = ("synthetic/planes", "synthetic/slanted", "synthetic/occlusions")
@@ -35,7 +35,7 @@ def main() -> None:
     for method in METHODS:
         script = {"include": method, "name": method, "evaluation": {"protocol": protocol}}
         results += run(script, scenes=list(SCENES), maps=True)
-    svg, _ = save_figure(profiles_figure(standings(results, ["hci"])), out / "profiles", "")
+    svg, _ = save_figure(radar_figure(standings(results, ["hci"])), out / "radar", "")
     svg.unlink()
     # The scene with fine structures.
     scene = load_scene(SCENES[-1])

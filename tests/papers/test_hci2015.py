@@ -128,33 +128,17 @@ def test_a_method_with_one_sparse_map_is_not_dense():
     assert [r.method for r in dense(found)] == ["b"]
 
 
-def test_charts_show_what_was_measured(monkeypatch, tmp_path):
+def test_charts_are_those_of_the_paper(monkeypatch, tmp_path):
     found = [made(scene, m, D_fat=v, F_por=2 - v) for scene in ("Pipes", "Adirondack") for m, v in (("a", 1.0), ("b", 0.5))]
-    drawn = {}
-    monkeypatch.setattr(scores, "results", lambda context: found)
-    for name in ("ranked_dots_figure", "distributions_figure", "curves_figure"):
-        own = getattr(scores, name)
-        monkeypatch.setattr(
-            scores, name, lambda *args, own=own, name=name, **more: (drawn.setdefault(name, args), own(*args, **more))[1]
-        )
+    weights = []
+    monkeypatch.setattr(scores, "results", lambda context: [*found, made("Pipes", "sparse", matched=0.5)])
+    own = scores.stacked_bars_figure
+    monkeypatch.setattr(scores, "stacked_bars_figure", lambda of, given: (weights.append(given), own(of, given))[1])
     blocks = scores.charts(Context("hci2015", tmp_path)).blocks
-    names = ["weighted_scores", "profiles", "histograms_D", "histograms_P", "histograms_F"]
+    names = ["stacked_bars", "stacked_bars_structures", "radar", "histograms"]
     assert [block.name for block in blocks[:-1]] == [f"{name}.svg" for name in names]
-    dots, _ = drawn["ranked_dots_figure"]
-    # Scores are shares of the worst method's; fine structures, where b is the worst, count three times.
-    assert {title: {m: np.mean(own) for m, own in methods.items()} for title, methods in dots.items()} == {
-        "all weights alike": pytest.approx({"b": 8.5 / 9, "a": (8 + 2 / 3) / 9}),
-        "fine structures three times": pytest.approx({"b": 14.5 / 15, "a": 14 / 15}),
-    }
-    ranks, shares = drawn["curves_figure"][0]
-    assert [(line.series, line.points[0].x, line.points[0].y) for line in ranks.curves] == [
-        (("a",), "D_fat", 2),
-        (("b",), "D_fat", 1),
-    ]
-    assert [line.points[0].y for line in shares.curves] == [1, 0.5]
-    panels, width = drawn["distributions_figure"]
-    assert width == 1 / 12
-    assert [list(own.ravel()) for own in next(iter(panels.values())).values()] == [[1, 1, 0.5, 0.5], [1, 1]]
+    assert weights == [{}, dict.fromkeys(("hci_porosity", "hci_fragmentation", "hci_detail_fattening"), 3)]
+    assert not any("sparse" in block.content for block in blocks[:-1])
 
 
 # The page

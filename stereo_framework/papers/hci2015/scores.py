@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from pandas import DataFrame, Series
@@ -16,23 +15,17 @@ from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation.disparity_error import rms_error
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.regions import hci_subsets
-from stereo_framework.figures._curves import Line, Mark, Panel, curves_figure
 from stereo_framework.figures._looks import new_chart
-from stereo_framework.figures.distributions import distributions_figure
 from stereo_framework.io import read_disparity
 from stereo_framework.page.page import Text
 from stereo_framework.papers.comparison import compared, plain_table
+from stereo_framework.papers.hci2015.charts import footnote, histogram_figure, radar_figure, stacked_bars_figure
 from stereo_framework.papers.hci2015.claims import COLUMNS, THREE
 from stereo_framework.papers.paper import Context, Outcome, drawn, results_details
 from stereo_framework.papers.published import published_table, raw_table
-from stereo_framework.papers.ranked_dots import ranked_dots_figure
 from stereo_framework.sweep import Result
-from stereo_framework.tables.scores import Scores, standings
+from stereo_framework.tables.scores import standings
 from stereo_framework.tables.tables import Cell
-from stereo_framework.tables.words import measure_name, short_names
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 FOLDER = "middlebury-v3/trainingQ/"
 
@@ -118,63 +111,22 @@ def _text_values(context: Context, scene: str, keys: Mapping[str, str]) -> Outco
 
 
 def charts(context: Context) -> Outcome:
-    """Weighted scores, profiles and distributions of the dense methods' scores."""
+    """Stacked bars, radar charts and histograms of the dense methods' scores."""
     found = dense(results(context))
     if not found:
         return Outcome([])
     of = standings(found, [name for name in HCI_METRICS if any(np.isfinite(r.statistics.get(name, np.nan)) for r in found)])
-    parts = _shares(of)
-    parts = parts.loc[parts.mean(axis=1).sort_values(kind="stable").index]
-    fine = [name for name in of.measures if HCI_METRICS[name].symbol.startswith("F_")]
-    weighted = {"all weights alike": parts, "fine structures three times": parts[[*of.measures, *fine, *fine]]}
-    dots = {title: {str(m): own.tolist() for m, own in shares.iterrows()} for title, shares in weighted.items()}
-    pictures = [
-        drawn("weighted_scores", ranked_dots_figure(dots, "weighted score, 1 = the worst"), "Figure 7: scores by weight"),
-        drawn("profiles", profiles_figure(of), "Figure 9: profiles by ranks and by scores, the lower, the better"),
-    ]
-    for kind, words in (("D", "edges"), ("P", "planes"), ("F", "fine structures")):
-        panels = {}
-        for name in (name for name in of.measures if HCI_METRICS[name].symbol.startswith(kind)):
-            values = of.of(name).values / np.nanmax(of.of(name).values)
-            panels[f"{measure_name(name)}, share of the largest"] = {"all methods": values, of.methods[0]: values[0]}
-        if panels:
-            caption = f"Figure 12: all scores of {words}, and those of {of.methods[0]} among them"
-            pictures.append(drawn(f"histograms_{kind}", distributions_figure(panels, 1 / 12), caption))
+    fine = {name: 3.0 for name, metric in HCI_METRICS.items() if metric.symbol.startswith("F_")}
+    pictures = (
+        drawn("stacked_bars", stacked_bars_figure(of, {}), "Figure 7: weighted scores, all weights alike"),
+        drawn("stacked_bars_structures", stacked_bars_figure(of, fine), "Figure 7: weighted scores, fine structures three times"),
+        drawn("radar", radar_figure(of), "Figure 9: profiles, the further in, the better"),
+        drawn(
+            "histograms", histogram_figure(of, of.methods[0]), f"Figure 12: all scores, and those of {of.methods[0]} among them"
+        ),
+    )
     text = "Each score is a share of the worst method's among these: 0 is perfect. A score that is missing counts as the worst."
     return Outcome([*pictures, Text(text)], data={"scores": mean_scores(found)})
-
-
-def _shares(found: Scores) -> DataFrame:
-    """Mean scores by method and measure as shares of the worst method's, 0..1; a missing score is 1."""
-    means = DataFrame({name: found.of(name).means for name in found.measures}, found.methods)
-    return means.div(means.max().replace(0, 1)).fillna(1.0)
-
-
-def _footnote(found: Scores, how: str, *remarks: str) -> str:
-    """What one must know to read these scores: `how` the scenes are combined, what is missing, and the protocol."""
-    short = [short_names(found.scenes)[scene] for scene in found.scenes]
-    scenes = f"{len(short)} scenes ({', '.join(short)})" if 1 < len(short) <= 4 else f"{len(short)} scenes"
-    over = f"{how} {scenes}" if len(short) > 1 else f"scene {short[0]}"
-    return "; ".join([over, *remarks, *found.notes, f"protocol {found.protocol}"])
-
-
-def profiles_figure(found: Scores) -> Figure:
-    """Ranks, in the mean over the scenes, and mean scores as shares of the worst method's, of each method in each measure.
-
-    Notes
-    -----
-    Honauer et al. 2015, Figure 9, which closes these curves to rings.
-    """
-    ranks = DataFrame({name: found.of(name).average_ranks for name in found.measures}, found.methods)
-    panels = []
-    for i, (label, values) in enumerate(
-        {f"rank, 1 = best of {len(ranks)}": ranks, "score, 1 = the worst": _shares(found)}.items()
-    ):
-        rows = values.rename(columns=lambda name: HCI_METRICS[name].symbol).iterrows()
-        curves = tuple(Line((method,), tuple(Mark(symbol, value) for symbol, value in own.items())) for method, own in rows)
-        panels.append(Panel(0, i, "", "measure", label, curves))
-    names = {(method,): method for method in found.methods}
-    return curves_figure(panels, names, x_scale="category", footnote=_footnote(found, "means over", "the lower, the better"))
 
 
 def figure10(context: Context) -> Outcome:
@@ -264,7 +216,7 @@ def scores(context: Context) -> Outcome:
     assert means is not None
     rows = [[method, *own, 100 * least[method]] for method, *own in means.itertuples()]
     note = (
-        f"{_footnote(of, 'Means over')}. Lower is better. RMS in pixels of the full size, Bad in percent, the nine metrics in pixels of a quarter of the size. Estimated: "
+        f"{footnote(of, 'Means over')}. Lower is better. RMS in pixels of the full size, Bad in percent, the nine metrics in pixels of a quarter of the size. Estimated: "
         "of all pixels, on the image where it is least; pixels without an estimate are not measured. Methods below the dense ones are semi-dense and not compared. The paper leaves out a border of max(20, 1 % of the width) pixels of the full size, about 29, "
         "which is about 7 here: so do the nine metrics; RMS and Bad leave out 20."
     )

@@ -1,0 +1,134 @@
+"""The paper's charts of several methods: stacked bars (Figure 7), radar charts (Figure 9) and histograms (Figure 12)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pandas import DataFrame
+
+from stereo_framework.evaluation.hci import HCI_METRICS
+from stereo_framework.figures._looks import FONT, LINE, handle, legend_beside, longest, new_chart, styles
+from stereo_framework.tables.scores import Scores
+from stereo_framework.tables.words import measure_name, short_names, unit
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLOURS = (
+    *("#08519c", "#4292c6", "#9ecae1"),  # edges: blues
+    *("#a63603", "#f16913", "#fdae6b"),  # planes: oranges
+    *("#252525", "#737373", "#bdbdbd"),  # fine structures: greys
+)
+"""Colours of the nine metrics. The colour-blind can distinguish the hues, and the shades remain different in grey print."""
+
+_MARK = "#d55e00"
+
+
+def shares_of_worst(found: Scores) -> DataFrame:
+    """Mean scores by method and measure as shares of the worst method's, 0..1, lower is better; a missing score is 1.
+
+    Notes
+    -----
+    The paper does not say how its charts make scores comparable.
+    """
+    means = DataFrame({name: found.of(name).means for name in found.measures}, found.methods)
+    return means.div(means.max().replace(0, 1)).fillna(1.0)
+
+
+def footnote(found: Scores, how: str, *remarks: str) -> str:
+    """What one must know to read these scores: `how` the scenes are combined, what is missing, and the protocol."""
+    short = [short_names(found.scenes)[scene] for scene in found.scenes]
+    scenes = f"{len(short)} scenes ({', '.join(short)})" if 1 < len(short) <= 4 else f"{len(short)} scenes"
+    over = f"{how} {scenes}" if len(short) > 1 else f"scene {short[0]}"
+    return "; ".join([over, *remarks, *found.notes, f"protocol {found.protocol}"])
+
+
+def stacked_bars_figure(found: Scores, weights: Mapping[str, float]) -> Figure:
+    """A bar for each method, stacked from its weighted scores, the best method at the top.
+
+    Parameters
+    ----------
+    found : Scores
+    weights : mapping of str to float
+        By measure; 1 where nothing is given.
+
+    Notes
+    -----
+    Honauer et al. 2015, Figure 7. The length of a bar is the weighted mean of the scores, each as a share of the worst method's.
+    """
+    shares = np.array([weights.get(name, 1.0) for name in found.measures])
+    parts = shares_of_worst(found) * (shares / shares.sum())
+    parts = parts.loc[parts.sum(axis=1).sort_values(kind="stable").index]
+    legend = [measure_name(n) + ("" if w == 1 else f" × {w:g}") for n, w in zip(found.measures, shares, strict=True)]
+    height = max(0.28 * len(parts) + 0.6, LINE * (len(legend) + 2)) + 0.4
+    below = footnote(found, "means over", "each score as a share of the worst method's")
+    figure = new_chart(4.0 + longest(found.methods), longest(legend) + 0.6, height, "", below)
+    axes, left, places = figure.add_subplot(), np.zeros(len(parts)), range(len(parts))
+    for name, label in zip(parts, legend, strict=True):
+        colour = COLOURS[list(HCI_METRICS).index(str(name))]
+        bars = axes.barh(places, parts[name], 0.72, left, color=colour, edgecolor="white", label=label)
+        left = left + parts[name].to_numpy()
+    axes.bar_label(bars, [f" {total:.2f}" for total in left], fontsize=FONT - 1)
+    axes.set_yticks(places, parts.index, fontsize=FONT, parse_math=False)
+    axes.set(xlim=(0, 1.1), ylim=(len(parts) - 0.4, -0.6))
+    axes.tick_params(axis="x", labelsize=FONT - 1)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.set_xlabel("weighted score (0 = perfect, 1 = the worst in everything)", fontsize=FONT)
+    legend_beside(figure, axes.get_legend_handles_labels()[0])
+    return figure
+
+
+def radar_figure(found: Scores) -> Figure:
+    """Two radar charts, one of ranks and one of scores. The closer to the centre, the better.
+
+    Notes
+    -----
+    Honauer et al. 2015, Figure 9. Ranks are means over the scenes. The area within a line has no meaning of its own, since it depends on the order of the measures.
+    """
+    count, symbols = len(found.methods), [HCI_METRICS[name].symbol for name in found.measures]
+    looks = list(styles([(method,) for method in found.methods], joined=True).values())
+    inside, beside = 2 * (2.7 + 2 * longest(symbols)), longest(found.methods) + 0.9
+    height = max(3.1, LINE * count) + 0.4
+    figure = new_chart(inside, beside, height, "", footnote(found, "means over", "the further in, the better"))
+    angles = 2 * np.pi * np.arange(len(symbols) + 1) / len(symbols)
+    ranks = np.stack([found.of(name).average_ranks for name in found.measures], axis=1)
+    panels = (f"rank, 1 = best of {count}", ranks, count), ("score, 1 = the worst method's", shares_of_worst(found).to_numpy(), 1)
+    for i, (title, values, end) in enumerate(panels, 1):
+        axes = figure.add_subplot(1, 2, i, projection="polar", theta_offset=np.pi / 2, theta_direction=-1)
+        for row, look in zip(values, looks, strict=True):
+            axes.plot(angles, [*row, row[0]], clip_on=False, zorder=3, **look)
+        axes.set_xticks(angles[:-1], symbols, fontsize=FONT, parse_math=False)
+        axes.set_ylim(0, end)
+        axes.tick_params(axis="x", pad=8)
+        axes.tick_params(axis="y", labelsize=FONT - 1)
+        axes.grid(color="0.85", linewidth=0.6)
+        axes.set_title(title, fontsize=FONT, pad=14)
+    legend_beside(figure, [handle(look, method) for look, method in zip(looks, found.methods, strict=True)])
+    return figure
+
+
+def histogram_figure(found: Scores, method: str) -> Figure:
+    """A histogram for each measure, with the scores of one method marked: a line for each scene.
+
+    Notes
+    -----
+    Honauer et al. 2015, Figure 12. Every pair of scene and method counts once. There are 12 bins of equal width from 0 to the largest score.
+    """
+    columns = min(len(found.measures), 3)
+    rows = math.ceil(len(found.measures) / columns)
+    figure = new_chart(columns * 2.7, 1.7, rows * 1.75 + 0.4, "", footnote(found, "scores on"))
+    for j, name in enumerate(found.measures):
+        axes, values = figure.add_subplot(rows, columns, j + 1), found.of(name).values
+        marked = values[found.methods.index(method)]
+        axes.hist(values.ravel(), 12, range=(0, np.nanmax(values)), color="0.75", edgecolor="white", linewidth=0.5)
+        axes.vlines(marked[np.isfinite(marked)], 0, 1, _MARK, linewidth=1.2, transform=axes.get_xaxis_transform())
+        axes.set_title(measure_name(name), fontsize=FONT, parse_math=False)
+        axes.set_xlabel(unit(name), fontsize=FONT - 1, labelpad=1, parse_math=False)
+        axes.set_ylabel("" if j % columns else "scores", fontsize=FONT)
+        axes.tick_params(labelsize=FONT - 1)
+        axes.spines[["top", "right"]].set_visible(False)
+    legend_beside(figure, [handle({"color": _MARK, "linewidth": 1.2}, "on a scene")], method)
+    return figure
