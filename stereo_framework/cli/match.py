@@ -79,16 +79,18 @@ def match(
     from stereo_framework.own_pair.first_use import compiled_by_two
     from stereo_framework.own_pair.kept_parts import remove_kept
     from stereo_framework.own_pair.matched import check_folder
-    from stereo_framework.own_pair.matching import DEFAULT, single
+    from stereo_framework.own_pair.matching import DEFAULT
     from stereo_framework.own_pair.matching import match as match_pair
     from stereo_framework.own_pair.pairs import pairs
+    from stereo_framework.script import load
     from stereo_framework.sweep.identity import code_digest
 
-    given: dict[str, Any] = {
-        "calibration": _calibration(calibration, focal, baseline),
-        "stretch": stretch,
-        "ranges": pixel_ranges,
-    }
+    if (focal is None) != (baseline is None):
+        raise ParameterError("a calibration needs both, the focal length in pixels and the baseline")
+    by_hand = None if focal is None or baseline is None else (focal, baseline)
+    if calibration is not None and by_hand:
+        raise ParameterError("a calibration was given, and a focal length and a baseline besides; give one or the other")
+    given: dict[str, Any] = {"calibration": calibration or by_hand, "stretch": stretch, "ranges": pixel_ranges}
     given |= dict(zip(("left_mask", "right_mask"), image_masks or (), strict=False))
     given |= {"rectify": "auto" if list(map(str, rectify or [])) == ["auto"] else rectify or None}
     if example and (left is not None or disparity_range or any(given.values())):
@@ -99,9 +101,8 @@ def match(
         raise ParameterError(
             f"--mask: {len(image_masks)} masks; give that of the left image and, after it, that of the right one"
         )
-    options: dict[str, Any] = {"method": method or DEFAULT, "plugins": plugin or [], "overrides": settings or []}
-    single(**options)
-    options |= given | {"memory": memory}
+    setting = load(method or DEFAULT, overrides=settings or [], plugins=plugin or []).only
+    options: dict[str, Any] = given | {"method": setting, "memory": memory}
     planes = load_scene("synthetic/planes") if example else None
     found: Mapping[str, Any] = {"planes": (planes.reference, planes.match)} if planes else pairs(str(left), str(right))
     ranges: list[Any] = ["auto" if text == "auto" else opt.disparities(text) for text in disparity_range or []]
@@ -119,7 +120,7 @@ def match(
         try:
             check_folder(folder)
             parts = folder.absolute() / "parts" / code_digest(tuple(plugin or ()))
-            warm = compiled_by_two() if options["method"] == DEFAULT else contextlib.nullcontext()
+            warm = compiled_by_two() if method in (None, DEFAULT) else contextlib.nullcontext()
             with Progress(1) as progress, warm:
                 span = ranges[i % len(ranges)] if ranges else None
                 matched = match_pair(one, other, span, parts=parts, watch=progress.watch, **options)
@@ -141,16 +142,6 @@ def match(
     if json:
         _output.print_json(records)
     return 1 if failed else 0
-
-
-def _calibration(file: Path | None, focal: float | None, baseline: float | None) -> Path | tuple[float, float] | None:
-    if focal is None and baseline is None:
-        return file
-    if file is not None:
-        raise ParameterError("a calibration was given, and a focal length or a baseline besides; give one or the other")
-    if focal is None or baseline is None:
-        raise ParameterError("a calibration needs both, the focal length in pixels and the baseline")
-    return focal, baseline
 
 
 def _record(stem: str, matched: Matched, folder: Path, written: list[str]) -> dict[str, Any]:

@@ -118,24 +118,17 @@ def _results(table: Path) -> list[Result]:
 
 def _complete(scores: Scores, drop: bool) -> Scores:
     """The scores without the methods that lack one, which are told, or refused unless they are to be dropped."""
-    import numpy as np
-
-    holes = np.isnan(scores.values)
-    lacking = {
-        scores.methods[i]: [c.name for c, hole in zip(scores.columns, holes[i], strict=True) if hole]
-        for i in np.flatnonzero(holes.any(axis=1))
-    }
-    if not lacking:
-        return scores
+    whole, lacking = scores.complete()
     listed = few([f"{name} ({few(columns, _NAMED)})" for name, columns in lacking.items()], _NAMED)
-    if not drop:
+    if lacking and not drop:
         raise DataError(
             f"methods without a score in some column: {listed}; --drop-incomplete leaves them out, --columns chooses others"
         )
-    if len(lacking) == len(scores.methods):
+    if not whole.methods:
         raise DataError(f"every method lacks a score in some column: {listed}; choose other columns with --columns")
-    print(f"warning: left out, without a score in some column: {listed}", file=sys.stderr)
-    return scores.rows([i for i, name in enumerate(scores.methods) if name not in lacking])
+    if lacking:
+        print(f"warning: left out, without a score in some column: {listed}", file=sys.stderr)
+    return whole
 
 
 def _table(order: list[int], found: Scores, groups: bool) -> tuple[list[str], list[list[str]]]:

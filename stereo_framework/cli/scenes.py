@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
 from stereo_framework.core.progress import Progress
 from stereo_framework.kernels.counting import round_counter
 
 if TYPE_CHECKING:
     from stereo_framework.core.scene import Scene
-    from stereo_framework.datasets.download import Fetched
 
 
 def scenes(
@@ -22,7 +20,6 @@ def scenes(
     describe: Annotated[str | None, typer.Option(metavar="SCENE")] = None,
     new: Annotated[Path | None, typer.Option(metavar="FOLDER")] = None,
     fetch: Annotated[bool, typer.Option("--fetch")] = False,
-    json: opt.Json = False,
 ) -> int:
     """List the scenes that are found, describe one, make one of your own images, or fetch public data sets.
 
@@ -55,15 +52,11 @@ def scenes(
 
         print(f"{new_scene(new, lambda pair: looked_at(pair)[0])}: look through it; then every verb takes --scene {new}")
     elif describe is not None:
-        record = _record(load_scene(describe))
-        if json:
-            _output.print_json([record])
-        else:
-            _output.say(*(f"{key:12} {value}" for key, value in record.items()), indent=13)
+        _output.say(*(f"{key:12} {value}" for key, value in _described(load_scene(describe)).items()), indent=13)
+    elif sets:
+        _fetch(sets)
     elif fetch:
-        (_fetch if sets else _list_public_sets)(sets or [], json)
-    elif json:
-        _output.print_json(list(scene_names()))
+        _list_public_sets()
     else:
         found = scene_names()
         print("\n".join(found))
@@ -71,7 +64,7 @@ def scenes(
     return 0
 
 
-def _record(scene: Scene) -> dict[str, Any]:
+def _described(scene: Scene) -> dict[str, Any]:
     import numpy as np
 
     rows, columns = scene.reference.shape[:2]
@@ -97,13 +90,9 @@ def _record(scene: Scene) -> dict[str, Any]:
     }
 
 
-def _list_public_sets(names: list[str], json: bool) -> None:
+def _list_public_sets() -> None:
     from stereo_framework.datasets import public_sets
 
-    if json:
-        keys = ("name", "about", "megabytes", "cite", "page", "register")
-        _output.print_json({key: getattr(one, key) for key in keys} for one in public_sets())
-        return
     rows = []
     for one in public_sets():
         size = "?" if one.megabytes is None else f"{one.megabytes:g}"
@@ -112,18 +101,14 @@ def _list_public_sets(names: list[str], json: bool) -> None:
     print("Fetch one with: stereo-framework scenes --fetch SET. Their owners ask to be cited.")
 
 
-def _fetch(names: list[str], json: bool) -> None:
+def _fetch(names: list[str]) -> None:
     from stereo_framework.datasets import data_roots, fetch
     from stereo_framework.datasets.catalogue import find
 
-    every: list[Fetched] = []
     for name, public_set in {name: find(name)[0] for name in names}.items():  # all names are checked first
         with Progress(1) as progress:
             progress.watch(f"fetching {name}")
             found = fetch(name, progress=_megabytes)
-        every += found
-        if json:
-            continue
         new = [one for one in found if not one.already_there]
         size, old = sum(one.bytes for one in new) / 1e6, len(found) - len(new)
         print(f"{name}: {len(new)} files fetched ({size:.1f} MB), {old} already there, in {data_roots()[0]}")
@@ -132,8 +117,6 @@ def _fetch(names: list[str], json: bool) -> None:
                 unlike = "unlike that of the public copy that is known"
                 print(f"  {one.name}: checksum {one.checked.replace('unlike copy', unlike)}: recorded, sha256 {one.sha256}")
         print(f"  please cite {public_set.cite}; see {public_set.page}")
-    if json:
-        _output.print_json(map(vars, every))
 
 
 def _megabytes(file: str, done: int, total: int | None) -> None:

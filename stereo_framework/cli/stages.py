@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,7 +24,6 @@ def stages(
     slot: str | None = None,
     new: Annotated[str | None, typer.Option(metavar="NAME")] = None,
     out: Path | None = None,
-    json: opt.Json = False,
 ) -> int:
     """List the stages and what those of each slot get and return; document one; list what is measured; write an example of your own.
 
@@ -54,10 +53,10 @@ def stages(
         new_stage(slot, new, out)
         return 0
     if name == "measures":
-        _measures(json)
+        _measures()
         return 0
     if name is not None and (name in PRESETS or name.startswith("{")):
-        _protocol(name, json)
+        _protocol(name)
         return 0
     candidates = stage.stages(slot)
     slots = [one for one in stage.SLOTS if name in (None, one) and slot in (None, one)]
@@ -65,9 +64,7 @@ def stages(
     if not known and not slots:
         names = {*(s.name for s in candidates), *((*stage.SLOTS, *PRESETS, "measures") if slot is None else ())}
         raise ParameterError(f"no stage {name!r}; {nearest(str(name), names, kind='names')}")
-    if json:
-        _output.print_json([_record(s) for s in known])
-    elif slots:
+    if slots:
         if known:
             _output.print_table(["slot", "stage", "what it does"], [[s.slot, s.name, s.summary] for s in known], keys=1)
         _output.print_table(_HEADER, [slot_row(one) for one in slots])
@@ -76,28 +73,22 @@ def stages(
     return 0
 
 
-def _measures(json: bool) -> None:
+def _measures() -> None:
     from stereo_framework.evaluation.metrics import METRICS
     from stereo_framework.evaluation.protocols import PRESETS
 
     rows = [[m.name, m.unit, m.better or "-", m.about, m.source] for m in METRICS.values()]
-    if json:
-        _output.print_json([dict(zip(("name", "unit", "better", "of", "source"), row, strict=True)) for row in rows])
-        return
     _output.print_table(["measure", "unit", "better", "of each", "source"], rows)
     for preset in PRESETS.values():
         _output.say(str(preset))
 
 
-def _protocol(name: str, json: bool) -> None:
+def _protocol(name: str) -> None:
     """All choices of a protocol."""
     from stereo_framework.evaluation import resolve
 
     chosen = resolve(opt.protocol_spec(name) or {})
     fields = chosen.as_dict()
-    if json:
-        _output.print_json([fields])
-        return
     for field, value in (fields | {f"hci.{k}": v for k, v in fields.pop("hci").items()}).items():
         _output.say(f"{field:24} {', '.join(map(str, value)) if isinstance(value, list) else value}", indent=25)
     _output.say(str(chosen))
@@ -113,23 +104,12 @@ def slot_row(name: str) -> list[str]:
     return [f"{name} ({', '.join(kinds)})" if kinds else name, first, ", ".join(sorted(slot.data)) or "-", slot.returns]
 
 
-def _record(stage: Stage) -> dict[str, Any]:
-    from stereo_framework.core.parameters import describe
-    from stereo_framework.core.stage import SLOTS
-
-    parameters = {
-        name: {"default": parameter.default, "legal": describe(parameter.annotation), "unit": stage.unit(name)}
-        for name, parameter in stage.parameters.items()
-    }
-    own = {"slot": stage.slot, "name": stage.name, "summary": stage.summary, "source": stage.source}
-    return own | {"gets": list(stage.data), "returns": SLOTS[stage.slot].returns, "parameters": parameters}
-
-
 def _page(stage: Stage) -> str:
-    from stereo_framework.core.parameters import spelled
+    from stereo_framework.core.parameters import describe, spelled
 
     lines = [f"{stage.slot}: {stage.name}", f"source: {stage.source or 'not said'}", f"gets: {', '.join(stage.data)}", ""]
-    for name, own in _record(stage)["parameters"].items():
-        default = own["default"] if isinstance(own["default"], str) else spelled(own["default"])
-        lines.append(f"  {name} = {default}   ({'; '.join(filter(None, [own['legal'], own['unit']]))})")
+    for name, parameter in stage.parameters.items():
+        default = parameter.default if isinstance(parameter.default, str) else spelled(parameter.default)
+        legal = "; ".join(filter(None, [describe(parameter.annotation), stage.unit(name)]))
+        lines.append(f"  {name} = {default}   ({legal})")
     return "\n".join([*lines, "", inspect.getdoc(stage.function) or ""])

@@ -33,15 +33,13 @@ def match(
     right: PathLike | Image,
     disparities: tuple[float, float] | Literal["auto"] | None = None,
     *,
-    method: str | Path | Mapping[str, Any] = DEFAULT,
+    method: str | Path | Mapping[str, Any] | Setting = DEFAULT,
     calibration: PathLike | Calibration | tuple[float, float] | None = None,
     rectify: PathLike | Sequence[PathLike] | StereoCalibration | Literal["auto"] | None = None,
     stretch: bool = False,
     left_mask: PathLike | Mask | None = None,
     right_mask: PathLike | Mask | None = None,
     ranges: tuple[PathLike, PathLike] | tuple[Disparity, Disparity] | None = None,
-    plugins: Sequence[str | Path] = (),
-    overrides: Sequence[str] = (),
     memory: float | None = None,
     parts: Path | None = None,
     watch: Callable[[str], None] = lambda doing: None,
@@ -56,8 +54,8 @@ def match(
     disparities : (float, float) or "auto", optional
         Smallest and largest disparity in pixels, both included, or "auto" to estimate them. Default: the bounds in the calibration file, or an
         estimate if it has none.
-    method : str, path-like or mapping
-        The name of a shipped script, the file of a script, or a script itself. It must have exactly one setting.
+    method : str, path-like, mapping or Setting
+        The name of a shipped script, the file of a script, or a script itself. It must have exactly one setting. Or that, of a script that was loaded.
     calibration : path-like, Calibration or (float, float), optional
         The file of a calibration: Middlebury's ``calib.txt``, KITTI's, or OpenCV's YAML, XML or JSON with ``Q`` or ``P1`` and ``P2``. Or the focal length in
         pixels and the distance of the cameras, in the unit that depths should have.
@@ -71,10 +69,6 @@ def match(
         True, or white in a file, where the image holds data.
     ranges : two path-like or two ndarray, float32, (rows, columns), optional
         Maps of the smallest and of the largest disparity of each pixel of the left image; NaN = no limit.
-    plugins : sequence of str or Path, optional
-        Plug-ins of the script that lie outside its folder.
-    overrides : sequence of str, optional
-        ``key.path=value`` over the script's, as on the command line.
     memory : float, optional
         Bytes that cost volumes may take. Default: four fifths of what is free. Large pairs, and those that need more, are matched in `tiles`.
     parts : Path, optional
@@ -109,7 +103,7 @@ def match(
     >>> found.disparity.shape, found.search.maximum
     ((240, 320), 30)
     """
-    setting = single(method, plugins, overrides)
+    setting = method if isinstance(method, Setting) else load(method).only
     given = None if disparities is None or disparities == "auto" else Search(*disparities)
     masks = {"left_mask": left_mask, "right_mask": right_mask} | dict(zip(("low", "high"), ranges or (), strict=False))
     scene = _scene(left, right, given, masks)
@@ -148,19 +142,6 @@ def own_search(run: Setting, search: Search) -> Search:
     """A search with what the setting of a script says of it: its step, and bounds where it has any."""
     given: dict[str, Any] = {key: value for key, value in run.search.items() if key != "truth_margin"}
     return replace(search, **given)
-
-
-def single(method: str | Path | Mapping[str, Any], plugins: Sequence[str | Path] = (), overrides: Sequence[str] = ()) -> Setting:
-    """The one setting of a script; `plugins` and `overrides` as in `match`.
-
-    Raises
-    ------
-    ScriptError
-        There is no such script, or it has faults.
-    ParameterError
-        The script has several settings.
-    """
-    return load(method, plugins=plugins, overrides=overrides).only
 
 
 def _scene(left: Any, right: Any, search: Search | None, masks: Mapping[str, Any]) -> Scene:

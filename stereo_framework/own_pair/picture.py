@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Disparity, Image
-from stereo_framework.figures.colours import rgb
+from stereo_framework.figures.colours import NO_VALUE, rgb
 
 _WIDEST = 1800
 _SCALE = 44
 """Rows below the panels, for the scale of the colours."""
-_NO_ESTIMATE = 178
 
 
 def picture(image: Image, disparity: Disparity, shown: tuple[float, float]) -> NDArray[np.uint8]:
@@ -35,14 +34,12 @@ def picture(image: Image, disparity: Disparity, shown: tuple[float, float]) -> N
 
     low, high = shown
     mapped = _colours((np.nan_to_num(disparity) - low) / (high - low))
-    mapped[~np.isfinite(disparity)] = _NO_ESTIMATE
+    mapped[~np.isfinite(disparity)] = NO_VALUE
     both = np.hstack([rgb(image), mapped])
-    factor = _WIDEST / both.shape[1]
-    # Small images grow without new values, large ones shrink by means over areas.
-    how = {"fx": int(factor), "fy": int(factor), "interpolation": cv2.INTER_NEAREST}
-    if factor < 1:
-        how = {"fx": factor, "fy": factor, "interpolation": cv2.INTER_AREA}
-    both = cv2.resize(both, None, **how)
+    wanted = _WIDEST / both.shape[1]
+    # Large images shrink by means over areas; small ones grow by a whole factor, which needs no new values.
+    factor = int(wanted) or wanted
+    both = cv2.resize(both, None, fx=factor, fy=factor, interpolation=cv2.INTER_NEAREST if wanted >= 1 else cv2.INTER_AREA)
     middle, width = both.shape[1] // 2, both.shape[1] - both.shape[1] // 2
     below = np.full((_SCALE, both.shape[1], 3), 255, np.uint8)
     below[6:20, middle:] = _colours(np.linspace(0, 1, width)[None])

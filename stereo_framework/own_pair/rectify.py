@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,9 +13,6 @@ from numpy.typing import NDArray
 from stereo_framework.core.errors import DataError, DataWarning
 from stereo_framework.core.scene import Calibration, Frame, Given, Image, Mask, Scene
 from stereo_framework.io import StereoCalibration
-
-_LARGEST = 32766
-"""The largest number of rows or columns that OpenCV can remap."""
 
 _WHOLE = 0.99
 """Share of a remapped pixel that must come from pixels with data. It is a little below 1 to allow for rounding in OpenCV."""
@@ -57,8 +55,6 @@ def rectified(scene: Scene, cameras: StereoCalibration) -> Scene:
 
     size = scene.reference.shape[1], scene.reference.shape[0]
     names = [scene.frames[index].name for index in (scene.reference_index, scene.match_index)]
-    if max(size) > _LARGEST:
-        raise DataError(f"{names[0]}: {size[0]}x{size[1]} pixels; at most {_LARGEST} in a row or column are rectified")
     for name, matrix in zip(names, (cameras.left, cameras.right), strict=True):
         column, row = matrix[0, 2], matrix[1, 2]
         off = max(abs(column / size[0] - 0.5), abs(row / size[1] - 0.5))
@@ -70,12 +66,12 @@ def rectified(scene: Scene, cameras: StereoCalibration) -> Scene:
             warnings.warn(said, DataWarning, stacklevel=2)
     lenses = (cameras.left, cameras.left_distortion), (cameras.right, cameras.right_distortion)
     turning = cameras.rotation, cameras.translation[:, None]
-    try:
-        *turns, left, right = cv2.stereoRectify(*lenses[0], *lenses[1], size, *turning, flags=cv2.CALIB_ZERO_DISPARITY)[:4]
-    except cv2.error:
-        raise DataError(f"{names[0]}: its calibration cannot be that of a camera: it cannot be rectified") from None
-    if not all(np.isfinite(found).all() for found in (*turns, left, right)):
-        raise DataError(f"{names[0]}: its calibration cannot be that of a camera: rectifying gives no finite numbers")
+    found: Sequence[NDArray] = ()
+    with contextlib.suppress(cv2.error):
+        found = cv2.stereoRectify(*lenses[0], *lenses[1], size, *turning, flags=cv2.CALIB_ZERO_DISPARITY)[:4]
+    if not found or not all(np.isfinite(matrix).all() for matrix in found):
+        raise DataError(f"{names[0]}: its calibration cannot be that of a camera: it cannot be rectified")
+    *turns, left, right = found
     if right[1, 3] != 0:
         raise DataError("rectify: the cameras stand one above the other; turn both images by 90 degrees and calibrate those")
     if right[0, 3] >= 0:
@@ -83,7 +79,7 @@ def rectified(scene: Scene, cameras: StereoCalibration) -> Scene:
             "rectify: by the calibration the right camera stands left of the left one; exchange the images and the calibration's cameras"
         )
     places = [
-        cv2.initUndistortRectifyMap(*lens, turn, new[:, :3], size, cv2.CV_32FC1)
+        cv2.initUndistortRectifyMap(*lens, turn, new[:, :3], size, cv2.CV_32FC2)[0]
         for lens, turn, new in zip(lenses, turns, (left, right), strict=True)
     ]
     focal, column, row = map(float, (left[0, 0], left[0, 2], left[1, 2]))
@@ -91,24 +87,24 @@ def rectified(scene: Scene, cameras: StereoCalibration) -> Scene:
     return replace(warped(scene, places), calibration=calibration)
 
 
-def warped(scene: Scene, places: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> Scene:
-    """The pair of a scene with new images: for each the column and the row, float32 ``(rows, columns)``, from which a pixel comes."""
+def warped(scene: Scene, places: Sequence[NDArray[np.float32]]) -> Scene:
+    """The pair of a scene with new images: for each the column and row, float32 ``(rows, columns, 2)``, from which its pixels come."""
     frames = []
     for position, index in enumerate((scene.reference_index, scene.match_index)):
-        image, valid = _remapped(scene.image(index), scene.valid(index), *places[position])
+        image, valid = _remapped(scene.image(index), scene.valid(index), places[position])
         frames.append(Frame(scene.frames[index].name, Given(image), position, Given(valid)))
     return Scene(scene.name, tuple(frames), search=scene.search)
 
 
-def _remapped(image: Image, valid: Mask | None, columns: NDArray[np.float32], rows: NDArray[np.float32]) -> tuple[Image, Mask]:
+def _remapped(image: Image, valid: Mask | None, place: NDArray[np.float32]) -> tuple[Image, Mask]:
     """The remapped image, and which of its pixels hold data."""
     import cv2
 
     height, width = image.shape[:2]
-    seen = (columns >= -_ROUNDING) & (columns <= width - 1 + _ROUNDING) & (rows >= -_ROUNDING) & (rows <= height - 1 + _ROUNDING)
+    seen = ((place >= -_ROUNDING) & (place <= np.array([width, height]) - 1 + _ROUNDING)).all(axis=2)
     if valid is not None:
-        seen &= cv2.remap(valid.astype(np.float32), columns, rows, cv2.INTER_LINEAR) > _WHOLE
+        seen = seen & (cv2.remap(valid.astype(np.float32), place, None, cv2.INTER_LINEAR) > _WHOLE)
     # Beyond the border its pixels are repeated, so that cubics at the border do not mix in black.
-    turned = cv2.remap(np.ascontiguousarray(image), columns, rows, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
+    turned = cv2.remap(np.ascontiguousarray(image), place, None, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
     # Cubics may exceed the intensities of the image, which nothing else prevents in images of floats.
-    return np.clip(turned, image.min(), image.max(), out=turned), seen
+    return np.clip(turned, image.min(), image.max(), out=turned), np.asarray(seen)

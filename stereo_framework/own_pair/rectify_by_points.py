@@ -49,17 +49,13 @@ def rectified_by_points(scene: Scene) -> Scene:
     perspective. Wrong matches are left out first, by a robust estimate of the fundamental matrix (MAGSAC, in OpenCV). That a pair shows no depth, and
     that its cameras stand one behind the other, are seen by a homography that explains its points, and by an epipole in the image.
     """
+    import cv2
+
     points = sparse_matches(scene)
     rows, columns = scene.reference.shape[:2]
     turns = _turns(*_right_matches(points, (rows, columns)), (rows, columns))
-    y, x = np.mgrid[:rows, :columns]
-    pixels = np.stack([x, y, np.ones_like(x)]).reshape(3, -1).astype(np.float64)
-    places = []
-    for turn in turns:
-        *place, depth = np.linalg.inv(turn) @ pixels
-        across, down = ((one / depth).reshape(rows, columns).astype(np.float32) for one in place)
-        places.append((across, down))
-    return warped(scene, places)
+    pixels = np.dstack(np.meshgrid(np.arange(columns), np.arange(rows))).astype(np.float64)
+    return warped(scene, [cv2.perspectiveTransform(pixels, np.linalg.inv(turn)).astype(np.float32) for turn in turns])
 
 
 def _right_matches(points: SparseMatches, shape: tuple[int, int]) -> tuple[NDArray, NDArray]:
@@ -99,6 +95,7 @@ def _right_matches(points: SparseMatches, shape: tuple[int, int]) -> tuple[NDArr
 def _turns(here: NDArray, there: NDArray, shape: tuple[int, int]) -> tuple[NDArray, NDArray]:
     """The homographies of both images, from five angles and a focal length."""
     from scipy.optimize import least_squares
+    from scipy.spatial.transform import Rotation
 
     rows, columns = shape
     middle = np.array([(columns - 1) / 2, (rows - 1) / 2, 1])
@@ -107,7 +104,8 @@ def _turns(here: NDArray, there: NDArray, shape: tuple[int, int]) -> tuple[NDArr
     def cameras(found: NDArray) -> tuple[NDArray, NDArray, NDArray]:
         lens = np.diag([(rows + columns) * 3.0 ** found[5]] * 2 + [1])
         lens[:, 2] = middle
-        return lens, _turned(0, found[0], found[1]), _turned(*found[2:5])
+        left, right = Rotation.from_euler("xyz", [[0, *found[:2]], found[2:5]]).as_matrix()
+        return lens, left, right
 
     def distances(found: NDArray) -> NDArray:
         lens, left, right = cameras(found)
@@ -130,15 +128,3 @@ def _turns(here: NDArray, there: NDArray, shape: tuple[int, int]) -> tuple[NDArr
     down = (moved[0][1] + moved[1][1]) / 2
     shifts = [np.array([[1, 0, -own[0]], [0, 1, -down], [0, 0, 1]]) for own in moved]
     return shifts[0] @ turns[0], shifts[1] @ turns[1]
-
-
-def _turned(x: float, y: float, z: float) -> NDArray:
-    """The rotation by angles about the three axes, one after the other."""
-    import cv2
-
-    matrix = np.eye(3)
-    for axis, angle in enumerate((x, y, z)):
-        vector = np.zeros(3)
-        vector[axis] = angle
-        matrix = cv2.Rodrigues(vector)[0] @ matrix
-    return matrix

@@ -19,7 +19,7 @@ from stereo_framework.tables.scores import ranked
 from stereo_framework.tables.tables import Cell, Table
 from stereo_framework.tables.words import setting_name, short_names
 
-_MOST_METHODS = 60
+_FEWEST_METHODS, _MOST_METHODS = 2, 60
 """Rows of a table of ranks; of sweeps the best ones are listed elsewhere."""
 
 _ENERGY = ("preprocessing", "matching_cost", "aggregation", "smoothness", "search")
@@ -47,10 +47,9 @@ def rank_blocks(results: Sequence[Result], names: Sequence[str]) -> list[Block]:
         except StereoFrameworkError:
             # Measures that have no direction, for example: nothing to be ranked by.
             continue
-        whole = np.asarray(~np.isnan(scores.values).any(axis=1))
-        if whole.sum() < 2:
+        found, lacking = scores.complete()
+        if len(found.methods) < _FEWEST_METHODS:
             continue
-        found = scores.rows(np.flatnonzero(whole).tolist())
         methods = [known[name] for name in found.methods]
         table_rows = [*zip(found.places.tolist(), methods, found.average_ranks.tolist(), found.groups.tolist(), strict=True)]
         rows = sorted(table_rows, key=lambda row: row[0])
@@ -59,8 +58,8 @@ def rank_blocks(results: Sequence[Result], names: Sequence[str]) -> list[Block]:
             f"Average of the ranks in {len(found.columns)} columns: {', '.join(found.measures)}.",
             f"{astar_verdict(found.groups)}.",
         ]
-        if incomplete := [known[name] for name, there in zip(scores.methods, whole, strict=True) if not there]:
-            notes.append(f"Without a score in some column and therefore left out: {', '.join(incomplete)}.")
+        if lacking:
+            notes.append(f"Without a score in some column and therefore left out: {', '.join(map(known.__getitem__, lacking))}.")
         header = ("rank", "method", "average rank", "A* group")
         blocks.append(Table(header, rows, 1, f"Ranks, protocol {protocol}", [" ".join(notes)], best))
     return blocks

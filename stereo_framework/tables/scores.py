@@ -98,6 +98,15 @@ class Scores:
         """Some of the methods."""
         return replace(self, methods=tuple(self.methods[i] for i in kept), values=self.values[kept])
 
+    def complete(self) -> tuple[Scores, dict[str, list[str]]]:
+        """The methods that have a score in every column; and of the others the columns that each lacks."""
+        lacking = {
+            method: [c.name for c, hole in zip(self.columns, holes, strict=True) if hole]
+            for method, holes in zip(self.methods, np.isnan(self.values), strict=True)
+            if holes.any()
+        }
+        return self.rows([i for i, method in enumerate(self.methods) if method not in lacking]), lacking
+
     @property
     def _scored(self) -> NDArray[np.bool_]:
         """The columns in which some method has a score."""

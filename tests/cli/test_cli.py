@@ -47,15 +47,9 @@ def test_check_schema_scenes_stages(cli, script):
     assert json.loads(cli("check", "--schema").stdout)["type"] == "object"
     assert "synthetic/planes" in cli("scenes").stdout.split()
     assert "320x240 colour" in cli("scenes", "--describe", "synthetic/planes").stdout
-    assert {"box", "min_filter", "winner_take_all"} <= {s["name"] for s in json.loads(cli("stages", "--json").stdout)}
+    assert {"box", "min_filter", "winner_take_all"} <= set(cli("stages").stdout.split())
     assert "size = 9   (a whole number >= 1; pixels)" in cli("stages", "box").stdout
     assert "  beta = 0.5   (a number >= 0)\n" in cli("stages", "membrane_diffusion").stdout
-    [found] = json.loads(cli("stages", "absolute_difference", "--json").stdout)
-    assert {name: about["unit"] for name, about in found["parameters"].items()} == {
-        "truncation": "grey levels",
-        "interval": "",
-        "interpolation": "",
-    }
 
 
 def test_stages_tell_what_those_of_each_slot_get_and_return(cli, tiny):
@@ -72,8 +66,6 @@ def test_stages_tell_what_those_of_each_slot_get_and_return(cli, tiny):
     assert "domain, scene" in one
     assert "box" not in one
     assert "gets: disparity, alternatives, confidence" in cli("stages", "blend").stdout
-    [record] = json.loads(cli("stages", "sure", "--json").stdout)
-    assert (record["gets"], record["returns"]) == (["disparity"], "a float32 map, higher = surer")
 
 
 def test_a_script_of_every_kind_from_the_command_line(cli, script, tiny, tmp_path):
@@ -185,8 +177,7 @@ def test_measures_and_protocols(cli):
     assert result.exit_code == 0, result.output
     assert "rms_error" in result.stdout
     assert "eth3d: " in result.stdout
-    [kitti] = json.loads(cli("stages", "kitti2015", "--json").stdout)
-    assert kitti["relative_threshold"] == 0.05
+    assert "relative_threshold       0.05" in cli("stages", "kitti2015").stdout
     assert "thresholds               0.5" in cli("stages", "{base: eth3d, threshold: 0.5}").stdout
 
 

@@ -23,7 +23,7 @@ match l.png r.png --set foo | --set 'foo': not KEY=VALUE
 match l.png r.png --method ssd --set aggregation.box.sise=3 | did you mean 'size'?
 match l.png r.png --calibration notes.txt | notes.txt: is not a calibration file of a known kind
 match l.png r.png --focal 3 | needs both, the focal length in pixels and the baseline
-match l.png r.png --focal 3 --calibration c.txt | give one or the other
+match l.png r.png --focal 3 --baseline 1 --calibration c.txt | give one or the other
 match l.png r.png --focal 3 --baseline -1 | the baseline -1 is not a number above 0
 match l.png r.png --focal nan --baseline 1 | --focal: nan is not a finite number
 match l.png r.png --rectify notes.txt | notes.txt: is not a file of OpenCV's FileStorage

@@ -176,7 +176,7 @@ def test_a_new_scene_file(cli, mine, calibrated):
         (mine / "calib.txt").write_text(CALIB)
     told = cli("scenes", "--new", mine).stdout
     assert told.startswith(f"{mine}/scene.yaml: look through it")
-    [record] = json.loads(cli("scenes", "--describe", mine, "--json").stdout)
+    record = dict(line.split(maxsplit=1) for line in cli("scenes", "--describe", mine).stdout.splitlines())
     # ndisp 9 means 0 to 8; else what the images show, which lie 3 pixels apart.
     low, high = map(float, record["search"].split(" ")[0].split(".."))
     assert (low, high) == (0, 8) if calibrated else low <= 3 <= high < 32

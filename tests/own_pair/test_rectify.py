@@ -239,9 +239,3 @@ def test_calibrations_that_are_none(raw, tmp_path, changed, said):
         return
     with pytest.raises(DataError, match=said):
         rectified(raw, read_stereo_calibration([path]))
-
-
-def test_large_rows_are_refused(cameras):
-    wide = np.zeros((240, 32767), np.uint8)
-    with pytest.raises(DataError, match="left: 32767x240 pixels; at most 32766"):
-        rectified(Scene.from_images(wide, wide), cameras)

@@ -6,8 +6,15 @@ import pytest
 
 from stereo_framework import Scene, load_scene, match
 from stereo_framework.core.errors import DataError
-from stereo_framework.own_pair.rectify_by_points import _right_matches, _turned, _turns, rectified_by_points
+from stereo_framework.own_pair.rectify_by_points import _right_matches, _turns, rectified_by_points
 from stereo_framework.own_pair.sparse import SparseMatches, sparse_matches
+
+
+def _turned(*angles):
+    """The rotation by angles about the three axes, one after the other."""
+    x, y, z = (cv2.Rodrigues(angle * axis)[0] for angle, axis in zip(angles, np.eye(3), strict=True))
+    return z @ y @ x
+
 
 PHOTOGRAPHS = ("Adirondack", "ArtL", "Jadeplant", "Motorcycle", "Piano", "Pipes", "Playroom", "PlaytableP", "Recycle", "Vintage")
 
