@@ -51,7 +51,7 @@ def seconds(call: Callable[[], object], repeat: int = 2) -> tuple[float, object]
 
 
 def gco(costs: np.ndarray, smoothness: Smoothness, algorithm: str, cycles: int = -1) -> np.ndarray | None:
-    """Labels of gco's swap or expansion for Potts weights, after some cycles or at the end; None where gco is not installed."""
+    """Levels of gco's swap or expansion for Potts weights, after some cycles or at the end; None where gco is not installed."""
     try:
         from gco import cut_grid_graph
     except ImportError:
@@ -136,7 +136,7 @@ def main() -> None:
                 best, result = seconds(call)
                 times.insert(0, f"{best * 1e3:.1f}")
         times.append(near(energy, name, result, limit))
-        labels = result.labels if isinstance(result, Labeling) else result if name.startswith("gco") else None
+        labels = result.levels if isinstance(result, Labeling) else result if name.startswith("gco") else None
         if name.startswith("gco") and labels is None:
             times = ["not installed", "", ""]
         value = "" if labels is None else f"{energy.of(labels):.0f}"

@@ -18,8 +18,8 @@ from stereo_framework.optimization import winner_take_all
 planes = load_scene("synthetic/planes")
 volume = absolute_difference(planes.reference, planes.match, planes.search, truncation=20)
 print("costs", volume.costs.shape, volume.costs.dtype, "out of view", volume.outside)
-labels = winner_take_all(restore_outside(box(volume, size=9))).labels
-by_hand = planes.search.disparity_of(labels)
+levels = winner_take_all(restore_outside(box(volume, size=9))).levels
+by_hand = planes.search.disparity_of(levels)
 
 # The pipeline does the same, strip by strip.
 method = Pipeline([step(absolute_difference, truncation=20), step(box, size=9), winner_take_all])

@@ -103,20 +103,20 @@ def matched(script: str | dict[str, Any], scene: Scene, *overrides: str) -> Disp
     return found
 
 
-def first_look(scene: Scene) -> dict[str, View]:
+def initial_map(scene: Scene) -> dict[str, View]:
     """The initial map that rows and light are learnt from."""
     assert scene.search is not None, "all of these scenes have a range"
-    match = load("first_look").only.pipeline(scene)
+    match = load("initial_map").only.pipeline(scene)
     return {"first": View(match.disparity, match.status, scene.search)}
 
 
 def rows(part: Part, scene: Scene) -> tuple[np.ndarray, str]:
     """The rows of a pair, and `sgm` before and after they are aligned."""
     place, truth, _ = cut(scene, part.place)
-    look, (height, width) = first_look(scene)["first"], scene.match.shape[:2]
-    field = _field(scene.reference, scene.match, 1, np.where(look.status == 0, look.disparity, np.float32(np.nan)))
+    initial, (height, width) = initial_map(scene)["first"], scene.match.shape[:2]
+    field = _field(scene.reference, scene.match, 1, np.where(initial.status == 0, initial.disparity, np.float32(np.nan)))
     lower = _terms(*np.meshgrid(np.linspace(-1, 1, width), np.linspace(-1, 1, height))) @ field
-    aligned = {"include": "sgm", "alternatives": {"first": {"include": "first_look"}}, "preprocessing": ["row_alignment"]}
+    aligned = {"include": "sgm", "alternatives": {"first": {"include": "initial_map"}}, "preprocessing": ["row_alignment"]}
     maps = [matched(script, scene)[place] for script in ("sgm", aligned)]
     wrong = [100 * np.mean(np.abs(m - truth)[np.isfinite(truth)] > 1) for m in maps]
     drawn = [
@@ -131,17 +131,17 @@ def rows(part: Part, scene: Scene) -> tuple[np.ndarray, str]:
 def light(part: Part, scene: Scene) -> tuple[np.ndarray, str]:
     """By how much matched pixels differ before and after light is corrected, and the errors with and without."""
     place, truth, _ = cut(scene, part.place)
-    look = first_look(scene)
+    initial = initial_map(scene)
     assert scene.search is not None, "all of these scenes have a range"
-    pair = row_alignment(scene.reference, scene.match, scene.search, look)
+    pair = row_alignment(scene.reference, scene.match, scene.search, initial)
     seen = View(np.nan_to_num(scene.truth, posinf=np.nan), np.zeros(scene.truth.shape, np.uint8), scene.search)
     panels, means = [], []
-    for images in (pair, radiometric_field(*pair, scene.search, look)):
+    for images in (pair, radiometric_field(*pair, scene.search, initial)):
         known, apart = differences(*images, scene.search, seen)
         unlike = np.where(known & (scene.mask("nonocc")), apart.mean(axis=2), np.nan)[place]
         panels.append(coloured(unlike, (-30, 30), cv2.COLORMAP_TWILIGHT_SHIFTED))
         means.append(np.nanmedian(np.abs(unlike)))
-    maps = [matched("fine", scene, *change)[place] for change in (["preprocessing=[{use: row_alignment, look: first}]"], [])]
+    maps = [matched("fine", scene, *change)[place] for change in (["preprocessing=[{use: row_alignment, initial: first}]"], [])]
     wrong = [100 * np.mean(np.abs(m - truth)[np.isfinite(truth)] > 1) for m in maps]
     said = f"grey levels apart {means[0]:.1f}, {means[1]:.1f}; off by more than a pixel {wrong[0]:.1f} %, {wrong[1]:.1f} %"
     return stacked([panels, [errors(m, truth) for m in maps]]), said

@@ -19,6 +19,7 @@ _HOMES = {
     "Match": "engine.match",
     "NonNegative": "core.parameters",
     "NonNegativeInt": "core.parameters",
+    "Pair": "core.pair",
     "Pipeline": "engine.pipeline",
     "Positive": "core.parameters",
     "PositiveInt": "core.parameters",
@@ -33,6 +34,7 @@ _HOMES = {
     "dataset": "datasets.dataset",
     "evaluate": "evaluation",
     "load": "script",
+    "load_pair": "datasets",
     "load_scene": "datasets",
     "match": "own_pair.matching",
     "measure": "evaluation.measure",
@@ -59,11 +61,12 @@ _ROOMS = (
 
 if TYPE_CHECKING:
     from stereo_framework.core.errors import StereoFrameworkError
+    from stereo_framework.core.pair import Pair
     from stereo_framework.core.parameters import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit
     from stereo_framework.core.scene import Scene, Search
     from stereo_framework.core.stage import stage
     from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness, Status
-    from stereo_framework.datasets import load_scene, pair_scene
+    from stereo_framework.datasets import load_pair, load_scene, pair_scene
     from stereo_framework.datasets.dataset import dataset
     from stereo_framework.engine.match import Match
     from stereo_framework.engine.pipeline import Pipeline

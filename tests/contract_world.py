@@ -52,7 +52,7 @@ def world_of(kind):
         "status": np.where(np.isnan(disparity), Status.OCCLUDED, Status.MATCHED).astype(np.uint8),
         "other": _view(matcher(scene.pair(1, 0), keep_volume=True)),
         "corrected": (reference, match),
-        "domain": None,
+        "mask": None,
         "scene": scene,
         "alternatives": {"other method": _view(matcher(scene, keep_volume=True))},
         "confidence": dict.fromkeys((*MEASURES, "made"), -volume.costs.min(axis=2)),

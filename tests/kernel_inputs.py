@@ -76,7 +76,7 @@ def priors(draw, rows, columns, levels):
 
 
 def labellings(rows, columns, levels, lowest=0):
-    """Labels of `levels` levels; with `lowest` -1 some are unassigned."""
+    """Levels of `levels` levels; with `lowest` -1 some are unassigned."""
     return hnp.arrays(np.int16, (rows, columns), elements=st.integers(lowest, levels - 1))
 
 
@@ -93,7 +93,7 @@ def guided_volumes(draw, step, coarser):
 
 
 @st.composite
-def domains(draw, shape):
+def search_masks(draw, shape):
     """Masks of both images, of one, or none."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     masks = [rng.random(shape) < draw(st.sampled_from([0.8, 0.3])) for _ in range(2)]

@@ -203,12 +203,12 @@ def smoothness_of(smoothness, labels):
 
 
 def energy_of(costs, smoothness, labels):
-    labels = fill_labels(labels)
+    labels = fill_levels(labels)
     data = math.fsum(float(costs[y, x, labels[y, x]]) for y, x in np.ndindex(labels.shape))
     return data + (smoothness_of(smoothness, labels) if smoothness else 0.0)
 
 
-def fill_labels(labels):
+def fill_levels(labels):
     """Unassigned pixels get the farther, that is lower, of the nearest assigned labels to their left and right; else 0."""
     filled = labels.copy()
     for y, x in np.ndindex(labels.shape):
@@ -254,7 +254,7 @@ def median(disparity, size):
     return filtered
 
 
-def open_cells(domain, search, shape):
+def open_cells(mask, search, shape):
     """The cells that may be chosen: both pixels valid, the disparity within the pixel's range; bool (rows, columns, levels)."""
     found = np.zeros((*shape, search.levels), bool)
     for y, x, k in np.ndindex(found.shape):
@@ -263,11 +263,11 @@ def open_cells(domain, search, shape):
         # A position between two pixels needs both; out of the image there is no pixel to be masked.
         seen = {math.floor(position), math.ceil(position)} if 0 <= position <= shape[1] - 1 else set()
         found[y, x, k] = (
-            (domain.valid is None or domain.valid[y, x])
-            and (domain.match_valid is None or all(domain.match_valid[y, q] for q in seen))
+            (mask.valid is None or mask.valid[y, x])
+            and (mask.match_valid is None or all(mask.match_valid[y, q] for q in seen))
             # Float32 limits and levels of 1/3 are off each other by rounding alone.
-            and (domain.low is None or not float(domain.low[y, x]) > d + Fraction(1, 1000))
-            and (domain.high is None or not float(domain.high[y, x]) < d - Fraction(1, 1000))
+            and (mask.low is None or not float(mask.low[y, x]) > d + Fraction(1, 1000))
+            and (mask.high is None or not float(mask.high[y, x]) < d - Fraction(1, 1000))
         )
     return found
 

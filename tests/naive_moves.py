@@ -74,7 +74,7 @@ def local_energies(costs, smoothness, labels, y, x):
 
 
 def anneal(costs, smoothness, labels, rule, visiting, temperatures, seed):
-    """Labels after the last sweep, and the energy after each."""
+    """Levels after the last sweep, and the energy after each."""
     rows, columns, levels = costs.shape
     labels = labels.copy()
     order = list(range(rows * columns))

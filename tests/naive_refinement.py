@@ -134,10 +134,10 @@ def local_plane(disparity, image, y, x, radii, gate, colour_scale, ridge):
     return (*slopes, value)
 
 
-def plane_smooth(disparity, image, radius, far_radius, gate, colour_scale, ridge):
+def plane_smooth(disparity, image, size, far_size, gate, colour_scale, ridge):
     smooth = disparity.astype(float)
     for y, x in np.argwhere(~np.isnan(disparity)):
-        smooth[y, x] = local_plane(disparity, image, y, x, (radius, far_radius), gate, colour_scale, ridge)[2]
+        smooth[y, x] = local_plane(disparity, image, y, x, (size // 2, far_size // 2), gate, colour_scale, ridge)[2]
     return smooth
 
 

@@ -27,7 +27,7 @@ def smoothness_weights(image, weight, threshold, penalty):
 
 
 def scanline(costs, weights, rho):
-    """Labels and cost of a row's cheapest labelling, by Viterbi's algorithm over all pairs of levels."""
+    """Levels and cost of a row's cheapest labelling, by Viterbi's algorithm over all pairs of levels."""
     columns, levels = costs.shape
     paths = [[float(c) for c in costs[0]]]
     previous = [[]]
@@ -99,7 +99,7 @@ class OcclusionRow:
         return labels[:: self.direction]
 
     def solve(self):
-        """Labels and cost of the cheapest path, column by column."""
+        """Levels and cost of the cheapest path, column by column."""
         best = {(0, k): (self.data(0, k), None) for k in range(self.levels)}
         for column, level in itertools.product(range(1, self.columns), range(self.levels)):
             options = [(best[x, k][0] + cost, (x, k)) for x, k, cost in self.before(column, level)]
@@ -144,7 +144,7 @@ def fill_occlusions(disparity, rule):
 
 
 def best_ordered_matching(costs, search, occlusion):
-    """Labels and cost of a row's cheapest one-to-one matching in order, every unmatched pixel of either image costing `occlusion`.
+    """Levels and cost of a row's cheapest one-to-one matching in order, every unmatched pixel of either image costing `occlusion`.
 
     Tries all sets of cells in view.
     """

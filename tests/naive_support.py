@@ -36,7 +36,7 @@ def arms(image, *limits):
 
 
 def cross_based(costs, search, outside, reference, match, is_open, *, length, threshold, far, far_threshold, views, iterations):
-    """Costs; `is_open`: the cells that no domain closes."""
+    """Costs; `is_open`: the cells that no mask closes."""
     limits = (length, threshold, far, far_threshold)
     ours, theirs = arms(reference, *limits), arms(match, *limits)
     columns = costs.shape[1]
@@ -113,10 +113,10 @@ def lab(image):
     return result
 
 
-def support_weights(costs, search, outside, reference, match, is_open, *, radius, colour_scale, space_scale, views):
-    """Costs; `is_open`: the cells that no domain closes."""
+def support_weights(costs, search, outside, reference, match, is_open, *, size, colour_scale, space_scale, views):
+    """Costs; `is_open`: the cells that no mask closes."""
     left, right = lab(reference), lab(match)
-    rows, columns = costs.shape[:2]
+    (rows, columns), radius = costs.shape[:2], size // 2
     seen = naive.inside(columns, search)
 
     def at(y, position):

@@ -7,7 +7,7 @@ from naive_scanlines import scanline
 
 
 def trw_s(costs, smoothness, iterations):
-    """Labels and bound after each iteration of Kolmogorov 2006, Figure 3: the first pixel comes first, then the last.
+    """Levels and bound after each iteration of Kolmogorov 2006, Figure 3: the first pixel comes first, then the last.
 
     Messages in both directions are kept. Each pixel shares out its costs, less their minimum, among the edges to those that come after it.
     """
@@ -46,7 +46,7 @@ def _decided(costs, smoothness, near, messages, changes):
 
 
 def icm(costs, smoothness, sweeps):
-    """Labels after each sweep, from the winners on."""
+    """Levels after each sweep, from the winners on."""
     rows, columns, _ = costs.shape
     labels = costs.argmin(axis=2).astype(np.int16)
     found = []

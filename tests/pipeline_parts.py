@@ -39,7 +39,7 @@ def in_strips(height, method, scene, **arguments):
 
 
 def assert_same_match(match, expected):
-    for name in ("disparity", "status", "labels"):
+    for name in ("disparity", "status", "levels"):
         np.testing.assert_array_equal(getattr(match, name), getattr(expected, name), err_msg=name, strict=True)
     assert (match.energy, match.search, match.warnings) == (expected.energy, expected.search, expected.warnings)
 
@@ -52,7 +52,7 @@ def by_hand(method, reference, match, search):
         volume = bound({"volume": volume})
     if method.in_slot("aggregation"):
         volume = restore_outside(volume)
-    disparity = search.disparity_of(winner_take_all(volume).labels)
+    disparity = search.disparity_of(winner_take_all(volume).levels)
     for bound in method.in_slot("refinement"):
-        disparity = bound({"disparity": disparity, "volume": volume, "domain": None})
+        disparity = bound({"disparity": disparity, "volume": volume, "mask": None})
     return disparity, volume

@@ -33,7 +33,7 @@ def test_arrays_of_costs_come_back_as_arrays():
     assert isinstance(mean, np.ndarray)
     expected = box(sf.CostVolume(costs.astype(np.float32), Search(0, 4), 50.0), size=3).costs
     np.testing.assert_array_equal(mean, expected)
-    np.testing.assert_array_equal(winner_take_all(costs).labels, costs.argmin(axis=2))
+    np.testing.assert_array_equal(winner_take_all(costs).levels, costs.argmin(axis=2))
     np.testing.assert_array_equal(winner_take_all(costs).disparity, costs.argmin(axis=2))
 
 

@@ -10,10 +10,10 @@ from stereo_framework.core.stage import find
 
 REFUSED = [
     ("0", "a whole number >= 1", """
-        cross_based.far cross_based.iterations guided_filter.radius binomial.iterations bayesian_diffusion.iterations support_weights.radius box.size
-        box.iterations min_filter.size distinctiveness.window patch_match.window patch_match.iterations belief_propagation.iterations graph_cut.max_cycles
-        graph_cut_occlusion.max_cycles simulated_annealing.sweeps mean_subtraction.size border_fill.radius median.size region_voting.iterations region_voting.far
-        remove_speckles.size segment_planes.minimum_size segment_planes.minimum_count segment_planes.trials weighted_median.radius pyramid.levels pyramid.window
+        cross_based.far cross_based.iterations guided_filter.size binomial.iterations bayesian_diffusion.iterations support_weights.size box.size
+        box.iterations min_filter.size distinctiveness.size patch_match.size patch_match.iterations belief_propagation.iterations graph_cut.iterations
+        graph_cut_occlusion.iterations simulated_annealing.iterations mean_subtraction.size border_fill.reach median.size region_voting.iterations region_voting.far
+        remove_speckles.size segment_planes.minimum_size segment_planes.minimum_count segment_planes.trials weighted_median.size pyramid.levels pyramid.size
         tiles.size tiles.factor"""),
     ("-1", "a whole number >= 0", """
         graph_cut.seed graph_cut_occlusion.seed simulated_annealing.seed segment_planes.seed region_voting.minimum_count tiles.overlap"""),
@@ -95,8 +95,8 @@ def test_values_that_cannot_stand_together(slot, name, parameters, said):
 @pytest.mark.parametrize(
     ("slot", "name", "parameters", "said"),
     [
-        ("matcher", "opencv_sgbm", {"window": 8}, "window: 8 is not odd"),
-        ("matcher", "opencv_bm", {"window": 8}, "window: 8 is not odd"),
+        ("matcher", "opencv_sgbm", {"size": 8}, "size: 8 is not odd"),
+        ("matcher", "opencv_bm", {"size": 8}, "size: 8 is not odd"),
         ("matcher", "opencv_bm", {"filter_size": 8}, "filter_size: 8 is not odd"),
         (
             "matching_cost",

@@ -143,11 +143,11 @@ def test_keeps_shape_and_type(stage, kind, worlds):
         for disparity in result:
             assert_map(disparity, shape)
     elif stage.slot == "optimization":
-        assert (result.labels.shape, result.labels.dtype) == (shape, np.int16)
+        assert (result.levels.shape, result.levels.dtype) == (shape, np.int16)
         assert (result.costs.shape, result.costs.dtype) == (shape, np.float32)
-        assert ((result.labels >= -1) & (result.labels < levels)).all()
-        chosen = np.take_along_axis(world["volume"].costs, np.maximum(result.labels, 0)[..., None].astype(int), axis=2)[..., 0]
-        np.testing.assert_array_equal(result.costs, np.where(result.labels < 0, 0, chosen))
+        assert ((result.levels >= -1) & (result.levels < levels)).all()
+        chosen = np.take_along_axis(world["volume"].costs, np.maximum(result.levels, 0)[..., None].astype(int), axis=2)[..., 0]
+        np.testing.assert_array_equal(result.costs, np.where(result.levels < 0, 0, chosen))
     elif stage.slot == "confidence":
         assert (result.shape, result.dtype) == (shape, np.float32)
         assert np.isfinite(result).all()
@@ -202,7 +202,7 @@ def test_a_stage_that_wraps_would_be_found(dtype, worlds, registry):
 
 def assert_never_wraps(stage, dtype, world):
     """On integer costs a stage gives integers or, when those would not do, float32; never another result than on the same numbers."""
-    # 65535 itself marks cells that a domain closes.
+    # 65535 itself marks cells that a mask closes.
     highest = min(np.iinfo(dtype).max, 65534)
     volume = world["volume"]
     whole = np.minimum(volume.costs, highest).astype(dtype)
@@ -219,7 +219,7 @@ def assert_never_wraps(stage, dtype, world):
         np.testing.assert_allclose(found.costs, expected.costs, atol=0.5)
         assert found.outside == pytest.approx(expected.outside)
     elif stage.slot == "optimization" and "other" not in stage.data:
-        np.testing.assert_array_equal(found.labels, expected.labels)
+        np.testing.assert_array_equal(found.levels, expected.levels)
         np.testing.assert_allclose(found.costs, expected.costs)
     elif stage.slot == "confidence":
         # Sums of float32 over the levels, in the order that the compiler chooses for the processor: a few units of their last place.
@@ -270,14 +270,14 @@ CHANGES = {
 @every_stage
 def test_refuses_data_of_other_sizes_and_types_before_a_kernel_reads_them(stage, worlds):
     full = SearchMask(*(np.ones((ROWS, COLUMNS), bool) for _ in range(2)), np.zeros((ROWS, COLUMNS), np.float32))
-    world = worlds["grey uint8"] | {"domain": full}
+    world = worlds["grey uint8"] | {"mask": full}
     world["partial"] = world["volume"]
     sized = [name for name in stage.data if any(True for _ in arrays(world[name])) and name not in ("scene", "pair", "solve")]
     changed = 0
     for name in sized:
         for how, change in CHANGES.items():
-            # A lone image, map or volume may have any size, and domains check their types themselves.
-            if (len(sized) == 1 and how != "integer") or (name == "domain" and how == "integer"):
+            # A lone image, map or volume may have any size, and search_masks check their types themselves.
+            if (len(sized) == 1 and how != "integer") or (name == "mask" and how == "integer"):
                 continue
             with pytest.raises(StereoFrameworkError, match=rf"^{stage.name}: .* (fits|expected) "):
                 call(stage, world | {name: every_array(world[name], change)})
@@ -342,7 +342,7 @@ def test_continued_stages_give_the_same_as_at_once(stage, kind, worlds, few, man
     assert (partial.costs != after(many).costs).any()
 
 
-SMALL = {"size": 2, "iterations": 2, "radius": 1, "length": 2, "width": 3, "height": 3}
+SMALL = {"size": 2, "iterations": 2, "length": 2, "width": 3, "height": 3}
 
 
 @both_kinds
@@ -369,7 +369,7 @@ MIRRORED = [p for p in MIRRORED if p.values[0].name != "plane_paths"]
 @both_kinds
 @pytest.mark.parametrize("stage", MIRRORED)
 def test_a_mirrored_pair_gives_the_mirrored_result(stage, kind, worlds):
-    parameters = FROM_OUTSIDE.get(stage.name, {}) | {name: 3 for name in ("size", "window") if name in stage.parameters}
+    parameters = FROM_OUTSIDE.get(stage.name, {}) | {name: 3 for name in ("size",) if name in stage.parameters}
     bound = step(stage.function, **parameters)
     data = {name: worlds[kind][name] for name in stage.data}
     expected, found = dict(arrays(mirrored(bound(data)))), dict(arrays(bound(mirrored(data))))

@@ -96,9 +96,9 @@ def _first_words(capsys):
     [
         ({"aggregation": [step(diffusion, iterations=4)]}, "iteration", 4),
         ({"smoothness": potts, "optimization": step(belief_propagation, iterations=3)}, "iteration", 3),
-        ({"smoothness": potts, "optimization": step(simulated_annealing, sweeps=5)}, "sweep", 5),
-        ({"smoothness": potts, "optimization": step(graph_cut, max_cycles=1)}, "cycle 1, move", 6),  # pairs of 4 levels
-        ({"optimization": step(graph_cut_occlusion, max_cycles=1)}, "cycle 1, move", 4),
+        ({"smoothness": potts, "optimization": step(simulated_annealing, iterations=5)}, "sweep", 5),
+        ({"smoothness": potts, "optimization": step(graph_cut, iterations=1)}, "cycle 1, move", 6),  # pairs of 4 levels
+        ({"optimization": step(graph_cut_occlusion, iterations=1)}, "cycle 1, move", 4),
     ],
 )
 def test_stages_that_take_long_tell_of_their_rounds(parts, what, count):

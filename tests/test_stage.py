@@ -83,7 +83,7 @@ def _keywords(volume, **others): ...
         (
             "aggregation",
             _from_later,
-            "there is no 'disparity' for it; legal data: domain, match, partial, raw, reference, search;",
+            "there is no 'disparity' for it; legal data: mask, match, partial, raw, reference, search;",
         ),
         ("aggregation", _status_too_early, "there is no 'status' for it"),
         ("aggregation", _partial_alone, "can be continued names the data 'partial' and declares @stage(..., resume=PARAMETER)"),

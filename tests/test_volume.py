@@ -8,7 +8,7 @@ from kernel_inputs import STEPS, labellings, priors, searches, volumes
 from stereo_framework import CostVolume, Energy, Labeling, Search
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.view import View
-from stereo_framework.core.volume import SearchMask, fill_labels, restore_outside, restore_outside_inplace
+from stereo_framework.core.volume import SearchMask, fill_levels, restore_outside, restore_outside_inplace
 
 
 @given(volume=volumes())
@@ -54,17 +54,17 @@ def test_energy_adds_in_double_precision():
 
 
 @given(labels=st.tuples(st.integers(1, 3), st.integers(1, 9)).flatmap(lambda shape: labellings(*shape, 4, lowest=-1)))
-def test_fill_labels_agrees_with_twin(labels):
+def test_fill_levels_agrees_with_twin(labels):
     before = labels.copy()
-    filled = fill_labels(labels)
-    np.testing.assert_array_equal(filled, naive.fill_labels(labels))
+    filled = fill_levels(labels)
+    np.testing.assert_array_equal(filled, naive.fill_levels(labels))
     np.testing.assert_array_equal(labels, before)
     assert filled.dtype == np.int16
 
 
-def test_fill_labels_returns_what_is_full():
+def test_fill_levels_returns_what_is_full():
     labels = np.zeros((2, 3), np.int16)
-    assert fill_labels(labels) is labels
+    assert fill_levels(labels) is labels
 
 
 def test_what_holds_arrays_prints_their_types_and_shapes():
@@ -74,7 +74,7 @@ def test_what_holds_arrays_prints_their_types_and_shapes():
     trace = tuple((float(i), 1.0) for i in range(1000))
     labeling = Labeling(np.zeros((20, 30), np.int16), np.zeros((20, 30), np.float32), trace=trace)
     shown = repr(labeling)
-    assert shown.startswith("Labeling(labels=int16 (20, 30), costs=float32 (20, 30), trace=((0.0, 1.0), (1.0, 1.0), ")
+    assert shown.startswith("Labeling(levels=int16 (20, 30), costs=float32 (20, 30), trace=((0.0, 1.0), (1.0, 1.0), ")
     assert shown.endswith(" (998.0, 1.0), (999.0, 1.0)))")
     assert len(shown) < 300
     matched = np.zeros((20, 30), np.uint8)

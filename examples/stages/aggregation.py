@@ -8,13 +8,13 @@ import numpy as np
 from stereo_framework import NonNegative, PositiveInt, Unit, stage
 
 
-@stage("aggregation", source="Zhang, Lu & Lafruit 2009, section III", halo=lambda radius: radius)
+@stage("aggregation", source="Zhang, Lu & Lafruit 2009, section III", halo=lambda size: size // 2)
 def alike_in_both(
     volume,
     reference,
     match,
     *,
-    radius: Annotated[PositiveInt, Unit("pixels")] = 2,
+    size: Annotated[PositiveInt, Unit("pixels")] = 5,
     threshold: Annotated[NonNegative, Unit("grey levels")] = 20.0,
 ):
     """Mean cost of the pixels around each that look like it in the reference image and, at the level's disparity, in the match image.
@@ -25,8 +25,8 @@ def alike_in_both(
         Float32 (rows, columns, levels).
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
-    radius : int
-        Reach of the window to each side, in pixels.
+    size : int
+        Width of the window, in pixels; an even one counts as one more.
     threshold : float
         Largest difference, in grey levels of the channel that differs most, between pixels that look alike.
 
@@ -40,8 +40,9 @@ def alike_in_both(
     offsets = search.direction * np.rint(search.disparities).astype(int)
     position = np.clip(np.arange(columns)[:, None] - offsets, 0, columns - 1)
     total, count = volume.costs.astype(np.float64), np.ones((rows, columns, levels))
-    for dy in range(-radius, radius + 1):
-        for dx in range(-radius, radius + 1):
+    reach = range(-(size // 2), size // 2 + 1)
+    for dy in reach:
+        for dx in reach:
             if dy == dx == 0:
                 continue
             one, other = (_alike(image, dy, dx, threshold) for image in (reference, match))

@@ -23,7 +23,7 @@ def bands_of_rows(
     solve : callable
         Matches a pair: `solve(pair)` gives a Match. Both views of a method that names `other` run inside.
     pair : Pair
-        `pair.reference`, `pair.match`, `pair.search`, `pair.domain`; `pair.rows(top, bottom)` is a part of it.
+        `pair.reference`, `pair.match`, `pair.search`, `pair.mask`; `pair.rows(top, bottom)` is a part of it.
     rows : int
         Rows of a band.
     overlap : int
@@ -43,6 +43,6 @@ def bands_of_rows(
         disparities.append(match.disparity[own])
         statuses.append(match.status[own])
     joined = {"disparity": np.concatenate(disparities), "status": np.concatenate(statuses)}
-    # What is known of a band alone, its labels and its energy, says nothing of the whole.
-    nothing = {"labels": None, "energy": None, "objective": None, "lower_bound": None, "trace": (), "confidence": {}}
+    # What is known of a band alone, its levels and its energy, says nothing of the whole.
+    nothing = {"levels": None, "energy": None, "objective": None, "lower_bound": None, "trace": (), "confidence": {}}
     return replace(match, **joined, **nothing)

@@ -75,7 +75,7 @@ def cross_based(
     volume: CostVolume,
     reference: Image,
     match: Image,
-    domain: SearchMask | None = None,
+    mask: SearchMask | None = None,
     *,
     length: Annotated[int, Ge(1), Le(LONGEST), Unit("pixels")] = 34,
     threshold: Annotated[Positive, Unit("grey levels")] = 20.0,
@@ -95,7 +95,7 @@ def cross_based(
         Float32 (rows, columns, levels).
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255. Colours differ by the largest difference of a channel.
-    domain : SearchMask, optional
+    mask : SearchMask, optional
         Cells that it closes are left out of sums and counts.
     length : int
         Arms are shorter than this, in pixels.
@@ -149,9 +149,9 @@ def cross_based(
     support = _Support(own, other, starts, starts + seen.sum(axis=1), origins(columns, search))
     # Each cell in view counts once, which need not be written down unless some are closed.
     once: Any = np.empty((0, 0, 0), np.uint16)
-    if domain is not None:
+    if mask is not None:
         once = np.ones(shape, np.uint16)
-        domain.close(CostVolume(once, search, 0.0), 0)
+        mask.close(CostVolume(once, search, 0.0), 0)
     # A number of this size rounds what is added to it to 2^-30 of the power of two above `largest`, so that rows computed in pieces are rounded alike.
     largest = abs(volume.outside)
     if largest > _HONEST:
@@ -176,8 +176,8 @@ def cross_based(
         add(not across_first, read_only(sums), counts, True, result)
         costs = result
     aggregated = replace(volume, costs=result)
-    if domain is not None:
-        domain.close(aggregated, volume.outside)
+    if mask is not None:
+        mask.close(aggregated, volume.outside)
     return aggregated
 
 

@@ -28,12 +28,14 @@ _FRACTION = 10
 _MANTISSA = 53
 
 
-@stage("aggregation", source="He, Sun & Tang 2010; Rhemann et al. 2011, section 3.2", halo=lambda radius: 2 * radius, volumes=1)
+@stage(
+    "aggregation", source="He, Sun & Tang 2010; Rhemann et al. 2011, section 3.2", halo=lambda size: 2 * (size // 2), volumes=1
+)
 def guided_filter(
     volume: CostVolume,
     reference: Image,
     *,
-    radius: Annotated[PositiveInt, Unit("pixels")] = 9,
+    size: Annotated[PositiveInt, Unit("pixels")] = 19,
     epsilon: Annotated[Positive, Unit("squared intensities of 0 to 1")] = 1e-4,
 ) -> CostVolume:
     """Weighted mean of the costs around each pixel, level by level, with weights that keep to the edges of the reference image.
@@ -47,8 +49,8 @@ def guided_filter(
         Float32 (rows, columns, levels).
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         The guide, intensities 0..255.
-    radius : int
-        Windows reach so far from their centre, in pixels; support reaches twice as far.
+    size : int
+        Width of the square windows, in pixels; an even one counts as one more. Support is twice as wide.
     epsilon : float
         Variance of intensities, counted from 0 to 1, below which a window is smoothed as if it were flat.
 
@@ -62,12 +64,12 @@ def guided_filter(
     DataError
         An image that does not fit the volume, or is neither uint8 nor float32.
     ParameterError
-        `radius` below 1, `epsilon` not above 0.
+        `size` below 1, `epsilon` not above 0.
 
     Notes
     -----
     He, Sun & Tang 2010 (ECCV), equations 5 to 8, for a grey guide and their extension to colour, equations 19 to 21 of the journal version (TPAMI 35,
-    2013); Rhemann et al. 2011, section 3.2, for costs, whose radius and epsilon these are. Sums are exact, so that rows may be computed in any
+    2013); Rhemann et al. 2011, section 3.2, for costs, whose size and epsilon these are. Sums are exact, so that rows may be computed in any
     pieces: intensities of float32 images are rounded to 1/1024 grey level and costs to the 2^-25th part of the power of two above
     `outside`, or finer where windows allow it.
 
@@ -77,9 +79,10 @@ def guided_filter(
     >>> from stereo_framework import Search
     >>> image = np.array([[0, 0, 0, 255, 255, 255]], np.uint8)
     >>> costs = np.array([[0, 9, 0, 5, 5, 5]], np.float32)[..., None].repeat(2, axis=2)
-    >>> guided_filter(CostVolume(costs, Search(0, 1), 9.0), image, radius=1).costs[0, :, 0].round(2)
+    >>> guided_filter(CostVolume(costs, Search(0, 1), 9.0), image, size=3).costs[0, :, 0].round(2)
     array([3.75, 4.  , 2.5 , 5.  , 5.  , 5.  ], dtype=float32)
     """
+    radius = size // 2
     guide, means, inverse = _statistics(reference, radius, float(epsilon))
     # What the sums over a window may have before they are rounded: bits of the products of costs and intensities, of which costs may go
     # beyond four times `outside` before the last one is lost.

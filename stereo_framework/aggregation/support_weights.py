@@ -35,14 +35,14 @@ class _Images(NamedTuple):
     stops: NDArray[np.int64]
 
 
-@stage("aggregation", source="Yoon & Kweon 2006", halo=lambda radius: radius, volumes=1)
+@stage("aggregation", source="Yoon & Kweon 2006", halo=lambda size: size // 2, volumes=1)
 def support_weights(
     volume: CostVolume,
     reference: Image,
     match: Image,
-    domain: SearchMask | None = None,
+    mask: SearchMask | None = None,
     *,
-    radius: Annotated[PositiveInt, Unit("pixels")] = 17,
+    size: Annotated[PositiveInt, Unit("pixels")] = 35,
     colour_scale: Annotated[Positive, Unit("units of CIELab")] = 5.0,
     space_scale: Annotated[Positive, Unit("pixels")] = 17.5,
     views: Literal["both", "reference"] = "both",
@@ -55,10 +55,10 @@ def support_weights(
         Float32 (rows, columns, levels).
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255 of sRGB.
-    domain : SearchMask, optional
+    mask : SearchMask, optional
         Cells that it closes are left out.
-    radius : int
-        Windows reach so far from their centre along rows and columns, in pixels.
+    size : int
+        Width of the square windows, in pixels; an even one counts as one more.
     colour_scale : float
         Difference of two colours in units of CIELab at which a weight falls to 1/e.
     space_scale : float
@@ -76,7 +76,7 @@ def support_weights(
     DataError
         An image that does not fit the volume, or is neither uint8 nor float32.
     ParameterError
-        A radius below 1, a scale that is not above 0.
+        A size below 1, a scale that is not above 0.
 
     Notes
     -----
@@ -90,7 +90,7 @@ def support_weights(
     >>> from stereo_framework import Search
     >>> image = np.array([[90, 90, 90, 200, 200, 200]], np.uint8)
     >>> costs = np.array([[0, 9, 0, 5, 5, 5]], np.float32)[..., None].repeat(2, axis=2)
-    >>> support_weights(CostVolume(costs, Search(0, 1), 9.0), image, image, radius=1).costs[0, :, 0].round(2)
+    >>> support_weights(CostVolume(costs, Search(0, 1), 9.0), image, image, size=3).costs[0, :, 0].round(2)
     array([4.24, 3.23, 4.24, 5.  , 5.  , 5.  ], dtype=float32)
     """
     search, (rows, columns, _) = volume.search, volume.costs.shape
@@ -106,19 +106,19 @@ def support_weights(
     images = _Images(_lab(reference), fine, n, places, origins(columns, search), starts, starts + seen.sum(axis=1))
     # 1 for each open cell, which need not be written down unless some are closed.
     weights = np.empty((0, 0, 0), np.float32)
-    if domain is not None:
+    if mask is not None:
         weights = np.ones_like(volume.costs)
-        domain.close(CostVolume(weights, search, 0.0), 0)
+        mask.close(CostVolume(weights, search, 0.0), 0)
     costs = np.empty_like(volume.costs)
     falls = np.float32(1 / colour_scale), np.float32(1 / space_scale)
 
     def run(start: int, stop: int) -> None:
-        _kernel(volume.costs, weights, images, radius, *falls, views == "both", volume.outside, start, costs[start:stop])
+        _kernel(volume.costs, weights, images, size // 2, *falls, views == "both", volume.outside, start, costs[start:stop])
 
-    over_rows(run, rows, (2 * radius + 1) ** 2 * costs.size)
+    over_rows(run, rows, (2 * (size // 2) + 1) ** 2 * costs.size)
     aggregated = replace(volume, costs=costs)
-    if domain is not None:
-        domain.close(aggregated, volume.outside)
+    if mask is not None:
+        mask.close(aggregated, volume.outside)
     return aggregated
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stereo_framework.kernels.decorator import kernel
 
 Span = NDArray[np.int32]
-Labels = NDArray[np.int32]
+Levels = NDArray[np.int32]
 Map = NDArray[np.float32]
 
 _LINES = 8
@@ -37,7 +37,7 @@ def highest(costs: NDArray, span: Span, none: Any, zero: Any, out: Map) -> None:
 
 
 @kernel
-def chosen(costs: NDArray, span: Span, none: Any, labels: Labels, out: Map) -> None:
+def chosen(costs: NDArray, span: Span, none: Any, labels: Levels, out: Map) -> None:
     """The cost of every pixel's label, whether it counts or not."""
     rows, columns, _ = costs.shape
     for y in range(rows):
@@ -46,7 +46,7 @@ def chosen(costs: NDArray, span: Span, none: Any, labels: Labels, out: Map) -> N
 
 
 @kernel
-def second_lowest(costs: NDArray, span: Span, none: Any, labels: Labels, out: Map) -> None:
+def second_lowest(costs: NDArray, span: Span, none: Any, labels: Levels, out: Map) -> None:
     """The lowest cost of the levels that were not chosen; where none counts, that of the chosen one."""
     rows, columns, _ = costs.shape
     for y in range(rows):
@@ -60,7 +60,7 @@ def second_lowest(costs: NDArray, span: Span, none: Any, labels: Labels, out: Ma
 
 
 @kernel
-def second_minimum(costs: NDArray, span: Span, none: Any, labels: Labels, out: Map) -> None:
+def second_minimum(costs: NDArray, span: Span, none: Any, labels: Levels, out: Map) -> None:
     """The lowest local minimum among the levels that were not chosen; where there is none, the highest cost, the chosen one's if no other counts.
 
     A level is a local minimum when its cost is below that of the level before and not above that of the level after it.
@@ -124,7 +124,7 @@ def whole_means(costs: NDArray[np.uint16], span: Span, out: NDArray[np.float64])
 
 
 @kernel(fastmath={"reassoc"})
-def tabled(costs: NDArray, span: Span, base: Labels, table: Map, out: Map) -> None:
+def tabled(costs: NDArray, span: Span, base: Levels, table: Map, out: Map) -> None:
     """The mean over the levels of what a table holds for the excess of a cost, a whole number, over `base`; what is below counts as `base`."""
     rows, columns, _ = costs.shape
     for y in range(rows):
@@ -154,7 +154,7 @@ def tabled_twice(costs: NDArray, span: Span, table: Map, other: Map, out: Map, o
 
 @kernel
 def best_of_met(
-    costs: NDArray, span: Span, none: Any, labels: Labels, denominator: int, stride: int, direction: int, out: Map
+    costs: NDArray, span: Span, none: Any, labels: Levels, denominator: int, stride: int, direction: int, out: Map
 ) -> None:
     """The lowest cost with which the position that a pixel's label meets in the match image is met by any pixel of the row."""
     rows, columns, levels = costs.shape

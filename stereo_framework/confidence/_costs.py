@@ -22,7 +22,7 @@ _TINY = np.float32(1e-6)
 """Share of the largest cost that is added to denominators that may be 0."""
 
 _BLOCK = 8
-"""Number of rows copied at a time where a domain closes cells or where the kernels cannot use the costs in their own type."""
+"""Number of rows copied at a time where a mask closes cells or where the kernels cannot use the costs in their own type."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Costs:
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate.
     volume : CostVolume
-    domain : SearchMask, optional
+    mask : SearchMask, optional
     """
 
     disparity: Disparity
     volume: CostVolume
-    domain: SearchMask | None = None
+    mask: SearchMask | None = None
 
     @cached_property
     def labels(self) -> NDArray[np.int32]:
@@ -57,7 +57,7 @@ class Costs:
         """The largest cost among the cells that count, always slightly above 0."""
         span, costs, most = self._span, self.volume.costs, _TINY
         full = np.flatnonzero(span[:, 1] - span[:, 0] == costs.shape[2])
-        if self.domain is None and full.size:
+        if self.mask is None and full.size:
             # Where all levels are in view, NumPy is faster than a kernel; such columns lie side by side.
             there = costs[:, full[0] : full[-1] + 1].max()
             if there < self.none:
@@ -162,7 +162,7 @@ class Costs:
     @property
     def none(self) -> Any:
         """The value of cells in view that do not count; it has the type in which the kernels receive the costs."""
-        return np.uint16(65535) if self.domain is None and self.volume.costs.dtype in INTEGERS else np.float32(np.inf)
+        return np.uint16(65535) if self.mask is None and self.volume.costs.dtype in INTEGERS else np.float32(np.inf)
 
     @cached_property
     def _span(self) -> NDArray[np.int32]:
@@ -178,22 +178,22 @@ class Costs:
 
     def _scan(self, kernel: Callable[..., None], *arguments: Any, span: NDArray[np.int32] | None = None) -> None:
         """Call a kernel on blocks of rows of the costs, with the same rows of all arrays among the arguments; `span` replaces the levels that are in view."""
-        costs, domain = self.volume.costs, self.domain
+        costs, mask = self.volume.costs, self.mask
         span = self._span if span is None else span
 
         def rows(start: int, stop: int) -> list[Any]:
             return [a[start:stop] if isinstance(a, np.ndarray) else a for a in arguments]
 
         def run(start: int, stop: int) -> None:
-            if costs.dtype == self.none.dtype and domain is None:
+            if costs.dtype == self.none.dtype and mask is None:
                 kernel(read_only(costs[start:stop]), span, *rows(start, stop))
                 return
             for top in range(start, stop, _BLOCK):
                 bottom = min(top + _BLOCK, stop)
                 block = replace(self.volume, costs=costs[top:bottom].astype(self.none.dtype))
-                if domain is not None:
+                if mask is not None:
                     with threads(1):
-                        domain.rows(top, bottom).close(block, self.none)
+                        mask.rows(top, bottom).close(block, self.none)
                 kernel(read_only(block.costs), span, *rows(top, bottom))
 
         over_rows(run, costs.shape[0], costs.size)

@@ -15,7 +15,7 @@ from stereo_framework.core.volume import CostVolume, SearchMask
 def ambiguity(
     disparity: Disparity,
     volume: CostVolume,
-    domain: SearchMask | None,
+    mask: SearchMask | None,
     *,
     excess: Positive = 0.7,
 ) -> NDArray[np.float32]:
@@ -27,7 +27,7 @@ def ambiguity(
         The levels that were chosen, pixels, NaN = no estimate.
     volume : CostVolume
         What the optimizer decided on, float32, uint8 or uint16.
-    domain : SearchMask, optional
+    mask : SearchMask, optional
         Its closed cells count for nothing, like those out of view.
     excess : float
         Largest excess over the chosen cost that counts as little, as a share of the volume's largest cost.
@@ -51,6 +51,6 @@ def ambiguity(
     >>> round(float(ambiguity(np.ones((1, 4), np.float32), volume, None, excess=0.7)[0, 3]), 3)
     0.905
     """
-    costs = Costs(disparity, volume, domain)
+    costs = Costs(disparity, volume, mask)
     alike = costs.sums(lambda c: np.maximum(1 - c / np.float32(excess), 0))
     return costs.told((volume.search.levels - alike) / (volume.search.levels - 1))

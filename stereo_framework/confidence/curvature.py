@@ -12,7 +12,7 @@ from stereo_framework.core.volume import CostVolume, SearchMask
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (CUR)", integer=True)
-def curvature(disparity: Disparity, volume: CostVolume, domain: SearchMask | None) -> NDArray[np.float32]:
+def curvature(disparity: Disparity, volume: CostVolume, mask: SearchMask | None) -> NDArray[np.float32]:
     """The second difference of the costs at the chosen level.
 
     Parameters
@@ -21,7 +21,7 @@ def curvature(disparity: Disparity, volume: CostVolume, domain: SearchMask | Non
         The levels that were chosen, pixels, NaN = no estimate.
     volume : CostVolume
         What the optimizer decided on, float32, uint8 or uint16.
-    domain : SearchMask, optional
+    mask : SearchMask, optional
         Its closed cells count for nothing, like those out of view.
 
     Returns
@@ -42,7 +42,7 @@ def curvature(disparity: Disparity, volume: CostVolume, domain: SearchMask | Non
     >>> round(float(curvature(np.ones((1, 4), np.float32), volume, None)[0, 3]), 3)
     1.3
     """
-    costs = Costs(disparity, volume, domain)
+    costs = Costs(disparity, volume, mask)
     below, above = costs.beside(-1), costs.beside(1)
     around = np.where(np.isinf(below), above, below) + np.where(np.isinf(above), below, above)
     rise = np.where(np.isinf(around), 0, around - 2 * costs.lowest)

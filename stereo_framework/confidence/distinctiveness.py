@@ -17,7 +17,7 @@ from stereo_framework.kernels.window_statistics import extended
 
 @stage("confidence", source="Manduchi & Tomasi 1999; Hu & Mordohai 2012 (DTS)")
 def distinctiveness(
-    disparity: Disparity, reference: Image, search: Search, *, window: Annotated[PositiveInt, Unit("pixels")] = 9
+    disparity: Disparity, reference: Image, search: Search, *, size: Annotated[PositiveInt, Unit("pixels")] = 9
 ) -> NDArray[np.float32]:
     """The smallest difference between the window around a pixel and any other window in the same row of the same image.
 
@@ -29,7 +29,7 @@ def distinctiveness(
         Intensities 0..255.
     search : Search
         Its width says how far to the left and right other windows are searched.
-    window : int
+    size : int
         Side of the windows, in pixels.
 
     Returns
@@ -40,7 +40,7 @@ def distinctiveness(
     Raises
     ------
     ParameterError
-        A window below 1.
+        A size below 1.
 
     Notes
     -----
@@ -51,15 +51,15 @@ def distinctiveness(
     --------
     >>> import numpy as np
     >>> row = np.array([[10, 20, 90, 20]], np.uint8)
-    >>> distinctiveness(np.zeros((1, 4), np.float32), row, Search(0, 2), window=1).tolist()
+    >>> distinctiveness(np.zeros((1, 4), np.float32), row, Search(0, 2), size=1).tolist()
     [[10.0, 0.0, 70.0, 0.0]]
     """
-    image = extended(reference, window)
+    image = extended(reference, size)
     found = np.zeros(disparity.shape, np.float32)
     widest = min(math.ceil(search.maximum - search.minimum), disparity.shape[1] - 1)
 
     def run(start: int, stop: int) -> None:
-        _kernel(image[start : stop + window - 1], window, widest, found[start:stop])
+        _kernel(image[start : stop + size - 1], size, widest, found[start:stop])
 
     over_rows(run, disparity.shape[0], found.size * (widest + 1))
     return np.where(np.isnan(disparity), found.min(), found)

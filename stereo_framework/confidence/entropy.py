@@ -12,7 +12,7 @@ from stereo_framework.core.volume import CostVolume, SearchMask
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (NEM)", integer=True)
-def entropy(disparity: Disparity, volume: CostVolume, domain: SearchMask | None) -> NDArray[np.float32]:
+def entropy(disparity: Disparity, volume: CostVolume, mask: SearchMask | None) -> NDArray[np.float32]:
     """Minus the entropy of the probability distribution over the levels that follows from the costs.
 
     Parameters
@@ -21,7 +21,7 @@ def entropy(disparity: Disparity, volume: CostVolume, domain: SearchMask | None)
         The levels that were chosen, pixels, NaN = no estimate.
     volume : CostVolume
         What the optimizer decided on, float32, uint8 or uint16.
-    domain : SearchMask, optional
+    mask : SearchMask, optional
         Its closed cells count for nothing, like those out of view.
 
     Returns
@@ -41,6 +41,6 @@ def entropy(disparity: Disparity, volume: CostVolume, domain: SearchMask | None)
     >>> round(float(entropy(np.ones((1, 4), np.float32), volume, None)[0, 3]), 3)
     -1.268
     """
-    costs = Costs(disparity, volume, domain)
+    costs = Costs(disparity, volume, mask)
     likely, weighted = costs.likelihoods
     return costs.told(-np.log(likely) - weighted / likely)

@@ -12,7 +12,7 @@ from stereo_framework.core.volume import CostVolume, SearchMask
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (LRD)", integer=True)
-def left_right_difference(disparity: Disparity, volume: CostVolume, domain: SearchMask | None) -> NDArray[np.float32]:
+def left_right_difference(disparity: Disparity, volume: CostVolume, mask: SearchMask | None) -> NDArray[np.float32]:
     """The second lowest cost minus the chosen one, divided by how much better the matched pixel could do elsewhere.
 
     Parameters
@@ -21,7 +21,7 @@ def left_right_difference(disparity: Disparity, volume: CostVolume, domain: Sear
         The levels that were chosen, pixels, NaN = no estimate.
     volume : CostVolume
         What the optimizer decided on, float32, uint8 or uint16.
-    domain : SearchMask, optional
+    mask : SearchMask, optional
         Its closed cells count for nothing, like those out of view.
 
     Returns
@@ -42,5 +42,5 @@ def left_right_difference(disparity: Disparity, volume: CostVolume, domain: Sear
     >>> round(float(left_right_difference(np.ones((1, 4), np.float32), volume, None)[0, 3]), 3)
     300000.0
     """
-    costs = Costs(disparity, volume, domain)
+    costs = Costs(disparity, volume, mask)
     return costs.told((costs.second - costs.lowest) / (np.abs(costs.lowest - costs.best_of_met) + costs.least))

@@ -12,7 +12,7 @@ from stereo_framework.core.volume import CostVolume, SearchMask
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (MSM)", integer=True)
-def matching_score(disparity: Disparity, volume: CostVolume, domain: SearchMask | None) -> NDArray[np.float32]:
+def matching_score(disparity: Disparity, volume: CostVolume, mask: SearchMask | None) -> NDArray[np.float32]:
     """Minus the cost of the chosen level.
 
     Parameters
@@ -21,7 +21,7 @@ def matching_score(disparity: Disparity, volume: CostVolume, domain: SearchMask 
         The levels that were chosen, pixels, NaN = no estimate.
     volume : CostVolume
         What the optimizer decided on, float32, uint8 or uint16.
-    domain : SearchMask, optional
+    mask : SearchMask, optional
         Its closed cells count for nothing, like those out of view.
 
     Returns
@@ -41,5 +41,5 @@ def matching_score(disparity: Disparity, volume: CostVolume, domain: SearchMask 
     >>> round(float(matching_score(np.ones((1, 4), np.float32), volume, None)[0, 3]), 3)
     -0.1
     """
-    costs = Costs(disparity, volume, domain)
+    costs = Costs(disparity, volume, mask)
     return costs.told(-costs.lowest / costs.largest)

@@ -15,7 +15,7 @@ from stereo_framework.core.volume import CostVolume, SearchMask
 def maximum_likelihood(
     disparity: Disparity,
     volume: CostVolume,
-    domain: SearchMask | None,
+    mask: SearchMask | None,
     *,
     sigma: Positive = 0.3,
 ) -> NDArray[np.float32]:
@@ -27,7 +27,7 @@ def maximum_likelihood(
         The levels that were chosen, pixels, NaN = no estimate.
     volume : CostVolume
         What the optimizer decided on, float32, uint8 or uint16.
-    domain : SearchMask, optional
+    mask : SearchMask, optional
         Its closed cells count for nothing, like those out of view.
     sigma : float
         Spread of the costs of right matches, as a share of the volume's largest cost.
@@ -50,5 +50,5 @@ def maximum_likelihood(
     >>> round(float(maximum_likelihood(np.ones((1, 4), np.float32), volume, None, sigma=0.3)[0, 3]), 3)
     0.989
     """
-    costs = Costs(disparity, volume, domain)
+    costs = Costs(disparity, volume, mask)
     return costs.told(1 / costs.sums(lambda c: np.exp(-c / np.float32(2 * sigma**2))))

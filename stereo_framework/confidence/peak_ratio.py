@@ -12,7 +12,7 @@ from stereo_framework.core.volume import CostVolume, SearchMask
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (PKR)", integer=True)
-def peak_ratio(disparity: Disparity, volume: CostVolume, domain: SearchMask | None) -> NDArray[np.float32]:
+def peak_ratio(disparity: Disparity, volume: CostVolume, mask: SearchMask | None) -> NDArray[np.float32]:
     """The cost of the second lowest local minimum divided by that of the chosen level.
 
     Parameters
@@ -21,7 +21,7 @@ def peak_ratio(disparity: Disparity, volume: CostVolume, domain: SearchMask | No
         The levels that were chosen, pixels, NaN = no estimate.
     volume : CostVolume
         What the optimizer decided on, float32, uint8 or uint16.
-    domain : SearchMask, optional
+    mask : SearchMask, optional
         Its closed cells count for nothing, like those out of view.
 
     Returns
@@ -42,5 +42,5 @@ def peak_ratio(disparity: Disparity, volume: CostVolume, domain: SearchMask | No
     >>> round(float(peak_ratio(np.ones((1, 4), np.float32), volume, None)[0, 3]), 3)
     2.5
     """
-    costs = Costs(disparity, volume, domain)
+    costs = Costs(disparity, volume, mask)
     return costs.told((costs.second_minimum + costs.least) / (costs.lowest + costs.least))

@@ -12,7 +12,7 @@ from stereo_framework.core.volume import CostVolume, SearchMask
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (WMN)", integer=True)
-def winner_margin(disparity: Disparity, volume: CostVolume, domain: SearchMask | None) -> NDArray[np.float32]:
+def winner_margin(disparity: Disparity, volume: CostVolume, mask: SearchMask | None) -> NDArray[np.float32]:
     """The second lowest local minimum minus the chosen level's cost, as a share of the sum of all levels' costs.
 
     Parameters
@@ -21,7 +21,7 @@ def winner_margin(disparity: Disparity, volume: CostVolume, domain: SearchMask |
         The levels that were chosen, pixels, NaN = no estimate.
     volume : CostVolume
         What the optimizer decided on, float32, uint8 or uint16.
-    domain : SearchMask, optional
+    mask : SearchMask, optional
         Its closed cells count for nothing, like those out of view.
 
     Returns
@@ -42,5 +42,5 @@ def winner_margin(disparity: Disparity, volume: CostVolume, domain: SearchMask |
     >>> round(float(winner_margin(np.ones((1, 4), np.float32), volume, None)[0, 3]), 3)
     0.16
     """
-    costs = Costs(disparity, volume, domain)
+    costs = Costs(disparity, volume, mask)
     return costs.told((costs.second_minimum - costs.lowest) / (costs.total + costs.least))

@@ -12,7 +12,7 @@ from stereo_framework.core.volume import CostVolume, SearchMask
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (WMNN)", integer=True)
-def winner_margin_naive(disparity: Disparity, volume: CostVolume, domain: SearchMask | None) -> NDArray[np.float32]:
+def winner_margin_naive(disparity: Disparity, volume: CostVolume, mask: SearchMask | None) -> NDArray[np.float32]:
     """The second lowest cost minus the chosen level's, as a share of the sum of all levels' costs.
 
     Parameters
@@ -21,7 +21,7 @@ def winner_margin_naive(disparity: Disparity, volume: CostVolume, domain: Search
         The levels that were chosen, pixels, NaN = no estimate.
     volume : CostVolume
         What the optimizer decided on, float32, uint8 or uint16.
-    domain : SearchMask, optional
+    mask : SearchMask, optional
         Its closed cells count for nothing, like those out of view.
 
     Returns
@@ -41,5 +41,5 @@ def winner_margin_naive(disparity: Disparity, volume: CostVolume, domain: Search
     >>> round(float(winner_margin_naive(np.ones((1, 4), np.float32), volume, None)[0, 3]), 3)
     0.16
     """
-    costs = Costs(disparity, volume, domain)
+    costs = Costs(disparity, volume, mask)
     return costs.told((costs.second - costs.lowest) / (costs.total + costs.least))

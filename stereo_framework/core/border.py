@@ -140,7 +140,7 @@ _ROLES: Mapping[str, tuple[tuple[Any, ...], tuple[int, ...], str]] = {
 }
 """What an array is that stands in some place: types, numbers of axes, and these in words."""
 
-_PLACES = {"image": "image", "reference": "image", "match": "image", "corrected": "image", "labels": "levels"}
+_PLACES = {"image": "image", "reference": "image", "match": "image", "corrected": "image", "levels": "levels"}
 _PLACES |= dict.fromkeys(("disparity", "confidence", "right", "down"), "map")
 
 
@@ -203,7 +203,7 @@ _KINDS: Mapping[str, tuple[type, str]] = {
     "disparity": (np.ndarray, "an array, float32 (rows, columns)"),
     "status": (np.ndarray, "an array, uint8 (rows, columns)"),
     "other": (View, "the map or the View of the other image"),
-    "domain": (SearchMask, "a SearchMask or None"),
+    "mask": (SearchMask, "a SearchMask or None"),
     "alternatives": (Mapping, "a mapping of names to Views"),
     "confidence": (Mapping, "a mapping of names to maps"),
     "pair": (Pair, "a Pair, such as Pair(reference, match, Search(0, 63))"),

@@ -18,27 +18,27 @@ from stereo_framework.core.volume import SearchMask
 @brief
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two rectified images, the disparities that are tried and, where not all take part, the domain.
+    """Two rectified images, the disparities that are tried and, where not all take part, the mask.
 
     Parameters
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255, finite, of one size.
     search : Search
-    domain : SearchMask, optional
+    mask : SearchMask, optional
     scene : Scene, optional
         Where the pair comes from, for matchers that name it.
 
     Raises
     ------
     DataError
-        Images of different sizes, or a domain of another size.
+        Images of different sizes, or a mask of another size.
     """
 
     reference: Image
     match: Image
     search: Search
-    domain: SearchMask | None = None
+    mask: SearchMask | None = None
     scene: Scene | None = None
 
     def __post_init__(self) -> None:
@@ -50,10 +50,10 @@ class Pair:
             raise DataError(f"a pair of images of different sizes: {self.reference.shape} and {self.match.shape}")
         if self.reference.dtype != self.match.dtype:
             raise DataError(f"a pair of images of different types: {self.reference.dtype} and {self.match.dtype}")
-        if self.domain is not None:
-            for array in (a for a in vars(self.domain).values() if a is not None):
+        if self.mask is not None:
+            for array in (a for a in vars(self.mask).values() if a is not None):
                 if array.shape != self.shape:
-                    raise DataError(f"a domain of {array.shape} for images of {self.shape}")
+                    raise DataError(f"a mask of {array.shape} for images of {self.shape}")
 
     @staticmethod
     def of(scene: Scene, search: Search | None = None) -> Pair:
@@ -77,9 +77,9 @@ class Pair:
             )
         a, b = scene.reference_index, scene.match_index
         reference, match = scene.reference, scene.match
-        domain = SearchMask(scene.valid(a), scene.valid(b), *scene.range(a, b), *scene.range(b, a))
-        limited = any(limit is not None for limit in vars(domain).values())
-        return Pair(reference, match, replace(search, direction=scene.direction), domain if limited else None, scene)
+        mask = SearchMask(scene.valid(a), scene.valid(b), *scene.range(a, b), *scene.range(b, a))
+        limited = any(limit is not None for limit in vars(mask).values())
+        return Pair(reference, match, replace(search, direction=scene.direction), mask if limited else None, scene)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -91,8 +91,8 @@ class Pair:
         """The same pair seen from the match image. Its scene has a name of its own, so that no map from outside is taken for one of it."""
         scene = self.scene and self.scene.pair(self.scene.match_index, self.scene.reference_index, self.search)
         scene = scene and replace(scene, name=f"{scene.name} (other view)")
-        domain = self.domain and self.domain.exchanged(self.search)
-        return Pair(self.match, self.reference, replace(self.search, direction=-self.search.direction), domain, scene)
+        mask = self.mask and self.mask.exchanged(self.search)
+        return Pair(self.match, self.reference, replace(self.search, direction=-self.search.direction), mask, scene)
 
     def rows(self, top: int, bottom: int) -> Pair:
         """The rows `top` to `bottom` - 1 alone."""
@@ -100,7 +100,7 @@ class Pair:
             self,
             reference=self.reference[top:bottom],
             match=self.match[top:bottom],
-            domain=self.domain and self.domain.rows(top, bottom),
+            mask=self.mask and self.mask.rows(top, bottom),
             scene=None,
         )
 
@@ -115,17 +115,17 @@ class Pair:
         search, step = self.search, self.search.step
         least = math.floor(search.minimum / factor / step + 1e-6) * step
         most = max(math.ceil(search.maximum / factor / step - 1e-6) * step, least + step)
-        domain = None
-        if self.domain is not None:
+        mask = None
+        if self.mask is not None:
             of_blocks: dict[str, Any] = {"low": np.min, "high": np.max, "match_low": np.min, "match_high": np.max}
             found: dict[str, Any] = {}
-            given = {name: array for name, array in vars(self.domain).items() if array is not None and "blocks" not in name}
+            given = {name: array for name, array in vars(self.mask).items() if array is not None and "blocks" not in name}
             for name, array in given.items():
                 one = of_blocks.get(name, np.any)(_blocks(array, factor), axis=(1, 3))
                 found[name] = one if one.dtype == bool else (one / factor).astype(np.float32)
-            domain = SearchMask(**found)
+            mask = SearchMask(**found)
         reference, match = shrunk(self.reference, factor), shrunk(self.match, factor)
-        return Pair(reference, match, replace(search, minimum=least, maximum=most), domain)
+        return Pair(reference, match, replace(search, minimum=least, maximum=most), mask)
 
 
 def _blocks(array: NDArray, factor: int) -> NDArray:

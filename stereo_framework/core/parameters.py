@@ -37,7 +37,7 @@ Fraction01 = Annotated[float, Ge(0), Le(1)]
 class Unit:
     """Unit of a stage's parameter, in its annotation: ``size: Annotated[PositiveInt, Unit("pixels")] = 9``.
 
-    Plots, pages and the command line take it from there. What is no quantity has none, nor has a count that its name explains (`sweeps`).
+    Plots, pages and the command line take it from there. What is no quantity has none, nor has a count that its name explains (`iterations`).
 
     Parameters
     ----------

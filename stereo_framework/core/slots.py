@@ -44,15 +44,15 @@ def _list(first: str, data: str, returns: str) -> Slot:
 
 
 _IMAGES = "reference match search"
-_COSTS = f"{_IMAGES} raw domain"
+_COSTS = f"{_IMAGES} raw mask"
 _DISPARITY = f"{_COSTS} volume status other confidence"
 _MAPS = "disparity, (disparity, status) or (disparity, status, confidence); Views of two such results"
 
 SLOTS: Mapping[str, Slot] = types.MappingProxyType(
     {
         "preprocessing": _list("image or reference match", "search alternatives", "the image; of the pair both images"),
-        "matcher": _one(_IMAGES, "domain scene", _MAPS, optional=True),
-        "matching_cost": _one(_IMAGES, "domain alternatives", "CostVolume", added=True),
+        "matcher": _one(_IMAGES, "mask scene", _MAPS, optional=True),
+        "matching_cost": _one(_IMAGES, "mask alternatives", "CostVolume", added=True),
         "aggregation": _list("volume", f"{_COSTS} partial", "CostVolume"),
         "smoothness": _one("reference search", "match", "Smoothness", optional=True),
         "optimization": _one(

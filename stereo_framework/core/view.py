@@ -41,17 +41,17 @@ class View:
         The images, as preprocessing left them image by image.
     corrected : (ndarray, ndarray)
         The same two, as preprocessing of the pair left them.
-    domain : SearchMask or None
+    mask : SearchMask or None
     scene : Scene or None
     alternatives : mapping of str to tuple of View
         What other methods made of this side and, where somebody needs it, of the other one.
     invalid : ndarray, bool, (rows, columns), or None
         Pixels without an open cell.
     smoothness : Smoothness or None
-    labels : ndarray, int16, (rows, columns)
+    levels : ndarray, int16, (rows, columns)
         Levels, -1 = none.
     data_costs : ndarray, (rows, columns)
-        The costs of the labels.
+        The costs of the levels.
     labelings : tuple of Labeling
         What the optimizer told, strip by strip.
     matched : object
@@ -70,12 +70,12 @@ class View:
     reference: Any = None
     match: Any = None
     corrected: Any = None
-    domain: SearchMask | None = None
+    mask: SearchMask | None = None
     scene: Scene | None = None
     alternatives: Mapping[str, tuple[View, ...]] = field(default_factory=dict)
     invalid: Mask | None = None
     smoothness: Smoothness | None = None
-    labels: Any = None
+    levels: Any = None
     data_costs: Any = None
     labelings: tuple[Labeling, ...] = ()
     matched: Any = None
@@ -87,15 +87,15 @@ class View:
         pair: Pair, corrected: tuple[Image, Image] | None = None, alternatives: Mapping[str, tuple[View, ...]] | None = None
     ) -> View:
         """The view of a pair's reference image before anything was matched."""
-        domain, search = pair.domain, pair.search
-        invalid = None if domain is None else domain.invalid(search, pair.shape)
+        mask, search = pair.mask, pair.search
+        invalid = None if mask is None else mask.invalid(search, pair.shape)
         images = [frozen(image) for image in (pair.reference, pair.match)]
         return View(
             search=search,
             reference=images[0],
             match=images[1],
             corrected=corrected or tuple(images),
-            domain=domain,
+            mask=mask,
             scene=pair.scene,
             alternatives=alternatives or {},
             invalid=invalid,
@@ -110,7 +110,7 @@ class View:
     @property
     def pair(self) -> Pair:
         """The images and where to search."""
-        return Pair(self.reference, self.match, self.search, self.domain, self.scene)
+        return Pair(self.reference, self.match, self.search, self.mask, self.scene)
 
     def exchanged(self) -> View:
         """The other view before anything was matched."""
@@ -199,7 +199,7 @@ def one_of(parameter: str, alternatives: Mapping[str, View], name: str | None) -
     Parameters
     ----------
     parameter : str
-        As messages name it, ``radiometric_field.look``.
+        As messages name it, ``radiometric_field.initial``.
     alternatives : mapping of str to View
     name : str or None
 
@@ -219,7 +219,7 @@ def one_of(parameter: str, alternatives: Mapping[str, View], name: str | None) -
     return alternatives[name]
 
 
-def differences(reference: Image, match: Image, search: Search, look: View) -> tuple[Mask, NDArray[np.float32]]:
+def differences(reference: Image, match: Image, search: Search, initial: View) -> tuple[Mask, NDArray[np.float32]]:
     """Which pixels a look at a pair has matched with one in view, and by how much each is brighter than that.
 
     Returns
@@ -236,8 +236,8 @@ def differences(reference: Image, match: Image, search: Search, look: View) -> t
 
     def run(start: int, stop: int) -> None:
         some = slice(start, stop)
-        matched = ~np.isnan(look.disparity[some]) & (look.status[some] == Status.MATCHED)
-        places = columns - search.direction * np.rint(np.where(matched, look.disparity[some], 0)).astype(np.int64)
+        matched = ~np.isnan(initial.disparity[some]) & (initial.status[some] == Status.MATCHED)
+        places = columns - search.direction * np.rint(np.where(matched, initial.disparity[some], 0)).astype(np.int64)
         known[some] = matched & (places >= 0) & (places < width)
         places = np.clip(places, 0, width - 1) + np.arange(stop - start)[:, None] * width
         met = right[some].reshape(places.size, -1).take(places.reshape(-1), axis=0).reshape(left[some].shape)

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from stereo_framework.core.brief import brief
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.scene import Disparity, Mask, Search, read_only
-from stereo_framework.kernels.closed_cells import close_cells, closed_labels, reached, without_open_cell
+from stereo_framework.kernels.closed_cells import close_cells, closed_levels, reached, without_open_cell
 from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.kernels.threads import over_rows
 
 Costs = NDArray[np.float32]
-Labels = NDArray[np.int16]
+Levels = NDArray[np.int16]
 INTEGERS = (np.uint8, np.uint16)
 """Types of the costs of integer volumes."""
 
@@ -54,9 +54,9 @@ class CostVolume:
         """The same volume with float32 costs; itself where it has them already."""
         return self if self.costs.dtype == np.float32 else replace(self, costs=self.costs.astype(np.float32))
 
-    def chosen(self, labels: Labels) -> Costs:
-        """The cost of every pixel's label ``(rows, columns)``, of the volume's type; 0 where it is -1."""
-        cells = np.where(labels < 0, -1, np.arange(labels.size).reshape(labels.shape) * self.costs.shape[2] + labels)
+    def chosen(self, levels: Levels) -> Costs:
+        """The cost of every pixel's level ``(rows, columns)``, of the volume's type; 0 where it is -1."""
+        cells = np.where(levels < 0, -1, np.arange(levels.size).reshape(levels.shape) * self.costs.shape[2] + levels)
         found = self.costs.reshape(-1)[cells]
         return np.where(cells < 0, found.dtype.type(0), found)
 
@@ -135,9 +135,9 @@ class Smoothness:
     down: NDArray[np.float32]
     rho: NDArray[np.float32]
 
-    def of(self, labels: Labels) -> float:
-        """Sum over all edges of weight times rho of the level difference, in float64. All labels must be assigned."""
-        wide = labels.astype(np.int32)
+    def of(self, levels: Levels) -> float:
+        """Sum over all edges of weight times rho of the level difference, in float64. All levels must be assigned."""
+        wide = levels.astype(np.int32)
         across = self.rho[np.abs(np.diff(wide, axis=1))].astype(np.float64) * self.right[:, :-1]
         along = self.rho[np.abs(np.diff(wide, axis=0))].astype(np.float64) * self.down[:-1]
         return float(across.sum() + along.sum())
@@ -158,28 +158,28 @@ class Energy:
     volume: CostVolume
     smoothness: Smoothness | None = None
 
-    def of(self, labels: Labels) -> float:
+    def of(self, levels: Levels) -> float:
         """Energy of a labelling in float64; unassigned pixels (-1) are filled from the background first.
 
         Parameters
         ----------
-        labels : ndarray, int16, (rows, columns)
+        levels : ndarray, int16, (rows, columns)
             Levels, -1 = unassigned.
         """
-        labels = fill_labels(labels)
-        total = float(self.volume.chosen(labels).sum(dtype=np.float64))
-        return total + self.smoothness.of(labels) if self.smoothness else total
+        levels = fill_levels(levels)
+        total = float(self.volume.chosen(levels).sum(dtype=np.float64))
+        return total + self.smoothness.of(levels) if self.smoothness else total
 
 
-def fill_labels(labels: Labels) -> Labels:
-    """Labels with every unassigned pixel (-1) given the farther of its nearest assigned neighbours in the row.
+def fill_levels(levels: Levels) -> Levels:
+    """Levels with every unassigned pixel (-1) given the farther of its nearest assigned neighbours in the row.
 
     A row without any assigned pixel gets level 0. Returns the input itself when nothing is unassigned.
     """
-    if labels.min(initial=0) >= 0:
-        return labels
-    filled = fill_rows(np.where(labels < 0, np.nan, labels).astype(np.float32))
-    return np.nan_to_num(filled).astype(labels.dtype)
+    if levels.min(initial=0) >= 0:
+        return levels
+    filled = fill_rows(np.where(levels < 0, np.nan, levels).astype(np.float32))
+    return np.nan_to_num(filled).astype(levels.dtype)
 
 
 class Status(enum.IntEnum):
@@ -232,16 +232,16 @@ class SearchMask:
         for name, array in given.items():
             dtype = bool if name.endswith("valid") else np.float32
             if array.ndim != 2 or array.dtype != dtype:
-                raise DataError(f"domain.{name}: {array.dtype} {array.shape}; expected {np.dtype(dtype)} (rows, columns)")
+                raise DataError(f"mask.{name}: {array.dtype} {array.shape}; expected {np.dtype(dtype)} (rows, columns)")
         if len({array.shape for array in given.values()}) > 1:
-            raise DataError(f"domain: maps of different sizes: {', '.join(f'{k} {v.shape}' for k, v in given.items())}")
+            raise DataError(f"mask: maps of different sizes: {', '.join(f'{k} {v.shape}' for k, v in given.items())}")
 
     def rows(self, top: int, bottom: int) -> SearchMask:
         """The same for the rows `top` to `bottom` - 1."""
         return SearchMask(**{name: None if array is None else array[top:bottom] for name, array in vars(self).items()})
 
     def exchanged(self, search: Search) -> SearchMask:
-        """The domain of the exchanged pair.
+        """The mask of the exchanged pair.
 
         Parameters
         ----------
@@ -263,10 +263,10 @@ class SearchMask:
         without_open_cell(self.maps(shape), _grid(search), found)
         return found
 
-    def closed(self, labels: Labels, search: Search) -> Mask:
-        """The pixels whose label lies in a closed cell, bool ``(rows, columns)``; unassigned labels (-1) lie in none."""
-        found = np.empty(labels.shape, bool)
-        closed_labels(labels, self.maps(labels.shape), _grid(search), found)
+    def closed(self, levels: Levels, search: Search) -> Mask:
+        """The pixels whose level lies in a closed cell, bool ``(rows, columns)``; unassigned levels (-1) lie in none."""
+        found = np.empty(levels.shape, bool)
+        closed_levels(levels, self.maps(levels.shape), _grid(search), found)
         return found
 
     def beside_closed(self, disparity: Disparity, search: Search) -> Mask:
@@ -300,7 +300,7 @@ class SearchMask:
             for limit, wide in ((self.low, -np.inf), (self.high, np.inf))
         )
         masks = (
-            np.ones(shape[:2], bool) if mask is None else np.ascontiguousarray(mask) for mask in (self.valid, self.match_valid)
+            np.ones(shape[:2], bool) if valid is None else np.ascontiguousarray(valid) for valid in (self.valid, self.match_valid)
         )
         return tuple(map(read_only, (*masks, low, high)))  # type: ignore[return-value]
 
@@ -317,7 +317,7 @@ class Labeling:
 
     Parameters
     ----------
-    labels : ndarray, int16, (rows, columns)
+    levels : ndarray, int16, (rows, columns)
         Chosen level per pixel; -1 = unassigned (occluded).
     costs : ndarray, float32, (rows, columns)
         Data cost of the chosen level; 0 where unassigned.
@@ -333,7 +333,7 @@ class Labeling:
         The disparities of the levels.
     """
 
-    labels: Labels
+    levels: Levels
     costs: Costs
     volume: CostVolume | None = None
     trace: tuple[tuple[float, ...], ...] = ()
@@ -346,6 +346,6 @@ class Labeling:
         """Pixels, float32 ``(rows, columns)``, NaN where no level is assigned; of what a stage returned that was called directly."""
         if self.search is None:
             raise ParameterError(
-                "labeling.disparity: its search range is not known; search.disparity_of(labels) gives disparities"
+                "labeling.disparity: its search range is not known; search.disparity_of(levels) gives disparities"
             )
-        return self.search.disparity_of(self.labels)
+        return self.search.disparity_of(self.levels)

@@ -3,7 +3,7 @@
 from stereo_framework.datasets.catalogue import public_sets
 from stereo_framework.datasets.download import fetch
 from stereo_framework.datasets.planes import Plane, ellipse, rectangle, slanted
-from stereo_framework.datasets.registry import data_roots, find_scenes, load_scene, load_scenes, scene_names
+from stereo_framework.datasets.registry import data_roots, find_scenes, load_pair, load_scene, load_scenes, scene_names
 from stereo_framework.datasets.scene_file import pair_scene
 from stereo_framework.datasets.synthetic import planes_scene
 from stereo_framework.datasets.textures import Texture
@@ -15,6 +15,7 @@ __all__ = [
     "ellipse",
     "fetch",
     "find_scenes",
+    "load_pair",
     "load_scene",
     "load_scenes",
     "pair_scene",

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from stereo_framework.core.errors import DataError, close_names, nearest, short
-from stereo_framework.core.scene import Scene
+from stereo_framework.core.scene import Disparity, Image, Scene
 from stereo_framework.datasets import (  # noqa: F401  most of them add data sets
     eth3d,
     kitti,
@@ -118,6 +118,19 @@ def load_scene(name: PathLike, *, data: PathLike | None = None) -> Scene:
     (240, 320, 3)
     """
     return _loaded(name, data, functools.cache(lambda: _listed(data)))
+
+
+def load_pair(name: PathLike, *, data: PathLike | None = None) -> tuple[Image, Image, Disparity | None]:
+    """The reference image, the match image and the true disparities of a scene, None without truth; see `load_scene`.
+
+    Examples
+    --------
+    >>> left, right, truth = load_pair("synthetic/planes")
+    >>> left.shape, truth.shape
+    ((240, 320, 3), (240, 320))
+    """
+    scene = load_scene(name, data=data)
+    return scene.reference, scene.match, scene.truth
 
 
 def load_scenes(wanted: Iterable[str | Scene], *, data: PathLike | None = None) -> list[Scene]:

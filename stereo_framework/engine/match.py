@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.call_reports import CallReport
 from stereo_framework.core.scene import Disparity, Search
 from stereo_framework.core.view import View
-from stereo_framework.core.volume import CostVolume, Labels, Status, fill_labels
+from stereo_framework.core.volume import CostVolume, Levels, Status, fill_levels
 
 _PILE = 0.1
 """Share of the pixels at one end of the search range, beyond that of a uniform spread, from which the range is doubted.
@@ -34,11 +34,11 @@ class Match:
         Pixels, NaN = no estimate.
     status : ndarray, uint8, (rows, columns)
         Values of `Status`.
-    labels : ndarray, int16, (rows, columns), or None
+    levels : ndarray, int16, (rows, columns), or None
         The optimizer's levels, -1 = unassigned; None of a matcher, and where a scheme puts maps together.
     search : Search
     energy : float or None
-        Data costs plus smoothness of the labels, unassigned pixels filled from the background; None where there are no labels.
+        Data costs plus smoothness of the levels, unassigned pixels filled from the background; None where there are no levels.
     objective, lower_bound : float or None
         The optimizer's own objective and a bound of the energy, where it reports them.
     trace : tuple of (float, float) or (float, float, float)
@@ -58,7 +58,7 @@ class Match:
 
     disparity: Disparity
     status: NDArray[np.uint8]
-    labels: Labels | None
+    levels: Levels | None
     search: Search
     energy: float | None
     objective: float | None
@@ -82,12 +82,12 @@ def match_of(view: View, seconds: dict[str, float], reports: Sequence[CallReport
     warned = [report.warning for report in reports if report.warning]
     if (match := view.matched) is not None:
         warned = [*(line for line in match.warnings if line.startswith(_PASSED_ON)), *warned]
-        doubts = warnings(match.labels, match.disparity, match.search, scale)
+        doubts = warnings(match.levels, match.disparity, match.search, scale)
         return replace(match, seconds=seconds, warnings=(*doubts, *warned))
     energy = None
-    if view.labels is not None:
+    if view.levels is not None:
         energy = float(view.data_costs.sum(dtype=np.float64))
-        energy += view.smoothness.of(fill_labels(view.labels)) if view.smoothness is not None else 0.0
+        energy += view.smoothness.of(fill_levels(view.levels)) if view.smoothness is not None else 0.0
     whole = view.labelings[0] if len(view.labelings) == 1 else None
     objectives = [one.objective for one in view.labelings if one.objective is not None]
     disparity = np.ascontiguousarray(view.disparity, np.float32)
@@ -96,14 +96,14 @@ def match_of(view: View, seconds: dict[str, float], reports: Sequence[CallReport
     return Match(
         disparity=disparity,
         status=view.status,
-        labels=view.labels,
+        levels=view.levels,
         search=view.search,
         energy=energy,
         objective=math.fsum(objectives) if 0 < len(objectives) == len(view.labelings) else None,
         lower_bound=whole.lower_bound if whole else None,
         trace=whole.trace if whole else (),
         seconds=seconds,
-        warnings=(*warnings(view.labels, disparity, view.search, scale), *warned),
+        warnings=(*warnings(view.levels, disparity, view.search, scale), *warned),
         volume=view.volume if keep_volume and view.volumes else None,
         confidence={name: np.where(unsure, value.min(), value) for name, value in view.confidence.items()},
         memory=max((one.memory for one in reports if one.memory is not None), default=None),
@@ -111,15 +111,15 @@ def match_of(view: View, seconds: dict[str, float], reports: Sequence[CallReport
     )
 
 
-def warnings(labels: Labels | None, disparity: Disparity, search: Search, scale: str = "") -> tuple[str, ...]:
+def warnings(levels: Levels | None, disparity: Disparity, search: Search, scale: str = "") -> tuple[str, ...]:
     """What makes a result doubtful without any truth: no estimates, winners that pile up at an end of the range, and the `scale_doubt` of its images."""
     known = disparity[~np.isnan(disparity)]
     if not known.size:
         return ("the result holds no estimate at all",)
-    levels = np.rint((known - search.minimum) / search.step) if labels is None else labels[labels >= 0]
+    chosen = np.rint((known - search.minimum) / search.step) if levels is None else levels[levels >= 0]
     found = [scale] if scale else []
     for level, end in ((0, "lower"), (search.levels - 1, "upper")):
-        share = np.count_nonzero(levels == level) / max(1, levels.size)
+        share = np.count_nonzero(chosen == level) / max(1, chosen.size)
         if share > _PILE + 1 / search.levels:
             value = search.minimum + level * search.step
             found.append(

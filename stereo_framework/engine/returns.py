@@ -19,7 +19,7 @@ from stereo_framework.core.volume import (
     Labeling,
     Smoothness,
     Status,
-    fill_labels,
+    fill_levels,
     restore_outside_inplace,
     status_of,
 )
@@ -31,8 +31,8 @@ _PARTS: Mapping[str, tuple[type, Mapping[str, str]]] = {
     "matching_cost": (CostVolume, {"costs": "costs"}),
     "aggregation": (CostVolume, {"costs": "costs"}),
     "smoothness": (Smoothness, {"right": "map", "down": "map", "rho": "rho"}),
-    "optimization": (Labeling, {"labels": "levels", "costs": "map"}),
-    "scheme": (Match, {"disparity": "disparity", "status": "status", "labels": "levels"}),
+    "optimization": (Labeling, {"levels": "levels", "costs": "map"}),
+    "scheme": (Match, {"disparity": "disparity", "status": "status", "levels": "levels"}),
 }
 """What stages of a slot return, and the roles of its arrays."""
 
@@ -46,8 +46,8 @@ def taken(stage: Stage, result: Any, view: View) -> View:
     if stage.slot == "preprocessing":
         return replace(view, corrected=tuple(map(frozen, result)))
     if stage.slot == "matching_cost":
-        if view.domain is not None:
-            view.domain.close(result, result.outside)
+        if view.mask is not None:
+            view.mask.close(result, result.outside)
         return replace(view, volumes={"volume": result, "raw": result}, shared=False, restored=False)
     if stage.slot == "aggregation":
         # A volume that it got from elsewhere is read-only.
@@ -74,21 +74,21 @@ def taken(stage: Stage, result: Any, view: View) -> View:
 
 def _decided(view: View, result: Any) -> View:
     """The view after an optimizer."""
-    search, domain = view.search, view.domain
+    search, mask = view.search, view.mask
     if isinstance(result, np.ndarray):  # a continuous map, of an optimizer of both sides
-        levels = np.clip(np.rint((result - search.minimum) / search.step), 0, search.levels - 1)
-        labels = np.where(np.isnan(result), -1, levels).astype(np.int16)
-        if domain is not None:
-            result = np.where(domain.closed(labels, search), np.float32(np.nan), result)
+        nearest = np.clip(np.rint((result - search.minimum) / search.step), 0, search.levels - 1)
+        levels = np.where(np.isnan(result), -1, nearest).astype(np.int16)
+        if mask is not None:
+            result = np.where(mask.closed(levels, search), np.float32(np.nan), result)
         return _known(view, result, status_of(result))
-    labels, volume = result.labels, result.volume or view.volume
-    if domain is not None and (closed := domain.closed(labels, search)).any():
-        labels = np.where(closed, np.int16(-1), labels)
-    filled = fill_labels(labels)
-    costs = result.costs if filled is result.labels else view.volume.chosen(filled)
+    levels, volume = result.levels, result.volume or view.volume
+    if mask is not None and (closed := mask.closed(levels, search)).any():
+        levels = np.where(closed, np.int16(-1), levels)
+    filled = fill_levels(levels)
+    costs = result.costs if filled is result.levels else view.volume.chosen(filled)
     volumes = {**view.volumes, "volume": volume}
-    view = replace(view, labels=labels, data_costs=costs, labelings=(replace(result, volume=None),), volumes=volumes)
-    disparity = search.disparity_of(labels)
+    view = replace(view, levels=levels, data_costs=costs, labelings=(replace(result, volume=None),), volumes=volumes)
+    disparity = search.disparity_of(levels)
     return _known(view, disparity, status_of(disparity))
 
 
@@ -102,17 +102,17 @@ def _known(view: View, disparity: Any, status: Any) -> View:
 
 def restored(view: View, *, out_of_view: bool) -> View:
     """The view with the cells set that take no part: closed ones and, after an aggregation has mixed them with others, those out of view."""
-    volume, domain = view.volume, view.domain
-    if domain is not None and volume.costs.dtype == np.uint8:
+    volume, mask = view.volume, view.mask
+    if mask is not None and volume.costs.dtype == np.uint8:
         volume = replace(volume, costs=volume.costs.astype(np.uint16))
-    elif (domain is not None or out_of_view) and (
+    elif (mask is not None or out_of_view) and (
         view.shared or not volume.costs.flags.writeable or ("raw" in view.volumes and view.raw.costs is volume.costs)
     ):
         volume = replace(volume, costs=volume.costs.copy())
     if out_of_view:
         restore_outside_inplace(volume)
-    if domain is not None:
-        domain.close(volume, _CLOSED[volume.costs.dtype])
+    if mask is not None:
+        mask.close(volume, _CLOSED[volume.costs.dtype])
         volume.costs[view.invalid] = 0
     # What was written into is no longer anybody else's.
     shared = view.shared and volume is view.volume

@@ -282,7 +282,7 @@ class Walk:
     def _alternatives(self, state: State, view: View, other: View | None) -> View:
         """Match the pair, or both its sides, by other methods; what stays are maps, status and confidence."""
         both, pair, methods = "both" in self.needs[state], view.pair, dict(state[0][-1].inner)
-        about = pair.reference.ctypes.data, pair.match.ctypes.data, pair.shape, pair.search, id(pair.domain), both
+        about = pair.reference.ctypes.data, pair.match.ctypes.data, pair.shape, pair.search, id(pair.mask), both
         # An alternative of an alternative may be one already.
         missing = [method for method in methods.values() if (method, about) not in self.kept]
         for index, found in Walk(missing, pair, both=both, watch=self.watch, kept=self.kept):
@@ -304,7 +304,7 @@ class Walk:
 
     def _solve_both(self, method: Any, pair: Pair) -> Match:
         """Match both sides of a pair at once, and give the other's match when the exchanged pair is asked for."""
-        if pair.domain is not None:
+        if pair.mask is not None:
             return walked(method, pair, watch=self.watch)
         for other, match in self.solved:
             images = (pair.reference, other.match), (pair.match, other.reference)

@@ -78,7 +78,7 @@ def without_open_cell(maps: Maps, grid: Grid, invalid: Mask) -> None:
 
 
 @kernel
-def closed_labels(labels: NDArray[np.int16], maps: Maps, grid: Grid, closed: Mask) -> None:
+def closed_levels(labels: NDArray[np.int16], maps: Maps, grid: Grid, closed: Mask) -> None:
     """Mark the pixels whose label, if they have one, lies in a closed cell."""
     rows, columns = labels.shape
     for y in range(rows):

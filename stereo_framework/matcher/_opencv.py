@@ -18,9 +18,9 @@ SIXTEENTHS = 16
 NAMES = {
     "minDisparity": "search.minimum",
     "numDisparities": "search.maximum",
-    "blockSize": "window",
-    "P1": "small_change",
-    "P2": "large_change",
+    "blockSize": "size",
+    "P1": "p1",
+    "P2": "p2",
     "disp12MaxDiff": "tolerance",
     "preFilterType": "filter",
     "preFilterSize": "filter_size",
@@ -54,7 +54,7 @@ def compute(
     reference: Image,
     match: Image,
     search: Search,
-    window: int,
+    size: int,
     make: Callable[[int, int], Any],
     *,
     margin: int = 0,
@@ -69,7 +69,7 @@ def compute(
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
     search : Search
-    window : int
+    size : int
         Side in pixels of the windows that are matched; OpenCV refuses images smaller than half a window.
     make : callable
         Creates the matcher from the smallest disparity and the number of disparities.
@@ -90,7 +90,7 @@ def compute(
         images = [image[:, ::-1] for image in images]
     least, levels = _levels(search)
     rows, columns = reference.shape[:2]
-    before, after = max(least + levels, 0) + margin, max(-least, window // 2 + 1 - columns, 0) + margin
+    before, after = max(least + levels, 0) + margin, max(-least, size // 2 + 1 - columns, 0) + margin
     left, right = (cv2.copyMakeBorder(image, margin, margin, before, after, cv2.BORDER_REPLICATE) for image in images)
     found = make(least, levels).compute(left, right)[margin : margin + rows, before : before + columns].astype(np.float32)
     disparity = found / np.float32(SIXTEENTHS)

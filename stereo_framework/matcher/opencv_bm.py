@@ -22,7 +22,7 @@ def opencv_bm(
     match: Image,
     search: Search,
     *,
-    window: Annotated[Odd, Unit("pixels")] = 21,
+    size: Annotated[Odd, Unit("pixels")] = 21,
     filter: Literal["sobel", "normalized"] = "sobel",
     filter_size: Annotated[Odd, Unit("pixels")] = 9,
     filter_cap: Annotated[int, Ge(1), Le(63), Unit("grey levels")] = 31,
@@ -43,7 +43,7 @@ def opencv_bm(
     search : Search
         Disparities between its ends, in pixels, are searched; OpenCV rounds their number up to a multiple of 16, and what it finds among
         the additional ones counts as no estimate. The step is not used, but for half of it that estimates may lie outside.
-    window : int
+    size : int
         Side in pixels of the windows that are matched; odd, 5 to 255.
     filter : str
         What is matched. "sobel": horizontal derivatives; "normalized": intensities less their mean over a window.
@@ -78,11 +78,11 @@ def opencv_bm(
     OpenCV leaves out half a window all around and as many columns at the border as there are disparities; here the images are extended by that many copies
     of their outermost pixels.
     """
-    check_odd("opencv_bm.window", window)
+    check_odd("opencv_bm.size", size)
     check_odd("opencv_bm.filter_size", filter_size)
 
     def make(least: int, levels: int) -> Any:
-        matcher = cv2.StereoBM.create(levels, window)
+        matcher = cv2.StereoBM.create(levels, size)
         matcher.setMinDisparity(least)
         matcher.setPreFilterType(_FILTERS[filter])
         matcher.setPreFilterSize(filter_size)
@@ -94,4 +94,4 @@ def opencv_bm(
         matcher.setSpeckleRange(round(SIXTEENTHS * speckle_range))
         return matcher
 
-    return compute(reference, match, search, window, make, margin=window, grey=True)
+    return compute(reference, match, search, size, make, margin=size, grey=True)

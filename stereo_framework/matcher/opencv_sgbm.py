@@ -26,9 +26,9 @@ def opencv_sgbm(
     search: Search,
     *,
     mode: Literal["sgbm", "hh", "3way", "hh4"] = "sgbm",
-    window: Annotated[PositiveInt, Unit("pixels")] = 3,
-    small_change: Annotated[PositiveInt, Unit("units of the matching cost")] = 72,
-    large_change: Annotated[PositiveInt, Unit("units of the matching cost")] = 288,
+    size: Annotated[PositiveInt, Unit("pixels")] = 3,
+    p1: Annotated[PositiveInt, Unit("units of the matching cost")] = 72,
+    p2: Annotated[PositiveInt, Unit("units of the matching cost")] = 288,
     tolerance: Annotated[PositiveInt, Unit("pixels")] | None = 1,
     filter_cap: Annotated[int, Ge(15), Le(127), Unit("grey levels")] = 63,
     uniqueness: Annotated[NonNegativeInt, Unit("percent")] = 10,
@@ -47,9 +47,9 @@ def opencv_sgbm(
     mode : str
         The paths along which costs are summed up. "sgbm": five, in one pass over the image; "hh": eight, in two passes; "3way": three, in one pass, the
         fastest; "hh4": four, in two passes.
-    window : int
+    size : int
         Side in pixels of the windows that are matched; odd.
-    small_change, large_change : int
+    p1, p2 : int
         Penalties, in units of the matching cost, for neighbours whose disparities differ by one pixel and by more. The defaults are 8 and 32
         times the 9 pixels of a window; OpenCV's examples multiply by the channels too. A large change counts as at least 1 more than a small one.
     tolerance : int or None
@@ -80,15 +80,15 @@ def opencv_sgbm(
     a tolerance as large as the range, which rejects nothing. It leaves out as many columns at the border as there are disparities; here the images
     are extended by that many copies of their outermost columns, as those of a cost volume are.
     """
-    check_odd("opencv_sgbm.window", window)
+    check_odd("opencv_sgbm.size", size)
 
     def make(least: int, levels: int) -> Any:
         return cv2.StereoSGBM.create(
             minDisparity=least,
             numDisparities=levels,
-            blockSize=window,
-            P1=small_change,
-            P2=large_change,
+            blockSize=size,
+            P1=p1,
+            P2=p2,
             disp12MaxDiff=widest_difference(tolerance, search),
             preFilterCap=filter_cap,
             uniquenessRatio=uniqueness,
@@ -97,4 +97,4 @@ def opencv_sgbm(
             mode=_MODES[mode],
         )
 
-    return compute(reference, match, search, window, make)
+    return compute(reference, match, search, size, make)

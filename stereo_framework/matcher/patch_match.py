@@ -24,9 +24,9 @@ def patch_match(
     reference: Image,
     match: Image,
     search: Search,
-    domain: SearchMask | None,
+    mask: SearchMask | None,
     *,
-    window: Annotated[PositiveInt, Unit("pixels")] = 35,
+    size: Annotated[PositiveInt, Unit("pixels")] = 35,
     iterations: PositiveInt = 3,
     gamma: Annotated[Positive, Unit("grey levels")] = 10.0,
     balance: Fraction01 = 0.9,
@@ -43,9 +43,9 @@ def patch_match(
         Intensities 0..255; grey counts as three equal channels.
     search : Search
         Disparities lie between its ends, in pixels; its step is not used.
-    domain : SearchMask, optional
+    mask : SearchMask, optional
         Masked pixels are neither matched nor matched with, and each pixel's disparity stays within its own range.
-    window : int
+    size : int
         Side of the windows, in pixels; an even one counts as one more.
     iterations : int
         How often planes spread over both views; every other time from the last pixel to the first.
@@ -90,17 +90,17 @@ def patch_match(
     more than 0.9 along the row are not tried. The weighted median at the end is left to the refinement of that name.
     """
     shape = reference.shape[:2]
-    domain = domain or SearchMask()
+    mask = mask or SearchMask()
     by = Costs(*map(np.float32, (1 - balance, balance, colour_truncation, slope_truncation, 1 / gamma)))
     own, other = _pixels(reference), _pixels(match)
     sides = []
-    for limits, sign in ((domain, search.direction), (domain.exchanged(search), -search.direction)):
+    for limits, sign in ((mask, search.direction), (mask.exchanged(search), -search.direction)):
         valid, other_valid, *_ = limits.maps(shape)
         low, high = limits.ranges(search, shape)
         known = np.empty((*shape, 3), np.float32), np.empty(shape, np.float32), np.ones(shape, np.float32)
         sides.append(Side(own, valid & (low <= high), _bordered(other, other_valid), low, high, *known, sign))
         own, other = other, own
-    _spread(sides, by, window // 2, iterations, search.maximum - search.minimum, seed)
+    _spread(sides, by, size // 2, iterations, search.maximum - search.minimum, seed)
     maps = [np.where(side.valid, side.planes[..., 2], np.float32(np.nan)) for side in sides]
     return Views(*(_told(side, own, theirs, tolerance) for side, own, theirs in zip(sides, maps, maps[::-1], strict=True)))
 

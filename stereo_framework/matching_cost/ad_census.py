@@ -68,7 +68,7 @@ def ad_census(
     difference_weight: Positive = 1.0,
     census_weight: Positive = 1.0,
     residual: Annotated[Positive, Unit("grey levels")] | None = None,
-    look: str | None = None,
+    initial: str | None = None,
     steps: Annotated[int, Ge(100), Le(_MOST_STEPS)] | None = None,
     interpolation: Interpolation = "cubic",
 ) -> CostVolume:
@@ -95,7 +95,7 @@ def ad_census(
     residual : float, optional
         In grey levels: where the light of the pixels that the initial map has matched differs by more than this, around a pixel or in the median of all, differences
         count less and census bits more; null: everywhere alike.
-    look : str, optional
+    initial : str, optional
         Name of the alternative that is the initial map; null: the only one.
     steps : int, optional
         With it costs are whole numbers of 1/steps, as integer stages take them; null = float32.
@@ -148,7 +148,7 @@ def ad_census(
     weights = np.empty((rows, columns, 2), np.float32)
     weights[:] = difference_weight, census_weight
     if residual is not None and alternatives:
-        kept = difference_weight * _kept(reference, match, search, one_of("ad_census.look", alternatives, look), residual)
+        kept = difference_weight * _kept(reference, match, search, one_of("ad_census.initial", alternatives, initial), residual)
         # What differences lose census gains, so that costs as a whole weigh the same everywhere.
         weights[..., 0] = most * kept / (kept + census_weight)
         weights[..., 1] = most - weights[..., 0]
@@ -177,9 +177,9 @@ def ad_census(
     return CostVolume(costs, search, float(outside))
 
 
-def _kept(reference: Image, match: Image, search: Search, look: View, residual: float) -> NDArray[np.float32]:
+def _kept(reference: Image, match: Image, search: Search, initial: View, residual: float) -> NDArray[np.float32]:
     """What of the weight of differences is left, where light differs by more than so many grey levels by what an initial map says."""
-    known, apart = differences(reference, match, search, look)
+    known, apart = differences(reference, match, search, initial)
     if not known.any():
         return np.ones(known.shape, np.float32)
     all_over = np.median(np.abs(apart[known]).mean(axis=1))

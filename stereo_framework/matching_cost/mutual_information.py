@@ -27,7 +27,7 @@ def mutual_information(
     search: Search,
     alternatives: Mapping[str, View],
     *,
-    look: str | None = None,
+    initial: str | None = None,
     sigma: Annotated[Positive, Unit("grey levels")] = 1.0,
 ) -> CostVolume:
     """How seldom two intensities meet at matched pixels: any relation of the two images' brightness is learned from an initial map.
@@ -40,7 +40,7 @@ def mutual_information(
         Disparities to try, in pixels.
     alternatives : mapping of str to View
         Other methods' maps of the same pair, by name.
-    look : str, optional
+    initial : str, optional
         The one whose map says which pixels are matched; default: the only one. `coarse` around a method makes it from smaller images, as the source does.
     sigma : float
         Standard deviation of the Gaussian that smooths the histograms, in grey levels.
@@ -69,12 +69,12 @@ def mutual_information(
     >>> from stereo_framework.core.view import View
     >>> left = np.tile(np.array([10, 80, 160, 240], np.uint8), (6, 3))
     >>> inverse = 255 - left
-    >>> look = View(np.zeros(left.shape, np.float32), np.zeros(left.shape, np.uint8), Search(0, 1))
-    >>> costs = mutual_information(left, inverse, Search(0, 1), {"look": look}).costs
+    >>> initial = View(np.zeros(left.shape, np.float32), np.zeros(left.shape, np.uint8), Search(0, 1))
+    >>> costs = mutual_information(left, inverse, Search(0, 1), {"initial": initial}).costs
     >>> bool((costs[:, 1:, 0] < costs[:, 1:, 1]).all())
     True
     """
-    view = one_of("mutual_information.look", alternatives, look)
+    view = one_of("mutual_information.initial", alternatives, initial)
     left, right = (
         np.clip(np.rint(image if image.ndim == 2 else image.mean(axis=2)), 0, 255).astype(np.float32)
         for image in (reference, match)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.border import in_one_form
-from stereo_framework.core.volume import Costs, Labels, Smoothness
+from stereo_framework.core.volume import Costs, Levels, Smoothness
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.optimization._max_flow import Graph, empty_graph, neighbour, sink_side, sink_side_by_pymaxflow
 from stereo_framework.optimization._smoothness import edge_weights
@@ -38,7 +38,7 @@ class Moves:
     solver : {"grid", "pymaxflow"}
     """
 
-    def __init__(self, costs: Costs, smoothness: Smoothness, labels: Labels, solver: Solver = "grid"):
+    def __init__(self, costs: Costs, smoothness: Smoothness, labels: Levels, solver: Solver = "grid"):
         rows, columns, levels = costs.shape
         # One row of no pixels above and below, as the graph has it.
         padded = np.full((rows + 2, columns), -1, np.int16)
@@ -86,7 +86,7 @@ class Moves:
     def _state(self, move: Move) -> tuple[int, ...]:
         return tuple(self._changes[label] for label in self.touched(move))
 
-    def _apply(self, nodes: NDArray[np.intp], move: Move, labels: Labels) -> None:
+    def _apply(self, nodes: NDArray[np.intp], move: Move, labels: Levels) -> None:
         """Note what a move found."""
         if (labels != self._labels[nodes]).any():
             self._labels[nodes] = labels

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.border import in_one_form
 from stereo_framework.core.scene import Image, Mask
-from stereo_framework.core.volume import CostVolume, Labels
+from stereo_framework.core.volume import CostVolume, Levels
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.optimization._max_flow import LINKS, Graph, empty_graph, sink_side
 
@@ -49,7 +49,7 @@ class OcclusionMoves:
         weights = np.array([weight, weight * gradient_penalty], np.float64)
         # One row of no pixels above and below, as the graph has it.
         self._padded = np.full((rows + 2, columns), -1, np.int16)
-        self.labels: Labels = self._padded[1:-1]
+        self.labels: Levels = self._padded[1:-1]
         # The reference column that each pixel of the match image is matched with, -1 without one.
         self._owners = np.full((rows, columns), -1, np.int32)
         self._seen = search.in_view(columns)

@@ -15,7 +15,7 @@ from stereo_framework.kernels.local_planes import solve
 from stereo_framework.kernels.random_numbers import random_number
 
 Values = NDArray[np.float32]
-Labels = NDArray[np.int32]
+Levels = NDArray[np.int32]
 Two = tuple[float, float]
 Three = tuple[float, float, float]
 
@@ -141,7 +141,7 @@ def write_candidates(
     kept: int,
     sources: Values,
     shifts: NDArray,
-    labels: Labels,
+    labels: Levels,
     regions: Values,
     moves: Values,
     low: float,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.border import in_one_form
 from stereo_framework.core.scene import Image, Mask
-from stereo_framework.core.volume import CostVolume, Labels
+from stereo_framework.core.volume import CostVolume, Levels
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import Floats, window_variance
@@ -26,7 +26,7 @@ class Rules:
     two_sided: bool
 
 
-def stable_labels(volume: CostVolume, reference: Image, match: Image, rules: Rules) -> Labels:
+def stable_labels(volume: CostVolume, reference: Image, match: Image, rules: Rules) -> Levels:
     """Levels of the confidently stable matching, -1 where there is none; cells of infinite cost are no candidates."""
     search, (rows, columns) = volume.search, volume.costs.shape[:2]
     labels = np.full((rows, columns), -1, np.int16)

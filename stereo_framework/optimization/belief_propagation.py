@@ -34,7 +34,7 @@ def belief_propagation(
     iterations: PositiveInt = 50,
     damping: Annotated[float, Ge(0), Lt(1)] = 0.1,
 ) -> Labeling:
-    """Labels of low energy, found by neighbours that tell each other, again and again, what every level would cost them at least.
+    """Levels of low energy, found by neighbours that tell each other, again and again, what every level would cost them at least.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def belief_propagation(
     Returns
     -------
     Labeling
-        Labels int16 (rows, columns), all assigned, each the level that the pixel believes in after the last iteration; `trace` has the
+        Levels int16 (rows, columns), all assigned, each the level that the pixel believes in after the last iteration; `trace` has the
         seconds and the energy after each iteration, which may rise; `volume` holds the beliefs, costs plus messages.
 
     Raises
@@ -81,7 +81,7 @@ def belief_propagation(
     >>> volume = CostVolume(np.array([[[0, 9], [5, 4], [0, 9]]], np.float32), Search(0, 1), 255.0)
     >>> flat = np.zeros((1, 3), np.float32)
     >>> changes = Smoothness(np.array([[2, 2, 0]], np.float32), flat, np.array([0, 1], np.float32))
-    >>> belief_propagation(volume, changes).labels.tolist()
+    >>> belief_propagation(volume, changes).levels.tolist()
     [[0, 0, 0]]
     """
     energy = Energy(volume, smoothness)

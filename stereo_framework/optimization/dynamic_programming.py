@@ -40,7 +40,7 @@ def dynamic_programming(
     Returns
     -------
     Labeling
-        Labels int16 (rows, columns), -1 where the reference is occluded; the first and the last column are always matched. `objective` is
+        Levels int16 (rows, columns), -1 where the reference is occluded; the first and the last column are always matched. `objective` is
         the summed cost of the rows' paths: matching costs, occlusion costs and the weights of the edges at which a path returns from an
         occlusion to a match.
 
@@ -68,7 +68,7 @@ def dynamic_programming(
     >>> from stereo_framework import CostVolume, Search
     >>> costs = np.array([[[0, 9], [0, 9], [9, 9], [9, 0], [9, 0]]], np.float32)
     >>> result = dynamic_programming(CostVolume(costs, Search(0, 1), 255.0), occlusion_cost=2)
-    >>> result.labels.tolist(), result.objective
+    >>> result.levels.tolist(), result.objective
     ([[0, 0, -1, 1, 1]], 2.0)
     """
     costs, search = volume.costs, volume.search

@@ -29,11 +29,11 @@ def graph_cut(
     *,
     move: Literal["swap", "expansion"] = "swap",
     order: Literal["random", "fixed"] = "random",
-    max_cycles: PositiveInt = 100,
+    iterations: PositiveInt = 100,
     solver: Solver = "grid",
     seed: NonNegativeInt = 0,
 ) -> Labeling:
-    """Labels of low energy, found from the winners by moves that change any number of pixels at once, each by one minimum cut.
+    """Levels of low energy, found from the winners by moves that change any number of pixels at once, each by one minimum cut.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def graph_cut(
         costs no more than none.
     order : {"random", "fixed"}
         Order of the moves in a cycle: drawn anew for each cycle, or by rising level.
-    max_cycles : int
+    iterations : int
         Most cycles. One cycle tries every pair of levels, or every level, once; the last one needed lowers the energy no more.
     solver : {"grid", "pymaxflow"}
         What computes minimum cuts: the project's own code for pixel grids, or PyMaxflow. The labels are the same.
@@ -57,7 +57,7 @@ def graph_cut(
     Returns
     -------
     Labeling
-        Labels int16 (rows, columns), all assigned; `trace` has the seconds and the energy after each cycle.
+        Levels int16 (rows, columns), all assigned; `trace` has the seconds and the energy after each cycle.
 
     Raises
     ------
@@ -81,14 +81,14 @@ def graph_cut(
     >>> volume = CostVolume(np.array([[[0, 9], [5, 4], [0, 9]]], np.float32), Search(0, 1), 255.0)
     >>> flat = np.zeros((1, 3), np.float32)
     >>> changes = Smoothness(np.array([[2, 2, 0]], np.float32), flat, np.array([0, 1], np.float32))
-    >>> graph_cut(volume, changes).labels.tolist()
+    >>> graph_cut(volume, changes).levels.tolist()
     [[0, 0, 0]]
     """
     energy = Energy(volume, smoothness)
     smoothness = required_smoothness(smoothness, "graph_cut")
     start = working_time()
     levels = volume.costs.shape[2]
-    moves = Moves(volume.costs, smoothness, winner_take_all(volume).labels, solver)
+    moves = Moves(volume.costs, smoothness, winner_take_all(volume).levels, solver)
     if move == "swap":
         cycle: list[Move] = [(a, b) for b in range(levels) for a in range(b + 1, levels)]
     else:
@@ -96,7 +96,7 @@ def graph_cut(
     draw = np.random.PCG64(seed)
     trace: list[tuple[float, float]] = []
     lowest = energy.of(moves.labels)
-    for _ in range(max_cycles):
+    for _ in range(iterations):
         before = moves.labels.copy()
         # Raw numbers are the only ones that numpy promises never to change.
         ranks = np.argsort(draw.random_raw(len(cycle))) if order == "random" else range(len(cycle))

@@ -27,7 +27,7 @@ def graph_cut_occlusion(
     gradient_penalty: NonNegative = 3.0,
     occlusion_cost: Annotated[NonNegative, Unit("units of the matching cost")] = 10.0,
     order: Literal["random", "fixed"] = "random",
-    max_cycles: PositiveInt = 100,
+    iterations: PositiveInt = 100,
     seed: NonNegativeInt = 0,
 ) -> Labeling:
     """The matches, each pixel of either image in one or in none, that no expansion of a disparity improves, each by one minimum cut.
@@ -52,7 +52,7 @@ def graph_cut_occlusion(
         Cost of a pixel of either image without a match, in units of the matching cost.
     order : {"random", "fixed"}
         Order of the expansions in a cycle: drawn anew for each cycle, or by rising level.
-    max_cycles : int
+    iterations : int
         Most cycles. One cycle expands every level once; the last one needed improves nothing more.
     seed : int
         Of the random order; the same seed gives the same labels.
@@ -60,7 +60,7 @@ def graph_cut_occlusion(
     Returns
     -------
     Labeling
-        Labels int16 (rows, columns), -1 where the reference is occluded. `objective` is the summed cost of matches, occluded pixels of both
+        Levels int16 (rows, columns), -1 where the reference is occluded. `objective` is the summed cost of matches, occluded pixels of both
         images and edges; `trace` has the seconds and the energy of the filled labels, not the objective, after each cycle.
 
     Raises
@@ -86,7 +86,7 @@ def graph_cut_occlusion(
     >>> shifted = np.abs(reference[..., None] - np.stack([match, np.roll(match, 1), np.roll(match, 2)], axis=-1).astype(float))
     >>> volume = CostVolume(shifted.astype(np.float32), Search(0, 2), 255.0)
     >>> result = graph_cut_occlusion(volume, reference, match, weight=1, occlusion_cost=5)
-    >>> result.labels.tolist(), result.objective
+    >>> result.levels.tolist(), result.objective
     ([[0, -1, -1, 2, 2]], 22.0)
     """
     energy = Energy(volume, smoothness)
@@ -102,7 +102,7 @@ def graph_cut_occlusion(
     draw = np.random.PCG64(seed)
     trace: list[tuple[float, float]] = []
     objective, lowest = moves.objective(), np.inf
-    while objective < lowest and len(trace) < max_cycles:
+    while objective < lowest and len(trace) < iterations:
         lowest = objective
         # Raw numbers are the only ones that numpy promises never to change.
         levels = np.argsort(draw.random_raw(search.levels)) if order == "random" else np.arange(search.levels)

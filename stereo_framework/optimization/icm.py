@@ -16,8 +16,8 @@ from stereo_framework.optimization.winner_take_all import winner_take_all
 
 
 @stage("optimization", source="Besag 1986, section 2.5; Szeliski et al. 2008, section 2.1", needs_smoothness=True)
-def icm(volume: CostVolume, smoothness: Smoothness | None = None, *, max_sweeps: PositiveInt = 100) -> Labeling:
-    """Labels that no change of a single pixel improves, found from the winners by changing one pixel after the other.
+def icm(volume: CostVolume, smoothness: Smoothness | None = None, *, iterations: PositiveInt = 100) -> Labeling:
+    """Levels that no change of a single pixel improves, found from the winners by changing one pixel after the other.
 
     Parameters
     ----------
@@ -25,13 +25,13 @@ def icm(volume: CostVolume, smoothness: Smoothness | None = None, *, max_sweeps:
         Costs float32 (rows, columns, levels).
     smoothness : Smoothness
         What it costs that neighbours differ.
-    max_sweeps : int
+    iterations : int
         Most sweeps; each visits all pixels row by row. The last one needed changes nothing.
 
     Returns
     -------
     Labeling
-        Labels int16 (rows, columns), all assigned; `trace` has the seconds and the energy after each sweep, which never rises.
+        Levels int16 (rows, columns), all assigned; `trace` has the seconds and the energy after each sweep, which never rises.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def icm(volume: CostVolume, smoothness: Smoothness | None = None, *, max_sweeps:
     >>> volume = CostVolume(np.array([[[0, 9], [5, 4], [0, 9]]], np.float32), Search(0, 1), 255.0)
     >>> flat = np.zeros((1, 3), np.float32)
     >>> changes = Smoothness(np.array([[2, 2, 0]], np.float32), flat, np.array([0, 1], np.float32))
-    >>> icm(volume, changes).labels.tolist()
+    >>> icm(volume, changes).levels.tolist()
     [[0, 0, 0]]
     """
     energy = Energy(volume, smoothness)
@@ -59,14 +59,14 @@ def icm(volume: CostVolume, smoothness: Smoothness | None = None, *, max_sweeps:
     costs = np.ascontiguousarray(volume.costs)
     rows, columns, _ = costs.shape
     weights, differences = edge_weights(smoothness), differences_of(smoothness.rho)
-    labels = winner_take_all(volume).labels.copy()
+    labels = winner_take_all(volume).levels.copy()
     trace = []
     changed = np.zeros(blocks_of(rows, columns), bool)
 
     def run(antidiagonal: int, first: int, stop: int) -> None:
         _visit(antidiagonal, first, stop, costs, weights, differences, labels, changed)
 
-    for _ in counted(max_sweeps, "sweep"):
+    for _ in counted(iterations, "sweep"):
         over_blocks(run, rows, columns, 2 * costs.size)
         trace.append((working_time() - start, energy.of(labels)))
         if not changed.any():

@@ -35,7 +35,7 @@ def maximum_likelihood_matching(
     Returns
     -------
     Labeling
-        Labels int16 (rows, columns), -1 = unmatched. `objective` is the cost of all matches and all unmatched pixels of both images.
+        Levels int16 (rows, columns), -1 = unmatched. `objective` is the cost of all matches and all unmatched pixels of both images.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def maximum_likelihood_matching(
     >>> from stereo_framework import CostVolume, Search
     >>> costs = np.array([[[0, 255], [0, 9], [50, 9], [9, 0], [9, 0]]], np.float32)
     >>> result = maximum_likelihood_matching(CostVolume(costs, Search(0, 1), 255.0), occlusion_cost=2)
-    >>> result.labels.tolist(), result.objective
+    >>> result.levels.tolist(), result.objective
     ([[0, 0, -1, 1, 1]], 4.0)
     """
     check_whole_steps("maximum_likelihood_matching", volume.search)

@@ -48,7 +48,7 @@ def more_global_matching(
     Returns
     -------
     Labeling
-        Labels int16 (rows, columns), all assigned, and the costs of the given volume there. `volume` holds the sums, float32, which later stages see.
+        Levels int16 (rows, columns), all assigned, and the costs of the given volume there. `volume` holds the sums, float32, which later stages see.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def more_global_matching(
     >>> import numpy as np
     >>> from stereo_framework import CostVolume, Search
     >>> costs = np.array([[[0, 9], [5, 4], [0, 9]]], np.float32)
-    >>> more_global_matching(CostVolume(costs, Search(0, 1), 9.0), p1=2, p2=2).labels.tolist()
+    >>> more_global_matching(CostVolume(costs, Search(0, 1), 9.0), p1=2, p2=2).levels.tolist()
     [[0, 0, 0]]
     """
     rows, columns, levels = volume.costs.shape
@@ -102,7 +102,7 @@ def more_global_matching(
 
             over_rows(run, 2, costs.size)
     found = replace(volume, costs=sums.reshape(costs.shape), outside=directions * volume.outside)
-    labels = winner_take_all(found).labels
+    labels = winner_take_all(found).levels
     return Labeling(labels, volume.chosen(labels), found)
 
 

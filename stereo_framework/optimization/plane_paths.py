@@ -88,13 +88,13 @@ def plane_paths(
     reference: Image,
     match: Image,
     other: View,
-    domain: SearchMask | None = None,
+    mask: SearchMask | None = None,
     alternatives: Mapping[str, View] | None = None,
     *,
     initial: str | None = None,
     p1: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0,
     p2: Annotated[NonNegative, Unit("units of the matching cost")] = 80.0,
-    rounds: PositiveInt = 5,
+    iterations: PositiveInt = 5,
     weight: Annotated[NonNegative, Unit("units of the matching cost per pixel")] = 20.0,
     hidden: Annotated[NonNegative, Unit("units of the matching cost")] = 24.0,
     hides: Annotated[NonNegative, Unit("units of the matching cost")] = 12.0,
@@ -110,7 +110,7 @@ def plane_paths(
         Intensities 0..255, as the stages that preprocess pairs have left them.
     other : View
         The match frame's view, with its volume.
-    domain : SearchMask, optional
+    mask : SearchMask, optional
         Which cells take part; the volumes hold what it closes as closed.
     alternatives : mapping of str to View, optional
         For `initial`: the initial map is one of them, and one of `other`'s is its map.
@@ -118,7 +118,7 @@ def plane_paths(
         Name of the alternative whose maps are the start; what they do not know is filled. null: a start of its own.
     p1, p2 : float
         Penalties of `semi_global`, with eight paths and those by edges: its map over whole levels, with a parabola, is the start. In units of the matching cost.
-    rounds : int
+    iterations : int
         How often candidates are made and chosen from. All but the last go along rows and columns alone.
     weight : float
         What two neighbours pay for each pixel by which the planes f of p and g of q part, measured at p and at q.
@@ -163,7 +163,7 @@ def plane_paths(
     >>> bool((np.abs(match.disparity[:, 6:] - 3) < 0.25).mean() > 0.9)
     True
     """
-    closed = np.inf if domain is None else 1e6
+    closed = np.inf if mask is None else 1e6
     terms = tuple(np.float32(term) for term in (_TOLERANCE, hidden, hides))
     sides = [_Side(one, image, closed, weight, terms, seed) for one, image in ((volume, reference), (other.volume, match))]
     if initial is None:
@@ -173,10 +173,10 @@ def plane_paths(
         both = alternatives or {}, {name: views[0] for name, views in other.alternatives.items()}
         maps = [one_of("plane_paths.initial", known, initial).disparity for known in both]
     made: list[list[Disparity]] = []
-    for n in range(rounds):
+    for n in range(iterations):
         filled = _on_both(_filled, sides, maps, maps[::-1])
         known = maps if n else filled
-        maps = _on_both(_Side.round, sides, [n, n], [n == rounds - 1] * 2, filled, known[::-1])
+        maps = _on_both(_Side.round, sides, [n, n], [n == iterations - 1] * 2, filled, known[::-1])
         made = [*made[1 - _AVERAGED :], maps]
     return Views(*(_mean_of_near(own) for own in zip(*made, strict=True)))
 
@@ -209,13 +209,13 @@ def _start(side: _Side, other: Image, p1: float, p2: float) -> Disparity:
     volume = CostVolume(costs, whole, side.volume.outside)
     found = semi_global(volume, side.image, other, p1=p1, p2=p2, penalties="edges", edge_threshold=_EDGE)
     assert found.volume is not None, "semi_global always gives its sums"
-    disparity = whole.disparity_of(found.labels)
+    disparity = whole.disparity_of(found.levels)
     refined = vertices(
         read_only(disparity), read_only(found.volume.costs), whole.levels, float(whole.minimum), float(whole.step), 0.5
     )
     if np.isinf(side.closed) or whole.levels < 3:
         return refined
-    around = np.clip(found.labels, 1, whole.levels - 2)[..., None] + np.arange(-1, 2)
+    around = np.clip(found.levels, 1, whole.levels - 2)[..., None] + np.arange(-1, 2)
     closed = (np.take_along_axis(costs, around, axis=2) >= side.closed).any(axis=2)
     return np.where(closed, disparity, refined)
 

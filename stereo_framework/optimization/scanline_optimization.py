@@ -18,7 +18,7 @@ HIGHEST = np.int32(0x7FFFFFFF)
 
 @stage("optimization", source="Scharstein & Szeliski 2002, section 4.3", halo=lambda: 0, needs_smoothness=True)
 def scanline_optimization(volume: CostVolume, smoothness: Smoothness | None = None) -> Labeling:
-    """Labels that minimize, row by row, data costs plus the smoothness term along the row.
+    """Levels that minimize, row by row, data costs plus the smoothness term along the row.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def scanline_optimization(volume: CostVolume, smoothness: Smoothness | None = No
     Returns
     -------
     Labeling
-        Labels int16 (rows, columns), all assigned. `objective` is the minimum: data costs plus horizontal smoothness.
+        Levels int16 (rows, columns), all assigned. `objective` is the minimum: data costs plus horizontal smoothness.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def scanline_optimization(volume: CostVolume, smoothness: Smoothness | None = No
     >>> volume = CostVolume(np.array([[[0, 9], [5, 4], [0, 9]]], np.float32), Search(0, 1), 255.0)
     >>> flat = np.zeros((1, 3), np.float32)
     >>> changes = Smoothness(np.array([[2, 2, 0]], np.float32), flat, np.array([0, 1], np.float32))
-    >>> scanline_optimization(volume, changes).labels.tolist()
+    >>> scanline_optimization(volume, changes).levels.tolist()
     [[0, 0, 0]]
     """
     smoothness = required_smoothness(smoothness, "scanline_optimization")

@@ -58,7 +58,7 @@ def semi_global(
     Returns
     -------
     Labeling
-        Labels int16 (rows, columns), all assigned, and the costs of the given volume there. `volume` holds the sums of the paths, which later
+        Levels int16 (rows, columns), all assigned, and the costs of the given volume there. `volume` holds the sums of the paths, which later
         stages see: uint16 where the given costs are integers, all penalties whole and the sums below 65535, else float32.
 
     Raises
@@ -77,7 +77,7 @@ def semi_global(
     suit costs from 0 to about 60, such as the bits of a census of 9x7; as multiples of 20 they stay whole numbers at edges.
 
     Whole numbers give the same result in either type. The largest sum that open cells can have is known before the paths are walked, from the
-    penalties and the largest cost, so that nothing wraps. Cells that a domain closes, which hold 65535 or 1000000, stay closed in the sums: 65535, or at
+    penalties and the largest cost, so that nothing wraps. Cells that a mask closes, which hold 65535 or 1000000, stay closed in the sums: 65535, or at
     least 1000000; no path to another cell comes through them as long as `p2` and the costs are smaller. NaN costs count as closed. Through pixels without an open cell, which cost
     nothing, paths pass unchanged but for penalties.
 
@@ -90,7 +90,7 @@ def semi_global(
     >>> costs = np.array([[[0, 9], [5, 4], [0, 9]]], np.uint8)
     >>> image = np.zeros((1, 3), np.uint8)
     >>> result = semi_global(CostVolume(costs, Search(0, 1), 9.0), image, image, paths=4, p1=2, p2=2)
-    >>> result.labels.tolist(), result.volume.costs[0, 1].tolist()
+    >>> result.levels.tolist(), result.volume.costs[0, 1].tolist()
     ([[0, 0, 0]], [20, 20])
     """
     steps = paths // 2

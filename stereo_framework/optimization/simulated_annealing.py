@@ -34,11 +34,11 @@ def simulated_annealing(
     start_temperature: Annotated[Positive, Unit("units of the cost")] = 10.0,
     end_temperature: Annotated[Positive, Unit("units of the cost")] = 0.01,
     schedule: Literal["linear", "logarithmic"] = "linear",
-    sweeps: PositiveInt = 100,
+    iterations: PositiveInt = 100,
     visiting: Literal["random", "raster", "checkerboard"] = "random",
     seed: NonNegativeInt = 0,
 ) -> Labeling:
-    """Labels drawn at random in proportion to exp(-energy / temperature), from the winners on, while the temperature falls.
+    """Levels drawn at random in proportion to exp(-energy / temperature), from the winners on, while the temperature falls.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def simulated_annealing(
     schedule : {"linear", "logarithmic"}
         How the temperature goes from one to the other: linear in the sweep k = 1, 2, ...; or start / (1 + c ln k), c such that
         the last sweep has `end_temperature`.
-    sweeps : int
+    iterations : int
         In each every pixel is visited once.
     visiting : {"random", "raster", "checkerboard"}
         Order of the visits: drawn anew for each sweep; row by row; or first all pixels whose row and column sum to an even number, then
@@ -66,7 +66,7 @@ def simulated_annealing(
     Returns
     -------
     Labeling
-        Labels int16 (rows, columns), all assigned, those of the last sweep; `trace` has the seconds and the energy after each sweep.
+        Levels int16 (rows, columns), all assigned, those of the last sweep; `trace` has the seconds and the energy after each sweep.
 
     Raises
     ------
@@ -86,11 +86,11 @@ def simulated_annealing(
     >>> volume = CostVolume(np.array([[[0, 9], [5, 4], [0, 9]]], np.float32), Search(0, 1), 255.0)
     >>> flat = np.zeros((1, 3), np.float32)
     >>> changes = Smoothness(np.array([[2, 2, 0]], np.float32), flat, np.array([0, 1], np.float32))
-    >>> simulated_annealing(volume, changes).labels.tolist()
+    >>> simulated_annealing(volume, changes).levels.tolist()
     [[0, 0, 0]]
     """
     energy = Energy(volume, smoothness)
-    temperatures = _temperatures(start_temperature, end_temperature, schedule, sweeps)
+    temperatures = _temperatures(start_temperature, end_temperature, schedule, iterations)
     smoothness = required_smoothness(smoothness, "simulated_annealing")
     start = working_time()
     rows, columns, levels = volume.costs.shape
@@ -100,11 +100,11 @@ def simulated_annealing(
     differences = differences_of(smoothness.rho)
     # One more row above and below gives every pixel four neighbours; those that it does not have weigh 0.
     padded = np.zeros((rows + 2, columns), np.int16)
-    padded[1:-1] = winner_take_all(volume).labels
+    padded[1:-1] = winner_take_all(volume).levels
     gains = np.zeros(pixels)
     arrays = padded.reshape(-1), costs, weights, differences
     # Raw numbers are the only ones that numpy promises never to change; a sweep takes four of 32 bits.
-    keys = (np.random.PCG64(seed).random_raw((sweeps, 4)) >> 32).astype(np.int64)
+    keys = (np.random.PCG64(seed).random_raw((iterations, 4)) >> 32).astype(np.int64)
 
     def visit(order: NDArray[np.int32], bounds: NDArray[np.int64], inverse: np.float32, key: NDArray[np.int64]) -> None:
         if rule == "full_gibbs":
@@ -119,7 +119,7 @@ def simulated_annealing(
         order, bounds = fixed_rounds(visiting, rows, columns)
     now = energy.of(padded[1:-1])
     trace = []
-    for temperature, key, _ in zip(temperatures, keys, counted(sweeps, "sweep"), strict=True):
+    for temperature, key, _ in zip(temperatures, keys, counted(iterations, "sweep"), strict=True):
         # Finite, so that a difference of 0 stays 0.
         inverse = np.float32(min(1 / temperature, 1e30))
         if visiting == "random":

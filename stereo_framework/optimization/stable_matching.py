@@ -49,7 +49,7 @@ def stable_matching(
     Returns
     -------
     Labeling
-        Labels int16 (rows, columns), -1 where nothing is certain; each pixel of either image is matched once at most.
+        Levels int16 (rows, columns), -1 where nothing is certain; each pixel of either image is matched once at most.
 
     Raises
     ------
@@ -76,9 +76,9 @@ def stable_matching(
     >>> image = np.zeros((1, 3), np.uint8)
     >>> costs = np.array([[[0.1, 2], [0.3, 0.2], [0.0, 0.9]]], np.float32)
     >>> volume = CostVolume(costs, Search(0, 1), 2.0)
-    >>> stable_matching(volume, image, image, alpha=0, beta=0).labels.tolist()
+    >>> stable_matching(volume, image, image, alpha=0, beta=0).levels.tolist()
     [[0, 0, 0]]
-    >>> stable_matching(volume, image, image, alpha=0, beta=0.2).labels.tolist()
+    >>> stable_matching(volume, image, image, alpha=0, beta=0.2).levels.tolist()
     [[-1, -1, 0]]
     """
     rules = Rules(alpha, beta, size, ordering, two_sided)

@@ -52,7 +52,7 @@ def stratified_matching(
     Returns
     -------
     Labeling
-        Labels int16 (rows, columns), -1 where nothing is certain; each pixel of either image is matched once at most.
+        Levels int16 (rows, columns), -1 where nothing is certain; each pixel of either image is matched once at most.
 
     Raises
     ------

@@ -22,7 +22,7 @@ from stereo_framework.optimization._smoothness import differences_of, required_s
     needs_smoothness=True,
 )
 def trw_s(volume: CostVolume, smoothness: Smoothness | None = None, *, iterations: PositiveInt = 50) -> Labeling:
-    """Labels of low energy, and a bound that no labelling's energy lies below, by messages along the rows and columns.
+    """Levels of low energy, and a bound that no labelling's energy lies below, by messages along the rows and columns.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def trw_s(volume: CostVolume, smoothness: Smoothness | None = None, *, iteration
     Returns
     -------
     Labeling
-        Labels int16 (rows, columns), all assigned: those of the iteration with the lowest energy. `lower_bound` is the highest of all
+        Levels int16 (rows, columns), all assigned: those of the iteration with the lowest energy. `lower_bound` is the highest of all
         iterations. `trace` has the seconds, the energy and the bound after each iteration; the energy may rise, the bound does not fall.
 
     Raises
@@ -48,7 +48,7 @@ def trw_s(volume: CostVolume, smoothness: Smoothness | None = None, *, iteration
     -----
     Kolmogorov 2006, Figure 3: the image is a sum of chains along the rows and columns, and each pixel's costs are divided
     evenly among the chains through it. The bound is the sum of the chains' minima, computed in float64 from messages in float32. On a single row or column
-    it is the lowest energy, and the labels have it. With two levels and the Potts model it approaches the lowest energy too. Labels
+    it is the lowest energy, and the labels have it. With two levels and the Potts model it approaches the lowest energy too. Levels
     are chosen row by row: each pixel takes the level that is best beside its left and upper neighbours' labels and the messages from the
     other two; of equal levels the lowest.
 
@@ -63,7 +63,7 @@ def trw_s(volume: CostVolume, smoothness: Smoothness | None = None, *, iteration
     >>> flat = np.zeros((1, 3), np.float32)
     >>> changes = Smoothness(np.array([[2, 2, 0]], np.float32), flat, np.array([0, 1], np.float32))
     >>> result = trw_s(volume, changes)
-    >>> result.labels.tolist(), result.lower_bound
+    >>> result.levels.tolist(), result.lower_bound
     ([[0, 0, 0]], 5.0)
     """
     energy = Energy(volume, smoothness)
@@ -106,7 +106,7 @@ def _decide(
     differences: Values,
     labels: NDArray[np.int16],
 ) -> None:
-    """Labels of the pixels of some blocks, whose left and upper neighbours have theirs."""
+    """Levels of the pixels of some blocks, whose left and upper neighbours have theirs."""
     (rows, columns), levels = labels.shape, costs.shape[1]
     right, down = weights
     for block in range(start, stop):

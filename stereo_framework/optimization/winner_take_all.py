@@ -24,7 +24,7 @@ def winner_take_all(volume: CostVolume) -> Labeling:
     Returns
     -------
     Labeling
-        Labels int16 (rows, columns), all assigned, and their costs, float32.
+        Levels int16 (rows, columns), all assigned, and their costs, float32.
 
     Notes
     -----
@@ -35,7 +35,7 @@ def winner_take_all(volume: CostVolume) -> Labeling:
     >>> import numpy as np
     >>> from stereo_framework import CostVolume, Search
     >>> costs = np.array([[[3, 1, 1], [0, 0, 2]]], np.float32)
-    >>> winner_take_all(CostVolume(costs, Search(0, 2), 255.0)).labels.tolist()
+    >>> winner_take_all(CostVolume(costs, Search(0, 2), 255.0)).levels.tolist()
     [[1, 0]]
     """
     costs, shape = np.ascontiguousarray(volume.costs), volume.shape

@@ -62,7 +62,7 @@ def remove_kept(folder: Path) -> None:
 def _digest(method: Pipeline, pair: Pair) -> str:
     files = [(str(path), path.stat().st_mtime_ns, path.stat().st_size) for paths in method.files().values() for path in paths]
     found = hashlib.sha256(repr((method.stages(), files, pair.search)).encode())
-    for array in (pair.reference, pair.match, *(vars(pair.domain).values() if pair.domain else ())):
+    for array in (pair.reference, pair.match, *(vars(pair.mask).values() if pair.mask else ())):
         found.update(repr(None if array is None else (array.dtype, array.shape)).encode())
         if array is not None:
             found.update(np.ascontiguousarray(array).data)
@@ -87,5 +87,5 @@ def _read(path: Path, pair: Pair) -> Match:
         values = json.loads(str(found["text"]))
         confidence = {name.partition("/")[2]: found[name] for name in found.files if name.startswith("confidence/")}
         arrays = {name: found[name] for name in _ARRAYS}
-    values |= dict.fromkeys(("labels", "energy", "objective", "lower_bound")) | {"trace": (), "seconds": {}}
+    values |= dict.fromkeys(("levels", "energy", "objective", "lower_bound")) | {"trace": (), "seconds": {}}
     return Match(**arrays, **values | {"warnings": tuple(values["warnings"])}, search=pair.search, confidence=confidence)

@@ -101,8 +101,8 @@ def estimate_range(scene: Scene, sparse: SparseMatches) -> tuple[float, float]:
 def _found(scene: Scene, factor: int, low: float, high: float, points: NDArray[np.float32]) -> tuple[float, float]:
     """The range of the disparities about which both views agree at a fraction of the size, between `low` and `high`, and of the sparse matches."""
     valid = scene.valid(scene.reference_index), scene.valid(scene.match_index)
-    domain = SearchMask(*valid) if any(known is not None for known in valid) else None
-    coarse = Pair(scene.reference, scene.match, Search(math.floor(low), math.ceil(high)), domain).reduced(factor)
+    mask = SearchMask(*valid) if any(known is not None for known in valid) else None
+    coarse = Pair(scene.reference, scene.match, Search(math.floor(low), math.ceil(high)), mask).reduced(factor)
     found = Pipeline([census, semi_global, left_right_check]).matched(coarse).disparity
     found = factor * found[np.isfinite(found)]
     low, high = np.percentile(found if found.size else (low, high), [_TAIL, 100 - _TAIL])

@@ -1,4 +1,4 @@
-"""Unlike exposure, vignetting and haze taken out of a pair, by what a first look at it says."""
+"""Unlike exposure, vignetting and haze taken out of a pair, by what an initial map of it says."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def radiometric_field(
     alternatives: Mapping[str, View],
     *,
     sigma: Annotated[Positive, Unit("pixels")] = 30.0,
-    look: str | None = None,
+    initial: str | None = None,
 ) -> tuple[Image, Image]:
     """Subtract from the reference image what it is brighter than the match image, as a smooth field in each channel.
 
@@ -32,11 +32,11 @@ def radiometric_field(
     search : Search
         Its direction says where the match frame lies.
     alternatives : mapping of str to View
-        The first look is one of them. Pixels count that have an estimate and were not filled.
+        The initial map is one of them. Pixels count that have an estimate and were not filled.
     sigma : float
         Standard deviation of the Gaussian that averages the differences of matched pixels, in pixels.
-    look : str, optional
-        Name of the alternative that is the first look; null: the only one.
+    initial : str, optional
+        Name of the alternative that is the initial map; null: the only one.
 
     Returns
     -------
@@ -59,11 +59,11 @@ def radiometric_field(
     --------
     >>> import numpy as np
     >>> left, right = np.full((2, 4), 90, np.uint8), np.full((2, 4), 80, np.uint8)
-    >>> look = View(np.zeros((2, 4), np.float32), np.zeros((2, 4), np.uint8), Search(0, 3))
-    >>> radiometric_field(left, right, Search(0, 3), {"look": look})[0].tolist()
+    >>> initial = View(np.zeros((2, 4), np.float32), np.zeros((2, 4), np.uint8), Search(0, 3))
+    >>> radiometric_field(left, right, Search(0, 3), {"initial": initial})[0].tolist()
     [[80, 80, 80, 80], [80, 80, 80, 80]]
     """
-    seen = one_of("radiometric_field.look", alternatives, look)
+    seen = one_of("radiometric_field.initial", alternatives, initial)
     matched, apart = differences(reference, match, search, seen)
     if not matched.any():
         return reference, match

@@ -50,7 +50,7 @@ def row_alignment(
     alternatives: Mapping[str, View],
     *,
     threshold: Annotated[NonNegative, Unit("pixels")] = 0.1,
-    look: str | None = None,
+    initial: str | None = None,
 ) -> tuple[Image, Image]:
     """Sample the match image where it shows what the reference image shows in the same row, if the rows of the two are not the same.
 
@@ -64,7 +64,7 @@ def row_alignment(
         The initial map is one of them. Pixels count that have an estimate and were not filled.
     threshold : float
         Rows, root of the mean square over the image, up to which the images stay as they are.
-    look : str, optional
+    initial : str, optional
         Name of the alternative that is the initial map; null: the only one.
 
     Returns
@@ -89,14 +89,14 @@ def row_alignment(
     >>> import numpy as np
     >>> from stereo_framework import load_scene
     >>> scene = load_scene("synthetic/planes")
-    >>> look = View(scene.truth, np.zeros(scene.truth.shape, np.uint8), scene.search)
+    >>> initial = View(scene.truth, np.zeros(scene.truth.shape, np.uint8), scene.search)
     >>> low = np.roll(scene.match, 1, axis=0)  # a row too low
-    >>> _, again = row_alignment(scene.reference, low, scene.search, {"look": look})
+    >>> _, again = row_alignment(scene.reference, low, scene.search, {"initial": initial})
     >>> before, after = (np.abs(image - scene.match.astype(float))[2:-2].mean() for image in (low, again))
     >>> bool(after < before / 4)
     True
     """
-    seen = one_of("row_alignment.look", alternatives, look)
+    seen = one_of("row_alignment.initial", alternatives, initial)
     field = _field(
         reference, match, search.direction, np.where(seen.status == Status.MATCHED, seen.disparity, np.float32(np.nan))
     )

@@ -1,6 +1,7 @@
 """Refinement of disparity maps."""
 
 from stereo_framework.refinement.border_fill import border_fill
+from stereo_framework.refinement.confidence_filter import confidence_filter
 from stereo_framework.refinement.discontinuity_adjustment import discontinuity_adjustment
 from stereo_framework.refinement.equiangular import equiangular
 from stereo_framework.refinement.fill_occlusions import fill_occlusions
@@ -11,12 +12,12 @@ from stereo_framework.refinement.parabola import parabola
 from stereo_framework.refinement.plane_smooth import plane_smooth
 from stereo_framework.refinement.region_voting import region_voting
 from stereo_framework.refinement.remove_speckles import remove_speckles
-from stereo_framework.refinement.remove_unsure import remove_unsure
 from stereo_framework.refinement.segment_planes import segment_planes
 from stereo_framework.refinement.weighted_median import weighted_median
 
 __all__ = [
     "border_fill",
+    "confidence_filter",
     "discontinuity_adjustment",
     "equiangular",
     "fill_occlusions",
@@ -27,7 +28,6 @@ __all__ = [
     "plane_smooth",
     "region_voting",
     "remove_speckles",
-    "remove_unsure",
     "segment_planes",
     "weighted_median",
 ]

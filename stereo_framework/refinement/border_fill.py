@@ -30,7 +30,7 @@ def border_fill(
     search: Search,
     status: NDArray[np.uint8],
     *,
-    radius: Annotated[PositiveInt, Unit("pixels")] = 25,
+    reach: Annotated[PositiveInt, Unit("pixels")] = 25,
     gate: Annotated[Positive, Unit("pixels")] = 2.5,
     steepest: Annotated[NonNegative, Unit("pixels per pixel")] = 0.3,
 ) -> tuple[Disparity, NDArray[np.uint8]]:
@@ -46,7 +46,7 @@ def border_fill(
         Its direction says at which end of the rows the border is; disparities are limited to its ends.
     status : ndarray, uint8, (rows, columns)
         Values of `Status`. Invalid pixels are not filled.
-    radius : int
+    reach : int
         Estimates count up to this distance above, below and outwards from where a surface begins, and up to twice as far inwards, in pixels.
     gate : float
         Of these estimates, only those count that differ by at most this from the first one, in pixels.
@@ -63,7 +63,7 @@ def border_fill(
     Raises
     ------
     ParameterError
-        The radius is below 1, the gate is not above 0, or `steepest` is negative.
+        The reach is below 1, the gate is not above 0, or `steepest` is negative.
     DataError
         The image or the status has another size than the disparities.
 
@@ -96,9 +96,9 @@ def border_fill(
     sources, which = np.unique(begins[y, x], return_inverse=True)
     planes = np.empty((sources.size, 3))
     over_rows(
-        lambda start, stop: _fit(given, sources[start:stop], radius, gate, planes[start:stop]),
+        lambda start, stop: _fit(given, sources[start:stop], reach, gate, planes[start:stop]),
         sources.size,
-        9 * radius * radius * sources.size,
+        9 * reach * reach * sources.size,
     )
     right, down, value = planes[which].T
     right, down = np.clip(right, -steepest, steepest), np.clip(down, -steepest, steepest)
@@ -135,7 +135,7 @@ def _begin(colours: NDArray[np.float32], known: Mask, border: Mask, start: int, 
 
 
 @kernel
-def _fit(disparity: Disparity, sources: NDArray[np.int32], radius: int, gate: float, planes: NDArray[np.float64]) -> None:
+def _fit(disparity: Disparity, sources: NDArray[np.int32], reach: int, gate: float, planes: NDArray[np.float64]) -> None:
     """The slopes along rows and columns and the value of the plane at each source."""
     rows, columns = disparity.shape
     for i in range(sources.shape[0]):
@@ -144,8 +144,8 @@ def _fit(disparity: Disparity, sources: NDArray[np.int32], radius: int, gate: fl
         xx = yy = _HOLD[0]
         ones = _HOLD[1]
         xy = across = along = xz = yz = z = 0.0
-        for v in range(max(y - radius, 0), min(y + radius + 1, rows)):
-            for u in range(max(x - radius, 0), min(x + 2 * radius + 1, columns)):
+        for v in range(max(y - reach, 0), min(y + reach + 1, rows)):
+            for u in range(max(x - reach, 0), min(x + 2 * reach + 1, columns)):
                 height = disparity[v, u] - own
                 if not abs(height) <= gate:
                     continue

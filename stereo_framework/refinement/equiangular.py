@@ -13,7 +13,7 @@ from stereo_framework.kernels.threads import over_rows
 
 
 @stage("refinement", source="Haller & Nedevschi 2012; Shimizu & Okutomi 2001", halo=lambda: 0, integer=True)
-def equiangular(disparity: Disparity, volume: CostVolume, domain: SearchMask | None = None) -> Disparity:
+def equiangular(disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None) -> Disparity:
     """Move each disparity to the intersection of two lines of opposite slope through its cost and the costs of its two neighbouring levels.
 
     Parameters
@@ -22,7 +22,7 @@ def equiangular(disparity: Disparity, volume: CostVolume, domain: SearchMask | N
         Pixels, on levels of `volume`; NaN and values between levels are left as they are.
     volume : CostVolume
         Costs that the disparities were chosen from, float32, uint8 or uint16.
-    domain : SearchMask, optional
+    mask : SearchMask, optional
         Where it closes one of the three cells, whose cost then means nothing, the disparity is left as it is.
 
     Returns
@@ -52,7 +52,7 @@ def equiangular(disparity: Disparity, volume: CostVolume, domain: SearchMask | N
         _kernel(disparity[start:stop], volume.costs[start:stop], minimum, step, refined[start:stop])
 
     over_rows(run, disparity.shape[0], 20 * disparity.size)
-    return refined if domain is None else np.where(domain.beside_closed(disparity, volume.search), disparity, refined)
+    return refined if mask is None else np.where(mask.beside_closed(disparity, volume.search), disparity, refined)
 
 
 @kernel

@@ -16,7 +16,7 @@ from stereo_framework.kernels.parabola import vertices
 def parabola(
     disparity: Disparity,
     volume: CostVolume,
-    domain: SearchMask | None = None,
+    mask: SearchMask | None = None,
     *,
     limit: Annotated[Positive, Unit("levels")] = 0.5,
 ) -> Disparity:
@@ -28,7 +28,7 @@ def parabola(
         Pixels, on levels of `volume`; NaN and values between levels are left as they are.
     volume : CostVolume
         Costs that the disparities were chosen from, float32, uint8 or uint16.
-    domain : SearchMask, optional
+    mask : SearchMask, optional
         Where it closes one of the three cells, whose cost then means nothing, the disparity is left as it is.
     limit : float
         Farthest accepted vertex, in levels from the middle one of the three. The paper says half a step (0.5); the original
@@ -57,6 +57,6 @@ def parabola(
     """
     search = volume.search
     refined = vertices(disparity, volume.costs, search.levels, float(search.minimum), float(search.step), limit)
-    if domain is None or search.levels < 3:
+    if mask is None or search.levels < 3:
         return refined
-    return np.where(domain.beside_closed(disparity, search), disparity, refined)
+    return np.where(mask.beside_closed(disparity, search), disparity, refined)

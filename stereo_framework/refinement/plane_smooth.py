@@ -12,14 +12,14 @@ from stereo_framework.kernels.local_planes import local_planes
 @stage(
     "refinement",
     source="ours, unpublished; Lancaster & Salkauskas 1981 for moving least squares",
-    halo=lambda radius, far_radius: max(radius, far_radius),
+    halo=lambda size, far_size: max(size, far_size) // 2,
 )
 def plane_smooth(
     disparity: Disparity,
     reference: Image,
     *,
-    radius: Annotated[PositiveInt, Unit("pixels")] = 3,
-    far_radius: Annotated[PositiveInt, Unit("pixels")] = 5,
+    size: Annotated[PositiveInt, Unit("pixels")] = 7,
+    far_size: Annotated[PositiveInt, Unit("pixels")] = 11,
     gate: Annotated[Positive, Unit("pixels")] = 0.5,
     colour_scale: Annotated[Positive, Unit("grey levels")] = 15.0,
     ridge: Positive = 0.05,
@@ -32,10 +32,10 @@ def plane_smooth(
         Pixels, NaN = no estimate.
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
-    radius : int
-        Radius of the windows in which the plane is fitted first, in pixels.
-    far_radius : int
-        Radius of the windows in which it is fitted afterwards, in pixels.
+    size : int
+        Width of the square windows in which the plane is fitted first, in pixels; an even one counts as one more.
+    far_size : int
+        Width of the windows in which it is fitted afterwards.
     gate : float
         Estimates further than this from the plane do not count, in pixels.
     colour_scale : float
@@ -51,7 +51,7 @@ def plane_smooth(
     Raises
     ------
     ParameterError
-        A parameter is not above 0, or a radius is below 1.
+        A parameter is not above 0, or a size is below 1.
     DataError
         The image has another size than the disparities.
 
@@ -70,4 +70,4 @@ def plane_smooth(
     >>> plane_smooth(row, np.zeros((1, 7), np.uint8)).round().tolist()
     [[2.0, 2.0, 2.0, 2.0, 7.0, 7.0, 7.0]]
     """
-    return local_planes(disparity, reference, (radius, far_radius), gate, colour_scale, ridge).value
+    return local_planes(disparity, reference, (size // 2, far_size // 2), gate, colour_scale, ridge).value

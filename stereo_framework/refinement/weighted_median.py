@@ -26,13 +26,13 @@ _BINS = 1024
 """Of the disparities of an image: only those in the median's bin are looked at one by one."""
 
 
-@stage("refinement", source="Ma et al. 2013; Rhemann et al. 2011, section 3.1", halo=lambda radius: radius)
+@stage("refinement", source="Ma et al. 2013; Rhemann et al. 2011, section 3.1", halo=lambda size: size // 2)
 def weighted_median(
     disparity: Disparity,
     reference: Image,
     status: NDArray[np.uint8],
     *,
-    radius: Annotated[PositiveInt, Unit("pixels")] = 9,
+    size: Annotated[PositiveInt, Unit("pixels")] = 19,
     sigma_colour: Annotated[Positive, Unit("grey levels")] = 10.0,
     sigma_space: Annotated[Positive, Unit("pixels")] = 9.0,
     where: Literal["status", "everywhere"] = "status",
@@ -47,8 +47,8 @@ def weighted_median(
         Intensities 0..255.
     status : ndarray, uint8, (rows, columns)
         Values of `Status`.
-    radius : int
-        Largest distance of neighbours along rows and columns, in pixels: the window is 2 radius + 1 wide and high.
+    size : int
+        Width of the square windows, in pixels; an even one counts as one more.
     sigma_colour : float
         Standard deviation of the weights by colour, in grey levels.
     sigma_space : float
@@ -64,7 +64,7 @@ def weighted_median(
     Raises
     ------
     ParameterError
-        The radius is below 1, a standard deviation is not above 0, or `where` is unknown.
+        The size is below 1, a standard deviation is not above 0, or `where` is unknown.
     DataError
         The image or the status has another size than the disparities.
 
@@ -81,7 +81,7 @@ def weighted_median(
 
     >>> import numpy as np
     >>> row, image = np.float32([[2, 2, 2, 2, 7, 7]]), np.array([[50, 50, 50, 90, 90, 90]], np.uint8)
-    >>> weighted_median(row, image, np.uint8([[0, 0, 3, 3, 0, 0]]), radius=2).tolist()
+    >>> weighted_median(row, image, np.uint8([[0, 0, 3, 3, 0, 0]]), size=5).tolist()
     [[2.0, 2.0, 2.0, 7.0, 7.0, 7.0]]
     """
     filtered = disparity.copy()
@@ -90,6 +90,7 @@ def weighted_median(
     if not chosen.any():
         return filtered
     # How much the exponent of a weight falls for each distance along an axis, and for each squared colour difference.
+    radius = size // 2
     far = np.square(np.arange(-radius, radius + 1) / sigma_space) / 2
     unlike = 0.5 / sigma_colour**2
     # Squares of whole differences are whole: those whose weight is not 0 have a table, and after them stands a 0.

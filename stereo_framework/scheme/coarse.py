@@ -1,4 +1,4 @@
-"""A quick look: the pair at a fraction of its size."""
+"""A quick map: the pair at a fraction of its size."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def coarse(
     solve : callable
         Matches a pair.
     pair : Pair
-        Its domain, if it has one, is made smaller with it.
+        Its mask, if it has one, is made smaller with it.
     factor : int
         How many times smaller; 1: as it is.
     step : float, optional
@@ -34,7 +34,7 @@ def coarse(
     Returns
     -------
     Match
-        Each pixel has `factor` times the disparity of its block, and its status and confidence; there are no labels. Where that disparity lies more than
+        Each pixel has `factor` times the disparity of its block, and its status and confidence; there are no levels. Where that disparity lies more than
         half a step outside the range (`Search.beyond`) there is no estimate, and the pixel is mismatched.
 
     Raises
@@ -44,7 +44,7 @@ def coarse(
 
     Notes
     -----
-    Quam 1987 begins with small images too. An eighth of the cells are left at half the size: a first look for stages that need one, such as
+    Quam 1987 begins with small images too. An eighth of the cells are left at half the size: an initial map for stages that need one, such as
     `radiometric_field`, not a map to measure. A parabola before the check of both views brings back some of the precision.
 
     Examples
@@ -78,5 +78,5 @@ def coarse(
         confidence={name: enlarged(values) for name, values in small.confidence.items()},
         search=pair.search,
         trace=(),
-        **dict.fromkeys(("labels", "volume", "energy", "objective", "lower_bound")),
+        **dict.fromkeys(("levels", "volume", "energy", "objective", "lower_bound")),
     )

@@ -22,7 +22,7 @@ def pyramid(
     *,
     levels: PositiveInt = 3,
     margin: Annotated[NonNegative, Unit("pixels")] = 2.0,
-    window: Annotated[PositiveInt, Unit("pixels")] = 9,
+    size: Annotated[PositiveInt, Unit("pixels")] = 9,
 ) -> Any:
     """Match the pair at half the size first, and search each pixel near the disparities found there.
 
@@ -31,12 +31,12 @@ def pyramid(
     solve : callable
         Matches a pair.
     pair : Pair
-        Its domain, if it has one, holds at every size.
+        Its mask, if it has one, holds at every size.
     levels : int
         Sizes at which the pair is matched, in halvings plus the full size; 1: no coarser one.
     margin : float
         How far beyond the disparities found at half the size a pixel is searched, in pixels of the larger image.
-    window : int
+    size : int
         Width and height, in pixels of the smaller image, of the window whose smallest and largest disparity limit the search.
 
     Returns
@@ -47,7 +47,7 @@ def pyramid(
     Raises
     ------
     ParameterError
-        `levels` or `window` below 1, or a negative margin.
+        `levels` or `size` below 1, or a negative margin.
 
     Notes
     -----
@@ -57,12 +57,12 @@ def pyramid(
     computed at all levels of the search, and closed where they lie out of a pixel's range: the scheme serves accuracy, not speed.
     """
     if levels > 1:
-        coarse = pyramid(solve, pair.reduced(2), levels=levels - 1, margin=margin, window=window)
-        pair = narrowed(pair, *spread(coarse.disparity, pair.search, pair.shape, margin, window))
+        coarse = pyramid(solve, pair.reduced(2), levels=levels - 1, margin=margin, size=size)
+        pair = narrowed(pair, *spread(coarse.disparity, pair.search, pair.shape, margin, size))
     return solve(pair)
 
 
-def spread(coarse: Disparity, search: Search, shape: tuple[int, int], margin: float, window: int) -> tuple[Disparity, Disparity]:
+def spread(coarse: Disparity, search: Search, shape: tuple[int, int], margin: float, size: int) -> tuple[Disparity, Disparity]:
     """The range of each pixel of a pair, from the map of the pair at half the size.
 
     Parameters
@@ -73,7 +73,7 @@ def spread(coarse: Disparity, search: Search, shape: tuple[int, int], margin: fl
         Of the larger pair.
     shape : (rows, columns)
         Of the larger pair.
-    margin, window
+    margin, size
         As of `pyramid`.
 
     Returns
@@ -82,8 +82,8 @@ def spread(coarse: Disparity, search: Search, shape: tuple[int, int], margin: fl
         Pixels, on levels of the search; NaN where the window holds no estimate.
     """
     known = ~np.isnan(coarse)
-    lowest = window_minimum(read_only(np.where(known, coarse, np.float32(np.inf))[..., None]), window)[..., 0]
-    highest = -window_minimum(read_only(np.where(known, -coarse, np.float32(np.inf))[..., None]), window)[..., 0]
+    lowest = window_minimum(read_only(np.where(known, coarse, np.float32(np.inf))[..., None]), size)[..., 0]
+    highest = -window_minimum(read_only(np.where(known, -coarse, np.float32(np.inf))[..., None]), size)[..., 0]
     seen = np.isfinite(lowest)
     # What is rounded outwards in levels stays within the search.
     first = np.floor((2 * lowest - margin - search.minimum) / search.step)
@@ -97,11 +97,9 @@ def spread(coarse: Disparity, search: Search, shape: tuple[int, int], margin: fl
 
 def narrowed(pair: Pair, low: Disparity, high: Disparity) -> Pair:
     """A pair whose pixels are searched from `low` to `high` alone, as far as their own ranges allow; NaN = no limit."""
-    domain = pair.domain or SearchMask()
-    own_low, own_high = (
-        np.full(pair.shape, np.nan, np.float32) if limit is None else limit for limit in (domain.low, domain.high)
-    )
+    mask = pair.mask or SearchMask()
+    own_low, own_high = (np.full(pair.shape, np.nan, np.float32) if limit is None else limit for limit in (mask.low, mask.high))
     new_low, new_high = np.fmax(low, own_low), np.fmin(high, own_high)
     empty = new_low > new_high
     new_low[empty], new_high[empty] = own_low[empty], own_high[empty]
-    return replace(pair, domain=replace(domain, low=new_low, high=new_high))
+    return replace(pair, mask=replace(mask, low=new_low, high=new_high))

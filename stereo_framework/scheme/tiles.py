@@ -61,7 +61,7 @@ def tiles(
     Returns
     -------
     Match
-        Each pixel has the disparity, status and confidence that the tile around it gives; there are no labels and no energy. The confidence `tiles` is
+        Each pixel has the disparity, status and confidence that the tile around it gives; there are no levels and no energy. The confidence `tiles` is
         minus the largest difference, in pixels, between the tiles that a pixel lies in, and minus the width of the search range where one of
         them has an estimate and another one has none.
 
@@ -97,7 +97,7 @@ def tiles(
         # What has no estimate lies a whole range below all others.
         estimates = np.where(np.isnan(disparity), np.float32(pair.search.minimum - width), disparity)
         least[seen], most[seen] = np.minimum(least[seen], estimates), np.maximum(most[seen], estimates)
-        matches.append(replace(match, disparity=None, status=None, labels=None, volume=None, confidence={}))  # only words stay
+        matches.append(replace(match, disparity=None, status=None, levels=None, volume=None, confidence={}))  # only words stay
     return replace(
         match,
         disparity=found.pop("disparity"),
@@ -108,7 +108,7 @@ def tiles(
         messages="\n".join(filter(None, (one.messages for one in matches))),
         warnings=_told_once(warning for one in matches for warning in one.warnings),
         trace=(),
-        **dict.fromkeys(("labels", "volume", "energy", "objective", "lower_bound")),
+        **dict.fromkeys(("levels", "volume", "energy", "objective", "lower_bound")),
     )
 
 
@@ -193,13 +193,13 @@ def cut(pair: Pair, rows: slice, columns: slice) -> tuple[Pair, tuple[slice, sli
         return np.ascontiguousarray(array[rows, seen[side]])
 
     limits: dict[str, Any] = {}
-    for name, limit in vars(pair.domain).items() if pair.domain else ():
+    for name, limit in vars(pair.mask).items() if pair.mask else ():
         one = None if limit is None else part_of(limit, "match_" * name.startswith("match_"))
         limits[name] = one if one is None or one.dtype == bool else one - np.float32(shift)
     part = Pair(
         part_of(pair.reference, ""),
         part_of(pair.match, "match_"),
         replace(search, minimum=search.minimum - shift, maximum=search.maximum - shift),
-        SearchMask(**limits) if pair.domain else None,
+        SearchMask(**limits) if pair.mask else None,
     )
     return part, (slice(None), slice(columns.start - first, columns.stop - first)), shift

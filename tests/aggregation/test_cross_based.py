@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernel_inputs import STEPS, domains, guided_volumes, in_threads
+from kernel_inputs import STEPS, guided_volumes, in_threads, search_masks
 
 from stereo_framework import CostVolume, Search
 from stereo_framework.aggregation import cross_based
@@ -31,11 +31,11 @@ PARAMETERS = st.fixed_dictionaries(
 @given(data=st.data(), parameters=PARAMETERS, threads=st.integers(1, 2))
 def test_agrees_with_twin(step, data, parameters, threads):
     volume, images = data.draw(guided_volumes(step, 4))
-    domain = data.draw(domains(images[0].shape[:2]))
+    mask = data.draw(search_masks(images[0].shape[:2]))
     with in_threads(threads):
-        result = cross_based(volume, *images, domain, **parameters)
+        result = cross_based(volume, *images, mask, **parameters)
     rows, columns, _ = volume.costs.shape
-    is_open = naive.open_cells(domain or SearchMask(), volume.search, (rows, columns))
+    is_open = naive.open_cells(mask or SearchMask(), volume.search, (rows, columns))
     expected = naive_support.cross_based(volume.costs, volume.search, 1020, *images, is_open, **parameters)
     # Sums of the volumes' sixteenths are exact; means are rounded to float32 after each pass, sums of means once more.
     np.testing.assert_allclose(result.costs, expected, rtol=2 * parameters["iterations"] * np.finfo(np.float32).eps, atol=0)

@@ -26,7 +26,7 @@ def test_agrees_with_twin(data, images, search, radius, epsilon, threads):
     shape = (*image.shape[:2], search.levels)
     costs = data.draw(filled(shape, np.append(np.arange(256) / 16, [1020] * 30))).astype(np.float32)
     with in_threads(threads):
-        result = guided_filter(CostVolume(costs, search, 1020.0), image, radius=radius, epsilon=epsilon)
+        result = guided_filter(CostVolume(costs, search, 1020.0), image, size=2 * radius + 1, epsilon=epsilon)
     expected = naive_support.guided_filter(costs, image, radius=radius, epsilon=epsilon)
     # Costs are rounded by up to 2^-25 of 1024 (float images; a flat window's fit leaves them alone, steep ones enlarge that by the
     # intensities' 255 over twice epsilon's root), results to float32.
@@ -41,7 +41,7 @@ def test_levels_and_rows_beyond_those_that_are_filtered_at_a_time(levels, channe
     image = rng.integers(0, 256, (30, 11, *channels), dtype=np.uint8)
     costs = rng.random((30, 11, levels)).astype(np.float32)
     expected = naive_support.guided_filter(costs, image, radius=3, epsilon=1e-4)
-    result = guided_filter(CostVolume(costs, Search(0, levels - 1), 1.0), image, radius=3).costs
+    result = guided_filter(CostVolume(costs, Search(0, levels - 1), 1.0), image, size=7).costs
     # Results of the size of the costs, rounded to float32; costs to 2^-35.
     np.testing.assert_allclose(result, expected, rtol=0, atol=1.5e-7)
 
@@ -49,14 +49,14 @@ def test_levels_and_rows_beyond_those_that_are_filtered_at_a_time(levels, channe
 def test_a_linear_function_of_the_colours_stays():
     image = np.random.default_rng(1).integers(0, 256, (12, 15, 3), dtype=np.uint8)
     costs = (image @ [0.5, 0.25, 1.0])[..., None].repeat(2, axis=2).astype(np.float32)
-    result = guided_filter(CostVolume(costs, Search(0, 1), 512.0), image, radius=2, epsilon=1e-12).costs
+    result = guided_filter(CostVolume(costs, Search(0, 1), 512.0), image, size=5, epsilon=1e-12).costs
     # Epsilon draws fits to the mean by its share in the variance, 1e-7 grey levels squared in some hundreds.
     np.testing.assert_allclose(result, costs, atol=1e-3)
 
 
 def test_a_flat_guide_gives_the_mean_of_means():
     costs = np.array([[8, 0, 0, 0]], np.float32)[..., None].repeat(2, axis=2)
-    result = guided_filter(CostVolume(costs, Search(0, 1), 8.0), np.full((1, 4), 70, np.uint8), radius=1).costs[0, :, 0]
+    result = guided_filter(CostVolume(costs, Search(0, 1), 8.0), np.full((1, 4), 70, np.uint8), size=3).costs[0, :, 0]
     # Means over clipped windows: 4, 8/3, 0, 0; and of them again.
     np.testing.assert_allclose(result, [10 / 3, 20 / 9, 8 / 9, 0], rtol=2e-7)
 
@@ -67,7 +67,7 @@ def test_sums_are_exact_whatever_comes_before():
     image = (rng.random((150, 9, 3)) * 255).astype(np.float32)
     costs = (rng.random((150, 9, 3)) ** 20).astype(np.float32)
     volume = CostVolume(costs, Search(0, 2), 1.0)
-    whole = guided_filter(volume, image, radius=2).costs
+    whole = guided_filter(volume, image, size=5).costs
     for top in range(80, 100, 4):
-        part = guided_filter(replace(volume, costs=costs[top:]), image[top:], radius=2).costs
+        part = guided_filter(replace(volume, costs=costs[top:]), image[top:], size=5).costs
         np.testing.assert_array_equal(part[4:], whole[top + 4 :])

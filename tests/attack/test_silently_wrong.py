@@ -39,10 +39,10 @@ def slanted():
 def test_the_marker_of_closed_cells_is_no_cost(refinement):
     # The winner's right neighbour is closed; with the marker as its cost the curve's vertex lies half a level further left.
     costs = np.array([[[9, 1, 1e6, 9]]], np.float32)
-    domain = SearchMask(high=np.array([[1]], np.float32))
+    mask = SearchMask(high=np.array([[1]], np.float32))
     volume, winner = CostVolume(costs, Search(0, 3), 255.0), np.array([[1]], np.float32)
     assert refinement(winner, volume)[0, 0] == pytest.approx(0.5, abs=1e-3)
-    assert refinement(winner, volume, domain)[0, 0] == 1
+    assert refinement(winner, volume, mask)[0, 0] == 1
     # An open neighbourhood is refined as ever.
     assert refinement(winner, volume, SearchMask(high=np.array([[2]], np.float32)))[0, 0] == refinement(winner, volume)[0, 0]
 
@@ -69,15 +69,15 @@ def test_nan_never_wins(nan):
     costs[3, 20, [0, 12]] = nan
     image = np.zeros((6, 40), np.uint8)
     energy = Energy(CostVolume(costs, Search(0, 23), 9.0))
-    assert (winner_take_all(energy.volume).labels == 7).all()
+    assert (winner_take_all(energy.volume).levels == 7).all()
     found = semi_global(energy.volume, image, image)
-    assert (found.labels == 7).all()
+    assert (found.levels == 7).all()
     assert np.isfinite(found.volume.costs).all()
 
 
 def test_minus_infinity_still_beats_every_number():
     costs = np.array([[[-1, -np.inf, np.nan, np.inf]]], np.float32)
-    assert winner_take_all(CostVolume(costs, Search(0, 3), 9.0)).labels.tolist() == [[1]]
+    assert winner_take_all(CostVolume(costs, Search(0, 3), 9.0)).levels.tolist() == [[1]]
 
 
 def test_correlation_samples_between_the_outermost_pixels_as_every_cost_does():
@@ -180,7 +180,7 @@ def test_what_has_no_place_for_a_mask_refuses_masked_arrays(slanted):
         bad_pixels(np.ma.masked_less(slanted.truth, 9), slanted.truth, slanted.truth > 0)
 
 
-@pytest.mark.parametrize("method", ["bm", "sgbm", "first_look"])
+@pytest.mark.parametrize("method", ["bm", "sgbm", "initial_map"])
 @pytest.mark.parametrize("scene", ["synthetic/planes", "middlebury2001/venus"])
 def test_no_estimate_lies_outside_of_the_range_asked_for(method, scene, request):
     scene = load_scene(scene, data=None if scene.startswith("synthetic") else request.getfixturevalue("data"))
@@ -251,7 +251,7 @@ WRONG_MATCHES = {
     "status type": ({"status": np.zeros((240, 320), int)}, r"status: int64"),
     "status value": ({"status": np.full((240, 320), 9, np.uint8)}, "status: 9; expected values of Status"),
     "status size": ({"status": np.zeros((2, 2), np.uint8)}, r"status: uint8 \(2, 2\)"),
-    "levels": ({"labels": np.full((240, 320), 24, np.int16)}, "labels: levels from 24 to 24; expected -1 to 23"),
+    "levels": ({"levels": np.full((240, 320), 24, np.int16)}, "levels: levels from 24 to 24; expected -1 to 23"),
     "confidence": ({"confidence": {"mine": np.zeros((2, 2), np.float32)}}, "confidence mine"),
 }
 CHANGES = {}
@@ -341,7 +341,7 @@ def test_the_page_and_the_table_give_one_mean(tmp_path, data):
     names = "middlebury-v3/trainingQ/Adirondack", "middlebury-v3/trainingQ/Vintage"
     weights = [load_scene(name, data=data).weight for name in names]
     assert weights[0] != weights[1]
-    run("first_look", scenes=list(names), out=tmp_path, data=data)
+    run("initial_map", scenes=list(names), out=tmp_path, data=data)
     own = stored(tmp_path)
     [average] = average_rows(own, data)
     values = [r.statistics["bad_pixels_nonocc"] for r in own]

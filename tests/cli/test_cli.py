@@ -58,12 +58,12 @@ def test_stages_tell_what_those_of_each_slot_get_and_return(cli, tiny):
         line.split()[0]: line for line in listed.splitlines() if "reference, match, search\t" in line or "solve, pair" in line
     }
     assert {"matcher", "matching_cost", "scheme"} <= rows.keys()
-    assert "domain, scene" in rows["matcher"]
+    assert "mask, scene" in rows["matcher"]
     assert rows["matcher"].rstrip().endswith("Views of two such results")
     assert "one, or a list that is added" in rows["matching_cost"]
     one = cli("stages", "matcher").stdout
     assert "flat" in one
-    assert "domain, scene" in one
+    assert "mask, scene" in one
     assert "box" not in one
     assert "gets: disparity, alternatives, confidence" in cli("stages", "blend").stdout
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernel_inputs import domains, in_threads, volumes
+from kernel_inputs import in_threads, search_masks, volumes
 
 from stereo_framework import CostVolume, Search
 from stereo_framework import confidence as family
@@ -93,15 +93,15 @@ class Pixel(NamedTuple):
     stop: int
 
 
-def open_cells(volume, domain):
+def open_cells(volume, mask):
     marked = CostVolume(np.zeros(volume.costs.shape, np.float32), volume.search, 0.0)
-    if domain is not None:
-        domain.close(marked, 1)
+    if mask is not None:
+        mask.close(marked, 1)
     return marked.costs == 0
 
 
-def pixels(volume, domain, labels):
-    costs, opened = volume.costs.astype(float), open_cells(volume, domain)
+def pixels(volume, mask, labels):
+    costs, opened = volume.costs.astype(float), open_cells(volume, mask)
     counts = opened & volume.inside
     largest = max(costs[counts].max(initial=0), TINY)
     found = {}
@@ -127,17 +127,17 @@ def inputs(draw):
     labels = np.where(rng.random((rows, columns)) < 0.7, volume.costs.argmin(axis=2), rng.integers(0, levels, (rows, columns)))
     disparity = volume.search.disparity_of(labels)
     disparity[rng.random(labels.shape) < 0.1] = np.nan
-    return disparity, labels, volume, draw(domains((rows, columns)))
+    return disparity, labels, volume, draw(search_masks((rows, columns)))
 
 
 @given(given=inputs(), threads=st.integers(1, 3))
 @pytest.mark.parametrize("name", TWINS)
 def test_agrees_with_its_twin(name, given, threads):
-    disparity, labels, volume, domain = given
-    own = pixels(volume, domain, labels)
+    disparity, labels, volume, mask = given
+    own = pixels(volume, mask, labels)
     expected = np.array([[TWINS[name](own[y, x], labels[y, x]) for x in range(labels.shape[1])] for y in range(len(labels))])
     with in_threads(threads):
-        found = getattr(family, name)(disparity, volume, domain)
+        found = getattr(family, name)(disparity, volume, mask)
     assert found.dtype == np.float32
     known = ~np.isnan(disparity)
     # Float32 costs, or sums of them; the twin of the ambiguity counts steps.
@@ -149,15 +149,15 @@ def test_agrees_with_its_twin(name, given, threads):
 
 @given(given=inputs(), threads=st.integers(1, 3))
 def test_left_right_difference_agrees_with_its_twin(given, threads):
-    disparity, labels, volume, domain = given
-    costs, search, opened = pixels(volume, domain, labels), volume.search, open_cells(volume, domain)
+    disparity, labels, volume, mask = given
+    costs, search, opened = pixels(volume, mask, labels), volume.search, open_cells(volume, mask)
     _, columns, levels = opened.shape
 
     def met(x, k):
         return x * search.denominator - search.direction * (search.first + search.stride * k)
 
     with in_threads(threads):
-        found = family.left_right_difference(disparity, volume, domain)
+        found = family.left_right_difference(disparity, volume, mask)
     for y, x in np.ndindex(disparity.shape):
         if np.isnan(disparity[y, x]):
             continue

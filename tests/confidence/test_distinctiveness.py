@@ -28,7 +28,7 @@ def test_agrees_with_twin(pair, window, width, threads):
     disparity = np.zeros(image.shape[:2], np.float32)
     disparity[0, 0] = np.nan
     with in_threads(threads):
-        found = distinctiveness(disparity, image, Search(-1, width - 1, 0.5), window=window)
+        found = distinctiveness(disparity, image, Search(-1, width - 1, 0.5), size=window)
     expected = twin(image, int(np.ceil(width)), window)
     expected[0, 0] = expected.min()
     np.testing.assert_array_equal(found, expected, strict=True)

@@ -184,12 +184,12 @@ WRONG = [
         FLOAT,
         "float32 (9, 20); expected Labeling; Views of both disparity maps if it names other, of (9, 20)",
     ),
-    ("optimization", COSTS, lambda e: labelled(e, labels=STATUS), "labels: uint8 (9, 20); expected int16 (9, 20)"),
+    ("optimization", COSTS, lambda e: labelled(e, levels=STATUS), "levels: uint8 (9, 20); expected int16 (9, 20)"),
     (
         "optimization",
         COSTS,
-        lambda e: labelled(e, labels=np.full(SHAPE, 5, np.int16)),
-        "labels: levels from 5 to 5; expected -1 to 4",
+        lambda e: labelled(e, levels=np.full(SHAPE, 5, np.int16)),
+        "levels: levels from 5 to 5; expected -1 to 4",
     ),
     ("optimization", COSTS, lambda e: labelled(e, costs=FLOAT[1:]), "costs: float32 (8, 20); expected float32 (9, 20)"),
     (

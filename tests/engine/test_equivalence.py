@@ -38,8 +38,8 @@ def pairs():
     high = low + rng.integers(3, 9, (48, 64)).astype(np.float32)
     low[rng.random((48, 64)) < 0.1] = np.nan
     plain = Pair(*images, Search(0, 20))
-    domains = None, SearchMask(valid, match_valid), SearchMask(valid, match_valid, low, high)
-    return {name: replace(plain, domain=domain) for name, domain in zip(PAIRS, domains, strict=True)}
+    search_masks = None, SearchMask(valid, match_valid), SearchMask(valid, match_valid, low, high)
+    return {name: replace(plain, mask=mask) for name, mask in zip(PAIRS, search_masks, strict=True)}
 
 
 def walked(methods, pair, **options):
@@ -57,7 +57,7 @@ def alone(method, pair):
 def assert_same(found, expected):
     for match in (found, expected):
         assert not isinstance(match, Exception), match
-    for name in ("disparity", "status", "labels"):
+    for name in ("disparity", "status", "levels"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name, strict=True)
     for name in ("energy", "lower_bound", "search", "warnings"):
         assert getattr(found, name) == getattr(expected, name), name
@@ -160,21 +160,21 @@ def test_both_sides_of_a_scheme(scheme, name):
         assert_same(other, exchanged)
 
 
-def test_a_scheme_of_one_tile_changes_nothing_but_labels():
+def test_a_scheme_of_one_tile_changes_nothing_but_levels():
     for name, pair in itertools.product(("ssd", "sgm", "fine"), PAIRS):
         whole = alone(shipped(name), pair)
         match = alone(shipped(name).having(scheme=step("tiles", factor=1)), pair)
         np.testing.assert_array_equal(match.disparity, whole.disparity)
         np.testing.assert_array_equal(match.status, whole.status)
-        assert match.labels is None
+        assert match.levels is None
 
 
 def test_a_volume_that_is_kept_changes_nothing():
     for name, pair in itertools.product(("ssd", "sgm", "census", "stratified"), PAIRS):
         [match] = walked([shipped(name)], pair, keep_volume=True)
         assert_same(match, alone(shipped(name), pair))
-        known = match.labels >= 0
-        chosen = np.take_along_axis(match.volume.costs, np.maximum(match.labels, 0)[..., None].astype(int), axis=2)[..., 0]
+        known = match.levels >= 0
+        chosen = np.take_along_axis(match.volume.costs, np.maximum(match.levels, 0)[..., None].astype(int), axis=2)[..., 0]
         # The optimizer's own costs are lowest where it chose; of those that go beyond each pixel's own (stratified, paths) not everywhere.
         assert (chosen == match.volume.costs.min(axis=2))[known].mean() > 0.5
 

@@ -66,7 +66,7 @@ def test_converted_once_with_the_same_labels(parts, height):
     scene = textured()
     results = {cost: in_strips(height, Pipeline([cost, twice, decide, parabola, parabola]), scene) for cost in (narrow, wide)}
     assert converted == [np.uint16]
-    for name in ("labels", "disparity", "status"):
+    for name in ("levels", "disparity", "status"):
         np.testing.assert_array_equal(getattr(results[narrow], name), getattr(results[wide], name))
     assert results[narrow].energy == results[wide].energy
 
@@ -92,7 +92,7 @@ def test_integers_all_the_way(parts):
     match = Pipeline([narrow, twice, decide_in_integers])(scene, keep_volume=True)
     assert converted == []
     assert match.volume.costs.dtype == np.uint16
-    np.testing.assert_array_equal(match.labels, Pipeline([wide, twice, decide])(scene).labels)
+    np.testing.assert_array_equal(match.levels, Pipeline([wide, twice, decide])(scene).levels)
     # The energy is that of the costs as numbers.
     assert match.energy == Pipeline([wide, twice, decide])(scene).energy
 
@@ -116,8 +116,8 @@ def test_closed_cells_of_integers(parts):
         assert match.volume.costs.dtype == np.uint16
         assert (match.volume.costs[:, 5:, 0] == 65535).all()
         assert (match.volume.costs[:, 4] == 0).all()
-        assert (match.labels[:, 4] == -1).all()
-        assert (match.labels[:, 5:] >= 1).all()
+        assert (match.levels[:, 4] == -1).all()
+        assert (match.levels[:, 5:] >= 1).all()
 
 
 def test_the_other_views_costs_are_converted_too(parts):

@@ -42,7 +42,7 @@ def views_by_hand(pair, refinements):
     views = []
     for one in (pair, pair.exchanged()):
         volume = box(absolute_difference(one.reference, one.match, one.search), size=7)
-        labels = winner_take_all(restore_outside(volume)).labels
+        labels = winner_take_all(restore_outside(volume)).levels
         disparity = one.search.disparity_of(labels)
         views.append(View(disparity, np.zeros(disparity.shape, np.uint8), one.search))
     for function, parameters in refinements:
@@ -133,7 +133,7 @@ def test_an_optimizer_that_names_other_decides_both_sides_at_once(pair, counted,
     seen = []
 
     @stage("optimization", source="a test", other_needs={"volume"})
-    def both_at_once(volume, reference, match, search, other, domain=None):
+    def both_at_once(volume, reference, match, search, other, mask=None):
         seen.append((search.direction, other.search.direction, other.disparity is None))
         np.testing.assert_array_equal(reference, pair.reference)
         maps = [
@@ -145,8 +145,8 @@ def test_an_optimizer_that_names_other_decides_both_sides_at_once(pair, counted,
         return View(search=volume.search, volumes={"volume": volume})
 
     search = pair.search
-    domain = SearchMask(low=np.full(pair.shape, search.minimum + 2, np.float32)) if narrow else None
-    problem = dataclasses.replace(pair, domain=domain)
+    mask = SearchMask(low=np.full(pair.shape, search.minimum + 2, np.float32)) if narrow else None
+    problem = dataclasses.replace(pair, mask=mask)
     method = Pipeline([absolute_difference, counted_box, both_at_once])
     # Alone, for both sides, and for stages that look across once more: it runs once, and each side's costs are made once.
     plain = Pipeline([absolute_difference, counted_box, winner_take_all])
@@ -164,7 +164,7 @@ def test_an_optimizer_that_names_other_decides_both_sides_at_once(pair, counted,
         expected = plain(one)
         known = np.isfinite(expected.disparity)
         np.testing.assert_array_equal(match.disparity[known], expected.disparity[known] + np.float32(0.25))
-        assert (match.labels, match.energy) == (None, None)
+        assert (match.levels, match.energy) == (None, None)
         if narrow:
             # A closed level is no estimate, and a pixel without an open cell is invalid.
             assert not known.all() or one is problem

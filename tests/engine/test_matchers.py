@@ -103,16 +103,16 @@ def test_it_sees_what_was_prepared(registry):
         return reference // 2, match // 4
 
     @stage("matcher", source="a test")
-    def look(reference, match, search, domain, scene):
-        seen.append((reference, match, domain, scene))
+    def look(reference, match, search, mask, scene):
+        seen.append((reference, match, mask, scene))
         return np.ones(reference.shape, np.float32)
 
     scene = textured()
     Pipeline([binomial_blur, darker, look])(scene)
-    [(reference, match, domain, own)] = seen
+    [(reference, match, mask, own)] = seen
     np.testing.assert_array_equal(reference, binomial_blur(scene.reference) // 2)
     np.testing.assert_array_equal(match, binomial_blur(scene.match) // 4)
-    assert domain is None
+    assert mask is None
     assert own is scene
     limits = SearchMask(valid=np.ones((9, 20), bool))
     Pipeline([look])(Pair(scene.reference, scene.match, scene.search, limits))
@@ -141,7 +141,7 @@ def test_status_confidence_and_invalid_pixels(registry, parts):
     expected[:, 10] = Status.INVALID
     np.testing.assert_array_equal(match.status, expected)
     assert np.isnan(match.disparity[:, [3, 10]]).all()
-    assert (match.labels, match.energy, match.objective, match.trace) == (None, None, None, ())
+    assert (match.levels, match.energy, match.objective, match.trace) == (None, None, None, ())
     if parts == 3:
         # Where nothing is known confidence is lowest.
         expected = np.tile(np.arange(1, 21, dtype=np.float32), (9, 1))

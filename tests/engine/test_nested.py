@@ -144,7 +144,7 @@ def halves(registry):
         shapes.append((pair.shape, pair.search.direction))
         middle = pair.shape[0] // 2
         parts = [solve(pair.rows(0, middle)), solve(pair.rows(middle, pair.shape[0]))]
-        joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ("disparity", "status", "labels")}
+        joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ("disparity", "status", "levels")}
         return dataclasses.replace(parts[0], **joined)
 
     return halves, shapes

@@ -151,7 +151,7 @@ def test_status_keeps_the_books(registry, height):
     @stage("optimization", **local)
     def leaves_first_columns(volume):
         labeling = winner_take_all(volume)
-        labeling.labels[:, :3] = -1
+        labeling.levels[:, :3] = -1
         labeling.costs[:, :3] = 0
         return labeling
 
@@ -220,7 +220,7 @@ def test_smoothness_enters_the_energy(registry, height):
     def with_gaps(volume, smoothness=None):
         assert smoothness.right.shape == smoothness.down.shape == volume.costs.shape[:2]
         labeling = winner_take_all(volume)
-        labeling.labels[:, 4:6] = -1
+        labeling.levels[:, 4:6] = -1
         labeling.costs[:, 4:6] = 0
         return labeling
 
@@ -231,7 +231,7 @@ def test_smoothness_enters_the_energy(registry, height):
     for weight in (1, 5):
         method = data.having(smoothness=step(steps, weight=weight))
         result = in_strips(height, method, scene)
-        expected = Energy(volume, steps(scene.reference, scene.search, weight=weight)).of(result.labels)
+        expected = Energy(volume, steps(scene.reference, scene.search, weight=weight)).of(result.levels)
         assert result.energy == pytest.approx(expected, rel=1e-12)
         energies.append(result.energy)
     assert energies[0] < energies[1]

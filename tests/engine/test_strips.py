@@ -57,7 +57,7 @@ def test_strips_give_what_the_functions_give_on_the_whole(method, images, repeat
     for kept in (whole, partly):
         assert_same_match(kept, result)
         np.testing.assert_array_equal(kept.volume.costs, volume.costs, strict=True)
-    assert result.energy == pytest.approx(Energy(volume).of(result.labels))
+    assert result.energy == pytest.approx(Energy(volume).of(result.levels))
 
 
 @given(
@@ -131,7 +131,7 @@ def test_global_optimizers_report_what_they_know(registry):
 
     result = in_strips(2, Pipeline([absolute_difference, guess]), textured())
     assert (result.trace, result.lower_bound, result.objective) == (((0.5, 9.0),), -1.0, 7.0)
-    assert (result.labels == 0).all()
+    assert (result.levels == 0).all()
     plain = Pipeline([absolute_difference, winner_take_all])(textured())
     assert (plain.trace, plain.lower_bound, plain.objective) == ((), None, None)
 

@@ -196,7 +196,7 @@ def test_a_stage_may_leave_some_strips_as_they_are(registry, monkeypatch):
         rows = (volume == level).any(axis=(1, 2))
         assert 0 < rows.sum() < len(rows)
         expected = volume + rows[:, None, None].astype(np.float32)
-        np.testing.assert_array_equal(match.labels, expected.argmin(axis=2))
+        np.testing.assert_array_equal(match.levels, expected.argmin(axis=2))
         inside = expected.min(axis=2)
         # Cells out of view get the cost that they had; here they never win.
         assert match.energy == pytest.approx(inside.sum())
@@ -221,14 +221,14 @@ def test_labels_that_mean_no_level_fail_alone(registry):
     @stage("optimization", source="a test")
     def wild(volume, *, level: int = 0):
         labeling = winner_take_all(volume)
-        labeling.labels[0, 0] = level
+        labeling.levels[0, 0] = level
         return labeling
 
     some = [Pipeline([absolute_difference, potts, step(wild, level=n), r]) for n in (1, 99) for r in (parabola, fill_occlusions)]
     found = outcomes(some, textured())
     assert [isinstance(outcome, Exception) for outcome in found] == [False, False, True, True]
     assert re.search(
-        r"test_tree.py:\d+: optimization stage wild returned labels: levels from 0 to 99; expected -1 to 4$", str(found[2])
+        r"test_tree.py:\d+: optimization stage wild returned levels: levels from 0 to 99; expected -1 to 4$", str(found[2])
     )
 
 

@@ -105,9 +105,9 @@ def test_parameters_reach_sgbm(monkeypatch):
             right,
             Search(-2.5, 20),
             mode=mode,
-            window=5,
-            small_change=11,
-            large_change=22,
+            size=5,
+            p1=11,
+            p2=22,
             tolerance=4,
             filter_cap=31,
             uniqueness=6,
@@ -128,7 +128,7 @@ def test_parameters_reach_bm(monkeypatch):
             left,
             right,
             Search(0, 16),
-            window=7,
+            size=7,
             filter=filtered,
             filter_size=11,
             filter_cap=20,
@@ -162,7 +162,7 @@ def test_in_a_method_without_a_volume(matcher):
     match = Pipeline([step(matcher)])(make_scene(left, right, Search(0, 15)))
     np.testing.assert_array_equal(match.disparity, matcher(left, right, Search(0, 15)))
     np.testing.assert_array_equal(match.status, np.where(np.isnan(match.disparity), Status.OCCLUDED, Status.MATCHED))
-    assert (match.labels, match.energy, match.objective, match.volume) == (None, None, None, None)
+    assert (match.levels, match.energy, match.objective, match.volume) == (None, None, None, None)
     assert list(match.seconds) == ["matcher"]
     valid = np.ones(left.shape, bool)
     valid[:, 50:60] = False

@@ -129,7 +129,7 @@ def slanted():
 def test_finds_a_slanted_surface(slanted):
     pair, truth = slanted
     # Windows well below the image's size: what only one view shows makes up most of larger ones.
-    found = Pipeline([step(patch_match, window=15)])(pair)
+    found = Pipeline([step(patch_match, size=15)])(pair)
     seen = np.arange(32) - truth >= 0
     error = np.abs(found.disparity - truth)[seen]
     # Planes, not levels: most of the surface is right to a tenth of a pixel, which the last refinements reach.
@@ -168,7 +168,7 @@ def test_the_same_seed_gives_the_same_maps_on_any_number_of_threads(slanted):
     maps = []
     for count, seed in ((1, 5), (3, 5), (1, 6)):
         with in_threads(count):
-            maps.append(patch_match(pair.reference, pair.match, pair.search, None, window=7, iterations=2, seed=seed))
+            maps.append(patch_match(pair.reference, pair.match, pair.search, None, size=7, iterations=2, seed=seed))
     for own, theirs in zip(maps[0], maps[1], strict=True):
         for one, other in zip(own, theirs, strict=True):
             np.testing.assert_array_equal(one, other)
@@ -181,7 +181,7 @@ def test_masks_and_ranges_are_kept(slanted):
     valid, match_valid = (np.ones(truth.shape, bool) for _ in range(2))
     valid[5:9, 10:14] = match_valid[12:, 4:6] = False
     low, high = truth - 1, truth + 1
-    limited = dataclasses.replace(pair, domain=SearchMask(valid, match_valid, low, high))
+    limited = dataclasses.replace(pair, mask=SearchMask(valid, match_valid, low, high))
     found = Pipeline([patch_match])(limited)
     assert np.isnan(found.disparity[~valid]).all()
     assert (found.status[~valid] == Status.INVALID).all()
@@ -190,8 +190,8 @@ def test_masks_and_ranges_are_kept(slanted):
     assert (found.disparity >= low - 1e-5)[known].all()
     assert (found.disparity <= high + 1e-5)[known].all()
     # A range of a pixel to either side leaves no room for errors of more.
-    views = patch_match(pair.reference, pair.match, pair.search, limited.domain, tolerance=None)
-    back = limited.domain.exchanged(pair.search)
+    views = patch_match(pair.reference, pair.match, pair.search, limited.mask, tolerance=None)
+    back = limited.mask.exchanged(pair.search)
     other = views.match[0]
     assert np.isnan(other[~match_valid]).all()
     seen = ~np.isnan(other)
@@ -207,7 +207,7 @@ def test_either_view_may_be_the_reference():
     method = Pipeline([patch_match])
     turned = Pair(pair.match[:, ::-1], pair.reference[:, ::-1], pair.search)
     # Mirrored and exchanged it is a pair of the same direction.
-    views = patch_match(pair.reference, pair.match, pair.search, None, window=9)
+    views = patch_match(pair.reference, pair.match, pair.search, None, size=9)
     truth = scene.truth[rows]
     right = np.abs(views.reference[0] - truth) <= 1
     again = np.abs(method(turned.exchanged()).disparity[:, ::-1] - truth) <= 1

@@ -76,5 +76,5 @@ def test_mistakes():
     nothing = View(np.full(image.shape, np.nan, np.float32), np.ones(image.shape, np.uint8), search)
     with pytest.raises(DataError, match="matches no pixel"):
         mutual_information(image, image, search, {"a": nothing})
-    with pytest.raises(ParameterError, match="look"):
+    with pytest.raises(ParameterError, match="initial"):
         mutual_information(image, image, search, {"a": nothing, "b": nothing})

@@ -147,7 +147,7 @@ def test_ad_census_is_the_sum_of_saturated_costs():
 @pytest.mark.parametrize(("steps", "aggregation"), [(4000, []), (500, [step(box, size=9)])])
 def test_whole_numbers_lead_to_the_same_labels(scene, steps, aggregation, data):
     scene = load_scene(scene, data=data)
-    labels = [Pipeline([step(ad_census, steps=s), aggregation, winner_take_all])(scene).labels for s in (None, steps)]
+    labels = [Pipeline([step(ad_census, steps=s), aggregation, winner_take_all])(scene).levels for s in (None, steps)]
     assert (labels[0] == labels[1]).mean() >= 0.999
     # They are other costs: not every label is the same.
     assert (labels[0] != labels[1]).any()
@@ -164,7 +164,7 @@ def test_cells_out_of_view_cost_what_is_best_for_the_left_border(scene, data):
             costs = raw.costs.copy()
             costs[:, ~raw.inside] = outside
             volume = restore_outside(box(replace(raw, costs=costs, outside=outside), size=9))
-            disparity = scene.search.disparity_of(winner_take_all(volume).labels)
+            disparity = scene.search.disparity_of(winner_take_all(volume).levels)
             wrong.append(evaluate(disparity, scene)["bad_pixels_nonocc"])
         assert raw.outside == pytest.approx(better)
         assert wrong[0] < wrong[1]

@@ -56,7 +56,7 @@ def test_agrees_with_twin(schedule, problem, iterations, damping, block, envelop
         # Parabolas where they would be the slower way too.
         patch.setattr("stereo_framework.optimization._messages.ENVELOPE", envelope)
         found = belief_propagation(energy.volume, energy.smoothness, schedule=schedule, iterations=iterations, damping=damping)
-    np.testing.assert_array_equal(found.labels, found.volume.costs.argmin(axis=2))
+    np.testing.assert_array_equal(found.levels, found.volume.costs.argmin(axis=2))
     if damping:
         # A damped message has more bits than the old and the new one; sums below 500 are off by 2**-16 at most, a few dozen times.
         np.testing.assert_allclose(found.volume.costs, beliefs, rtol=0, atol=40 * 2.0**-16)
@@ -108,12 +108,12 @@ def test_rows_and_columns_get_the_minimum_in_one_iteration(upright, rho):
     weights, none = np.full((9, 40), 700, np.float32), np.zeros((9, 40), np.float32)
     weights[:, -1] = 0
     rho = RHOS[rho](8).astype(np.float32)
-    expected = scanline_optimization(*parts(energy_of(costs, Smoothness(weights, none, rho)))).labels
+    expected = scanline_optimization(*parts(energy_of(costs, Smoothness(weights, none, rho)))).levels
     if upright:
         costs, along = np.ascontiguousarray(costs.swapaxes(0, 1)), Smoothness(none.T.copy(), weights.T.copy(), rho)
     else:
         along = Smoothness(weights, none, rho)
-    found = belief_propagation(*parts(energy_of(costs, along)), iterations=1, damping=0.0).labels
+    found = belief_propagation(*parts(energy_of(costs, along)), iterations=1, damping=0.0).levels
     np.testing.assert_array_equal(found.T if upright else found, expected)
 
 
@@ -208,7 +208,7 @@ def test_tsukuba_energy_lies_between_scanlines_and_graph_cuts(data):
     volume = absolute_difference(scene.reference, scene.match, scene.search, interval=True)
     energy = Energy(volume, potts(scene.reference, scene.search, weight=20.0, gradient_threshold=8.0, gradient_penalty=2.0))
     cut, rows = (
-        energy.of(optimizer(energy.volume, energy.smoothness).labels) for optimizer in (graph_cut, scanline_optimization)
+        energy.of(optimizer(energy.volume, energy.smoothness).levels) for optimizer in (graph_cut, scanline_optimization)
     )
     for schedule, iterations in (("accelerated", 20), ("synchronous", 100)):
         found = belief_propagation(energy.volume, energy.smoothness, schedule=schedule, iterations=iterations)

@@ -41,11 +41,11 @@ def rows_of(energy, occlusion_cost):
 
 
 def check(result: Labeling, energy, found):
-    assert result.labels.tolist() == [labels for labels, _ in found]
+    assert result.levels.tolist() == [labels for labels, _ in found]
     assert result.objective == sum(cost for _, cost in found)
-    chosen = np.take_along_axis(energy.volume.costs, np.maximum(result.labels, 0)[..., None].astype(int), axis=2)[..., 0]
-    np.testing.assert_array_equal(result.costs, np.where(result.labels < 0, 0, chosen))
-    assert (result.labels.dtype, result.costs.dtype) == (np.int16, np.float32)
+    chosen = np.take_along_axis(energy.volume.costs, np.maximum(result.levels, 0)[..., None].astype(int), axis=2)[..., 0]
+    np.testing.assert_array_equal(result.costs, np.where(result.levels < 0, 0, chosen))
+    assert (result.levels.dtype, result.costs.dtype) == (np.int16, np.float32)
 
 
 @given(problem=problems(st.sampled_from([11, 6, 3, 2, 1]), st.sampled_from([5, 9, 3, 2])), threads=st.integers(1, 3))
@@ -76,7 +76,7 @@ def test_rows_do_not_depend_on_each_other(rows):
 def test_matches_are_ordered_and_occlusions_as_wide_as_rises(problem):
     energy, _ = problem
     search = energy.volume.search
-    labels = dynamic_programming(energy.volume, energy.smoothness, occlusion_cost=3).labels
+    labels = dynamic_programming(energy.volume, energy.smoothness, occlusion_cost=3).levels
     assert (labels[:, [0, -1]] >= 0).all()
     for row in labels:
         known = [(x, k) for x, k in enumerate(row[:: search.direction].tolist()) if k >= 0]
@@ -98,7 +98,7 @@ def test_occludes_what_only_the_reference_sees(direction):
             costs[0, x, 2 if x in near else 0] = 0
     result = dynamic_programming(CostVolume(costs, Search(0, 2, 1, direction), 255.0), occlusion_cost=5)
     expected = [0, -1, -1, 2, 2, 2, 0, 0] if direction == 1 else [0, 0, 2, 2, 2, -1, -1, 0]
-    assert result.labels.tolist() == [expected]
+    assert result.levels.tolist() == [expected]
     # Two pixels of the reference, and two of the match image where the disparity falls back.
     assert result.objective == 4 * 5
 
@@ -108,7 +108,7 @@ def test_a_jump_pays_its_edge_once_whatever_its_size():
     right = np.array([[1, 2, 4, 8, 16, 0]], np.float32)
     smoothness = Smoothness(right, np.zeros_like(right), np.array([0, 1, 1, 1], np.float32))
     result = dynamic_programming(CostVolume(costs, Search(0, 3), 255.0), smoothness, occlusion_cost=0)
-    assert result.labels.tolist() == [[0, -1, -1, -1, 3, 0]]
+    assert result.levels.tolist() == [[0, -1, -1, -1, 3, 0]]
     # Matching resumes on the edge from pixel 3 to 4 after the rise, and from 4 to 5 after the fall.
     assert result.objective == 8 + 16
 
@@ -119,14 +119,14 @@ def test_fractional_rises_need_not_hide_a_pixel():
     for x in range(8):
         costs[0, x, x // 2] = 0
     result = dynamic_programming(CostVolume(costs, Search(0, 0.75, 0.25), 255.0), occlusion_cost=8)
-    assert result.labels.tolist() == [[0, 0, 1, 1, 2, 2, 3, 3]]
+    assert result.levels.tolist() == [[0, 0, 1, 1, 2, 2, 3, 3]]
     assert result.objective == 3 * 8 / 4
 
 
 def test_path_costs_above_a_million():
     costs = np.array([[[3e6, 2e6], [3e6, 4e6]]], np.float32)
     result = dynamic_programming(CostVolume(costs, Search(0, 1), 255.0), occlusion_cost=1e6)
-    assert result.labels.tolist() == [[0, 0]]
+    assert result.levels.tolist() == [[0, 0]]
     assert result.objective == 6e6
 
 

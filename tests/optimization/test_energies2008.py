@@ -36,7 +36,7 @@ def test_the_winners_cost_what_they_cost_there(name, winners, data):
     scene = load_scene(name, data=data)
     [wta] = [run for run in load(f"energies2008/{name}").settings if run.method == "wta"]
     match = wta.pipeline(scene)
-    assert match.energy == energy_of(scene).of(match.labels) == winners
+    assert match.energy == energy_of(scene).of(match.levels) == winners
 
 
 @pytest.mark.parametrize(("name", "truth"), [("venus", 4_372_956), ("teddy", 2_276_046)])
@@ -61,10 +61,10 @@ def test_optimizers_come_as_near(name, bound, trees, expansion, sequential, acce
     found = trw_s(energy.volume, energy.smoothness, iterations=300)
     # The same messages in another precision.
     assert found.lower_bound == pytest.approx(bound, rel=1e-4)
-    assert found.lower_bound <= energy.of(found.labels) <= 1.0005 * trees
+    assert found.lower_bound <= energy.of(found.levels) <= 1.0005 * trees
     # Orders of the moves differ by up to half a percent.
     assert (
-        found.lower_bound <= energy.of(graph_cut(energy.volume, energy.smoothness, move="expansion").labels) <= 1.01 * expansion
+        found.lower_bound <= energy.of(graph_cut(energy.volume, energy.smoothness, move="expansion").levels) <= 1.01 * expansion
     )
     passed = belief_propagation(energy.volume, energy.smoothness, schedule="sequential", iterations=300, damping=0.0)
-    assert energy.of(passed.labels) <= 1.03 * sequential
+    assert energy.of(passed.levels) <= 1.03 * sequential

@@ -157,16 +157,16 @@ def test_no_single_move_lowers_the_result(kind, problem):
     found = graph_cut(energy.volume, energy.smoothness, move=kind)
     cycles = len(found.trace)
     before = (
-        graph_cut(energy.volume, energy.smoothness, move=kind, max_cycles=cycles - 1)
+        graph_cut(energy.volume, energy.smoothness, move=kind, iterations=cycles - 1)
         if cycles > 1
         else winner_take_all(energy.volume)
     )
-    if kind == "expansion" or (found.labels == before.labels).all():
-        assert lowest_after_a_move(kind, energy, found.labels) == energy.of(found.labels)
+    if kind == "expansion" or (found.levels == before.levels).all():
+        assert lowest_after_a_move(kind, energy, found.levels) == energy.of(found.levels)
     else:
         # Swaps that cost the same give pixels their lower level.
-        assert energy.of(found.labels) == energy.of(before.labels)
-        assert (found.labels <= before.labels).all()
+        assert energy.of(found.levels) == energy.of(before.levels)
+        assert (found.levels <= before.levels).all()
 
 
 def test_a_cycle_of_equal_energy_is_the_last_one():
@@ -182,10 +182,10 @@ def test_a_cycle_of_equal_energy_is_the_last_one():
     right = np.array([[8, 3, 0], [1, 1, 0], [2, 8, 0]], np.float32)
     down = np.array([[0, 1, 0], [3, 2, 2], [0, 0, 0]], np.float32)
     energy = energy_of(costs, Smoothness(right, down, np.array([0, 1, 1, 1], np.float32)))
-    assert energy.of(winner_take_all(energy.volume).labels) == 37
+    assert energy.of(winner_take_all(energy.volume).levels) == 37
     found = graph_cut(energy.volume, energy.smoothness, move="swap")
     assert [now for _, now in found.trace] == [37]
-    assert lowest_after_a_move("swap", energy, found.labels) == 28
+    assert lowest_after_a_move("swap", energy, found.levels) == 28
 
 
 @given(problem=problems(((2, 3), (1, 6), (6, 1), (2, 2)), rhos=("potts",), levels=(3, 2)))
@@ -193,7 +193,7 @@ def test_expansions_end_within_twice_the_minimum(problem):
     costs, smoothness, _ = problem
     energy = energy_of(costs, smoothness)
     lowest = naive_moves.lowest_energy(costs, smoothness)
-    found = energy.of(graph_cut(energy.volume, energy.smoothness, move="expansion").labels)
+    found = energy.of(graph_cut(energy.volume, energy.smoothness, move="expansion").levels)
     assert lowest <= found <= 2 * lowest
 
 
@@ -202,7 +202,7 @@ def test_expansions_end_within_twice_the_minimum(problem):
 def test_two_levels_are_solved_exactly(kind, problem):
     costs, smoothness, _ = problem
     energy = energy_of(costs, smoothness)
-    assert energy.of(graph_cut(energy.volume, energy.smoothness, move=kind).labels) == naive_moves.lowest_energy(
+    assert energy.of(graph_cut(energy.volume, energy.smoothness, move=kind).levels) == naive_moves.lowest_energy(
         costs, smoothness
     )
 
@@ -215,7 +215,7 @@ def test_cycles_follow_the_rules_of_the_test_bed(kind, order, problem, seed):
     # From the winners, every move once a cycle, none left out, until a cycle lowers the energy no more.
     costs, smoothness, _ = problem
     energy = energy_of(costs, smoothness)
-    moves = Moves(costs, smoothness, winner_take_all(energy.volume).labels, "pymaxflow")
+    moves = Moves(costs, smoothness, winner_take_all(energy.volume).levels, "pymaxflow")
     cycle, draw = moves_of(kind, costs.shape[2]), np.random.PCG64(seed)
     energies = [energy.of(moves.labels)]
     while len(energies) == 1 or energies[-1] < energies[-2]:
@@ -226,7 +226,7 @@ def test_cycles_follow_the_rules_of_the_test_bed(kind, order, problem, seed):
     for count in (1, 2):
         with in_threads(count):
             found = graph_cut(energy.volume, energy.smoothness, move=kind, order=order, seed=seed)
-        np.testing.assert_array_equal(found.labels, moves.labels)
+        np.testing.assert_array_equal(found.levels, moves.labels)
         assert [now for _, now in found.trace] == energies[1:]
 
 
@@ -235,7 +235,7 @@ def test_cycles_are_limited():
     energy = energy_of(rng.integers(0, 50, (9, 11, 5)), smoothness_of(9, 11, [0, 1, 1, 1, 1], 9))
     full = graph_cut(energy.volume, energy.smoothness)
     assert len(full.trace) > 2
-    short = graph_cut(energy.volume, energy.smoothness, max_cycles=2)
+    short = graph_cut(energy.volume, energy.smoothness, iterations=2)
     assert [now for _, now in short.trace] == [now for _, now in full.trace[:2]]
 
 
@@ -243,10 +243,10 @@ def test_cycles_are_limited():
 def test_the_seed_decides_the_order():
     rng = np.random.default_rng(2)
     energy = energy_of(rng.integers(0, 50, (12, 12, 8)), smoothness_of(12, 12, [0, 1, 1, 1, 1, 1, 1, 1], 12))
-    labels = {seed: graph_cut(energy.volume, energy.smoothness, seed=seed).labels for seed in range(6)}
+    labels = {seed: graph_cut(energy.volume, energy.smoothness, seed=seed).levels for seed in range(6)}
     assert len({one.tobytes() for one in labels.values()}) > 1
-    np.testing.assert_array_equal(labels[3], graph_cut(energy.volume, energy.smoothness, seed=3).labels)
-    fixed = [graph_cut(energy.volume, energy.smoothness, order="fixed", seed=seed).labels for seed in (0, 1)]
+    np.testing.assert_array_equal(labels[3], graph_cut(energy.volume, energy.smoothness, seed=3).levels)
+    fixed = [graph_cut(energy.volume, energy.smoothness, order="fixed", seed=seed).levels for seed in (0, 1)]
     np.testing.assert_array_equal(*fixed)
 
 

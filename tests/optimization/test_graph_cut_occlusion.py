@@ -107,7 +107,7 @@ def test_solvers_agree_move_by_move_and_none_raises_the_objective(problem):
 @given(problem=problems(TINY))
 def test_no_expansion_lowers_the_result(problem):
     found, twin = optimize(problem), twin_of(*problem)
-    matches = naive_occlusion.matches_of(found.labels)
+    matches = naive_occlusion.matches_of(found.levels)
     assert found.objective == twin.energy(matches)
     assert all(twin.best_expansion(matches, level)[1] == found.objective for level in range(twin.levels))
 
@@ -144,7 +144,7 @@ def test_cycles_expand_every_level_once(order, problem, seed):
     for count in (1, 2):
         with in_threads(count):
             found = optimize(problem, order=order, seed=seed)
-        np.testing.assert_array_equal(found.labels, moves.labels)
+        np.testing.assert_array_equal(found.levels, moves.labels)
         assert found.objective == objectives[-1]
         assert [now for _, now in found.trace] == energies
 
@@ -164,7 +164,7 @@ def made_problem(seed, **parameters):
 def test_more_cycles_lower_the_objective():
     full = optimize(made_problem(1))
     assert len(full.trace) > 2
-    shorter = [optimize(made_problem(1), max_cycles=n) for n in range(1, len(full.trace) + 1)]
+    shorter = [optimize(made_problem(1), iterations=n) for n in range(1, len(full.trace) + 1)]
     objectives = [found.objective for found in shorter]
     # The last cycle finds nothing.
     assert objectives[:-1] == sorted(set(objectives), reverse=True)
@@ -174,10 +174,10 @@ def test_more_cycles_lower_the_objective():
 
 @pytest.mark.compiled
 def test_the_seed_decides_the_order():
-    labels = {seed: optimize(made_problem(2), seed=seed).labels for seed in range(4)}
+    labels = {seed: optimize(made_problem(2), seed=seed).levels for seed in range(4)}
     assert len({one.tobytes() for one in labels.values()}) > 1
-    np.testing.assert_array_equal(labels[3], optimize(made_problem(2), seed=3).labels)
-    np.testing.assert_array_equal(*(optimize(made_problem(2), order="fixed", seed=seed).labels for seed in (0, 1)))
+    np.testing.assert_array_equal(labels[3], optimize(made_problem(2), seed=3).levels)
+    np.testing.assert_array_equal(*(optimize(made_problem(2), order="fixed", seed=seed).levels for seed in (0, 1)))
 
 
 @pytest.mark.parametrize("direction", [1, -1])
@@ -204,9 +204,9 @@ def test_a_square_before_a_plane_hides_what_it_hides(direction, minimum):
     parameters = {"weight": 5.0, "gradient_threshold": 8.0, "gradient_penalty": 3.0, "occlusion_cost": 20.0}
     found = optimize((volume, reference, match, parameters))
     assert hidden[8].sum() >= jump
-    np.testing.assert_array_equal(found.labels, np.where(hidden, -1, truth - minimum))
+    np.testing.assert_array_equal(found.levels, np.where(hidden, -1, truth - minimum))
     twin = twin_of(volume, reference, match, parameters)
-    assert found.objective == twin.energy(naive_occlusion.matches_of(found.labels))
+    assert found.objective == twin.energy(naive_occlusion.matches_of(found.levels))
 
 
 # --- wrong use -------------------------------------------------------------------------------------------------------------

@@ -22,9 +22,9 @@ def energies(draw):
 
 @given(energy=energies(), sweeps=st.integers(1, 3))
 def test_agrees_with_twin(energy, sweeps):
-    found = icm(energy.volume, energy.smoothness, max_sweeps=sweeps)
+    found = icm(energy.volume, energy.smoothness, iterations=sweeps)
     expected = naive_trees.icm(energy.volume.costs, energy.smoothness, sweeps)
-    np.testing.assert_array_equal(found.labels, expected[-1])
+    np.testing.assert_array_equal(found.levels, expected[-1])
     assert [now for _, now in found.trace] == [energy.of(labels) for labels in expected[: len(found.trace)]]
 
 
@@ -33,9 +33,9 @@ def test_ends_where_no_single_change_helps(energy):
     found = icm(energy.volume, energy.smoothness)
     trace = [now for _, now in found.trace]
     assert trace == sorted(trace, reverse=True)
-    assert trace[0] <= energy.of(winner_take_all(energy.volume).labels)
-    assert min(naive_trees.single_changes(energy.volume.costs, energy.smoothness, found.labels)) == trace[-1]
+    assert trace[0] <= energy.of(winner_take_all(energy.volume).levels)
+    assert min(naive_trees.single_changes(energy.volume.costs, energy.smoothness, found.levels)) == trace[-1]
     # The last sweep changed nothing, the one before did.
-    np.testing.assert_array_equal(icm(energy.volume, energy.smoothness, max_sweeps=len(trace)).labels, found.labels)
+    np.testing.assert_array_equal(icm(energy.volume, energy.smoothness, iterations=len(trace)).levels, found.levels)
     if len(trace) > 1:
-        assert trace[-1] == trace[-2] < energy.of(winner_take_all(energy.volume).labels)
+        assert trace[-1] == trace[-2] < energy.of(winner_take_all(energy.volume).levels)

@@ -41,12 +41,12 @@ def test_no_ordered_matching_is_cheaper(volume, occlusion, threads):
     with in_threads(threads):
         result = maximum_likelihood_matching(volume, occlusion_cost=occlusion)
     expected = sum(naive_scanlines.best_ordered_matching(row, volume.search, occlusion)[1] for row in volume.costs)
-    assert result.objective == expected == price(volume, result.labels, occlusion)
-    chosen = np.take_along_axis(volume.costs, np.maximum(result.labels, 0)[..., None].astype(int), axis=2)[..., 0]
-    np.testing.assert_array_equal(result.costs, np.where(result.labels < 0, 0, chosen))
-    assert (result.labels.dtype, result.costs.dtype) == (np.int16, np.float32)
+    assert result.objective == expected == price(volume, result.levels, occlusion)
+    chosen = np.take_along_axis(volume.costs, np.maximum(result.levels, 0)[..., None].astype(int), axis=2)[..., 0]
+    np.testing.assert_array_equal(result.costs, np.where(result.levels < 0, 0, chosen))
+    assert (result.levels.dtype, result.costs.dtype) == (np.int16, np.float32)
     # A match as dear as its two pixels left out is none.
-    assert (result.costs[result.labels >= 0] < 2 * occlusion).all()
+    assert (result.costs[result.levels >= 0] < 2 * occlusion).all()
 
 
 def test_doubtful_pixels_within_a_surface_stay_unmatched():
@@ -54,8 +54,8 @@ def test_doubtful_pixels_within_a_surface_stay_unmatched():
     costs[..., 1] = 50
     costs[0, 3] = 50
     energy = Energy(CostVolume(costs, Search(0, 1), 255.0))
-    assert maximum_likelihood_matching(energy.volume, occlusion_cost=20).labels.tolist() == [[0, 0, 0, -1, 0, 0]]
-    assert dynamic_programming(energy.volume, energy.smoothness, occlusion_cost=20).labels.tolist() == [[0] * 6]
+    assert maximum_likelihood_matching(energy.volume, occlusion_cost=20).levels.tolist() == [[0, 0, 0, -1, 0, 0]]
+    assert dynamic_programming(energy.volume, energy.smoothness, occlusion_cost=20).levels.tolist() == [[0] * 6]
 
 
 def test_higher_prices_give_denser_maps(data):

@@ -48,9 +48,9 @@ def test_agrees_with_the_formula(costs, directions, p1, more):
     expected = naive(np.asarray(costs, float), directions, p1, p1 + more)
     # Halves of whole numbers are exact in float32 for as long as they are few; beyond that they round.
     np.testing.assert_allclose(found.volume.costs, expected, rtol=1e-5)
-    np.testing.assert_array_equal(found.labels, winner_take_all(found.volume).labels)
+    np.testing.assert_array_equal(found.levels, winner_take_all(found.volume).levels)
     np.testing.assert_array_equal(
-        found.costs, np.take_along_axis(np.asarray(costs), found.labels[..., None].astype(int), 2)[..., 0]
+        found.costs, np.take_along_axis(np.asarray(costs), found.levels[..., None].astype(int), 2)[..., 0]
     )
 
 

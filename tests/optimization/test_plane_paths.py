@@ -224,7 +224,7 @@ def test_slanted_planes_come_out_between_levels():
     found = solved(scene)
     levels = Search(scene.search.minimum, scene.search.maximum)
     volume = ad_census(scene.reference, scene.match, levels, steps=100)
-    start = semi_global(volume, scene.reference, scene.match, p1=50, p2=200, penalties="edges").labels + levels.minimum
+    start = semi_global(volume, scene.reference, scene.match, p1=50, p2=200, penalties="edges").levels + levels.minimum
     assert wrong(found.reference, scene, 0.25) < 0.1 < 0.3 < wrong(start, scene, 0.25)
     assert wrong(found.reference, scene, 1) < 0.02
 
@@ -232,7 +232,7 @@ def test_slanted_planes_come_out_between_levels():
 @pytest.mark.compiled
 def test_depends_on_the_seed_and_not_on_the_number_of_threads():
     scene = load_scene("synthetic/occlusions")
-    one, two, other = solved(scene, 1, rounds=2), solved(scene, 2, rounds=2), solved(scene, 2, rounds=2, seed=1)
+    one, two, other = solved(scene, 1, iterations=2), solved(scene, 2, iterations=2), solved(scene, 2, iterations=2, seed=1)
     for a, b, c in zip(one, two, other, strict=True):
         np.testing.assert_array_equal(a, b)
         assert (a != c).any()
@@ -243,7 +243,7 @@ def test_depends_on_the_seed_and_not_on_the_number_of_threads():
 def test_the_exchanged_pair_has_the_same_maps():
     scene = load_scene("synthetic/occlusions")
     pair = Pair(scene.reference, scene.match, scene.search)
-    method = Pipeline([step(ad_census, steps=100), step(plane_paths, rounds=1), left_right_check])
+    method = Pipeline([step(ad_census, steps=100), step(plane_paths, iterations=1), left_right_check])
     views = dict.fromkeys(("own", "exchanged"))
     for name, one in (("own", pair), ("exchanged", pair.exchanged())):
         views[name] = method(one)
@@ -270,12 +270,12 @@ def test_integer_costs_give_what_the_same_costs_give_as_floats(steps):
     found = []
     for change in (lambda v: v, lambda v: v.floats()):
         other = View(*nothing, back, {}, {"volume": change(behind)})
-        found.append(plane_paths(change(volume), scene.reference, scene.match, other, rounds=1))
+        found.append(plane_paths(change(volume), scene.reference, scene.match, other, iterations=1))
     for one, two in zip(*found, strict=True):
         np.testing.assert_array_equal(one, two)
 
 
-@pytest.mark.parametrize(("name", "stage"), [("fine", "plane_paths"), ("first_look", "semi_global"), ("sgm", "semi_global")])
+@pytest.mark.parametrize(("name", "stage"), [("fine", "plane_paths"), ("initial_map", "semi_global"), ("sgm", "semi_global")])
 def test_penalties_of_shipped_methods_stay_whole_at_edges(name, stage):
     """So that sums of paths over whole costs take two bytes, not four."""
     [own] = [one.parameters for one in load(name).pipeline.steps if one.stage.name == stage]
@@ -292,7 +292,7 @@ def test_closed_cells_are_never_chosen():
     valid = np.ones(low.shape, bool)
     valid[:20, :30] = False
     pair = Pair(scene.reference, scene.match, scene.search, SearchMask(valid, None, low))
-    match = Pipeline([step(ad_census, steps=100), step(plane_paths, rounds=1)])(pair)
+    match = Pipeline([step(ad_census, steps=100), step(plane_paths, iterations=1)])(pair)
     assert (match.status[:20, :30] == Status.INVALID).all()
     with np.errstate(invalid="ignore"):
         assert not (match.disparity[40:80, 60:200] < 11.5).any()
@@ -324,7 +324,7 @@ def test_maps_of_an_alternative_are_the_start_of_both_sides(monkeypatch):
         lambda side, own, other: seen.append((side, own, other)) or filled(side, own, other),
     )
     first = Pipeline([step(ad_census, steps=100), step(semi_global, p1=50, p2=200), left_right_check])
-    chosen = step(plane_paths, initial="first", rounds=1, p1=50, p2=200, weight=50, hidden=60, hides=30)
+    chosen = step(plane_paths, initial="first", iterations=1, p1=50, p2=200, weight=50, hidden=60, hides=30)
     match = Pipeline([step(ad_census, steps=100), chosen], {"first": first})(scene)
     assert wrong(match.disparity, scene, 1) < 0.05
     maps = solved_by_engine(first, Pair(scene.reference, scene.match, scene.search))
@@ -334,7 +334,7 @@ def test_maps_of_an_alternative_are_the_start_of_both_sides(monkeypatch):
         np.testing.assert_array_equal(own, expected[0])
         np.testing.assert_array_equal(other, expected[1])
     with pytest.raises(ParameterError, match=r"plane_paths.initial: no alternative 'frist'; .*first"):
-        Pipeline([step(ad_census, steps=100), step(plane_paths, initial="frist", rounds=1)], {"first": first})(scene)
+        Pipeline([step(ad_census, steps=100), step(plane_paths, initial="frist", iterations=1)], {"first": first})(scene)
 
 
 @pytest.mark.compiled

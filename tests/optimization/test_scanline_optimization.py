@@ -36,11 +36,11 @@ def energies(draw, columns, levels):
 def check(result, energy, twin):
     costs, smoothness = energy.volume.costs, energy.smoothness
     found = [twin(costs[y], smoothness.right[y], smoothness.rho) for y in range(costs.shape[0])]
-    assert result.labels.tolist() == [labels for labels, _ in found]
+    assert result.levels.tolist() == [labels for labels, _ in found]
     assert result.objective == sum(cost for _, cost in found)
-    chosen = np.take_along_axis(costs, result.labels[..., None].astype(int), axis=2)[..., 0]
+    chosen = np.take_along_axis(costs, result.levels[..., None].astype(int), axis=2)[..., 0]
     np.testing.assert_array_equal(result.costs, chosen)
-    assert (result.labels.dtype, result.costs.dtype) == (np.int16, np.float32)
+    assert (result.levels.dtype, result.costs.dtype) == (np.int16, np.float32)
 
 
 @given(energy=energies(st.sampled_from([9, 5, 2, 1]), st.sampled_from([7, 16, 3, 2])), threads=st.integers(1, 3))
@@ -69,14 +69,14 @@ def test_lowest_levels_win_ties(levels):
     volume = CostVolume(np.full((2, 5, levels), 3, np.float32), Search(0, levels - 1), 255.0)
     for term in (potts, linear, truncated_linear):
         smoothness = term(np.zeros((2, 5), np.uint8), volume.search, weight=0)
-        assert (scanline_optimization(volume, smoothness).labels == 0).all()
+        assert (scanline_optimization(volume, smoothness).levels == 0).all()
 
 
 def test_strong_smoothness_gives_one_level_a_row():
     rng = np.random.default_rng(3)
     volume = CostVolume(rng.integers(0, 100, (4, 8, 5)).astype(np.float32), Search(0, 4), 255.0)
     smoothness = potts(np.zeros((4, 8), np.uint8), volume.search, weight=10_000)
-    labels = scanline_optimization(volume, smoothness).labels
+    labels = scanline_optimization(volume, smoothness).levels
     assert labels.tolist() == [[k] * 8 for k in volume.costs.sum(axis=1).argmin(axis=1)]
 
 
@@ -84,7 +84,7 @@ def test_path_costs_above_a_million():
     costs = np.array([[[3e6, 2e6], [1e6, 2e6], [3e6, 2e6]]], np.float32)
     smoothness = potts(np.zeros((1, 3), np.uint8), Search(0, 1), weight=1.5e6)
     result = scanline_optimization(CostVolume(costs, Search(0, 1), 255.0), smoothness)
-    assert result.labels.tolist() == [[1, 1, 1]]
+    assert result.levels.tolist() == [[1, 1, 1]]
     assert result.objective == 6e6
 
 
@@ -94,7 +94,7 @@ def test_strips_give_the_same_result_and_objective(monkeypatch):
     whole = method(scene, keep_volume=True)
     monkeypatch.setattr(strips, "STRIP_ROWS", 9)
     sliced = method(scene)
-    np.testing.assert_array_equal(sliced.labels, whole.labels)
+    np.testing.assert_array_equal(sliced.levels, whole.levels)
     assert sliced.objective == whole.objective is not None
     assert sliced.energy == pytest.approx(whole.energy, rel=1e-12)
     # The objective leaves out the vertical edges, and WTA knows of none.

@@ -69,9 +69,9 @@ def test_agrees_with_twin(problem, kind, threads):
         np.testing.assert_allclose(found, expected.astype(float), rtol=1e-5, atol=1e-3)
     assert found.dtype == np.float32 or (kind != np.float32 and whole)
     labels, _ = naive.winner_take_all(found)
-    np.testing.assert_array_equal(result.labels, labels)
+    np.testing.assert_array_equal(result.levels, labels)
     np.testing.assert_array_equal(result.costs, np.take_along_axis(costs, labels[..., None].astype(int), axis=2)[..., 0])
-    assert (result.labels.dtype, result.costs.dtype) == (np.int16, np.float32)
+    assert (result.levels.dtype, result.costs.dtype) == (np.int16, np.float32)
     assert result.objective is None
 
 
@@ -117,7 +117,7 @@ def test_integers_and_floats_give_the_same(levels, penalties, p1, p2):
     assert [r.volume.costs.dtype for r in results] == [np.uint16, np.uint16, np.float32]
     for result in results[:2]:
         np.testing.assert_array_equal(result.volume.costs, results[2].volume.costs)
-        np.testing.assert_array_equal(result.labels, results[2].labels)
+        np.testing.assert_array_equal(result.levels, results[2].levels)
         np.testing.assert_array_equal(result.costs, results[2].costs)
 
 
@@ -140,7 +140,7 @@ def test_sums_never_wrap(paths, kind, largest, size):
 @pytest.mark.parametrize("kind", [np.uint16, np.float32])
 def test_lowest_levels_win_ties(kind):
     for levels in LEVELS:
-        assert (solve(np.full((3, 4, levels), 3, kind)).labels == 0).all()
+        assert (solve(np.full((3, 4, levels), 3, kind)).levels == 0).all()
 
 
 def test_constant_costs_are_multiplied_by_the_paths():
@@ -152,14 +152,14 @@ def test_smoothness_is_not_used():
     costs = np.random.default_rng(3).integers(0, 60, (6, 7, 4)).astype(np.float32)
     image = np.zeros((6, 7), np.uint8)
     energy = Energy(volume_of(costs), potts(image, Search(0, 3), weight=1000))
-    np.testing.assert_array_equal(semi_global(energy.volume, image, image).labels, solve(costs).labels)
+    np.testing.assert_array_equal(semi_global(energy.volume, image, image).levels, solve(costs).levels)
 
 
 # --- closed cells -------------------------------------------------------------------------------------------------------
 
 
 def closed_problem():
-    """Costs, the cells that a domain closes, and the pixels without an open cell, which cost nothing."""
+    """Costs, the cells that a mask closes, and the pixels without an open cell, which cost nothing."""
     rng = np.random.default_rng(4)
     costs = rng.integers(0, 63, (10, 12, 35)).astype(float)
     closed = rng.random(costs.shape) < 0.4
@@ -183,7 +183,7 @@ def test_closed_cells_stay_closed_and_change_no_others():
         assert found.dtype == kind
         np.testing.assert_array_equal(found[is_open], expected[is_open])
         assert (found[~is_open] >= mark).all()
-        chosen = np.take_along_axis(closed, result.labels[..., None].astype(int), axis=2)[..., 0]
+        chosen = np.take_along_axis(closed, result.levels[..., None].astype(int), axis=2)[..., 0]
         np.testing.assert_array_equal(chosen, empty)
 
 
@@ -241,7 +241,7 @@ def test_refinements_see_the_sums(registry):
     [(volume, raw)] = seen
     expected = semi_global(raw, scene.reference, scene.match)
     np.testing.assert_array_equal(volume.costs, expected.volume.costs)
-    np.testing.assert_array_equal(match.labels, expected.labels)
+    np.testing.assert_array_equal(match.levels, expected.levels)
 
 
 @pytest.mark.skipif(config.DISABLE_JIT, reason="without the JIT numpy's temporary arrays count")

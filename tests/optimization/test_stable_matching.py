@@ -52,10 +52,10 @@ def test_agrees_with_twin(problem, threads):
     with in_threads(threads):
         result = stable_matching(volume, *images, **parameters)
     for y, table in enumerate(tables(*problem)):
-        assert result.labels[y].tolist() == table.labels(table.greedy(), volume.costs.shape[1])
-    chosen = np.take_along_axis(volume.costs, np.maximum(result.labels, 0)[..., None].astype(int), axis=2)[..., 0]
-    np.testing.assert_array_equal(result.costs, np.where(result.labels < 0, 0, chosen))
-    assert (result.labels.dtype, result.costs.dtype) == (np.int16, np.float32)
+        assert result.levels[y].tolist() == table.levels(table.greedy(), volume.costs.shape[1])
+    chosen = np.take_along_axis(volume.costs, np.maximum(result.levels, 0)[..., None].astype(int), axis=2)[..., 0]
+    np.testing.assert_array_equal(result.costs, np.where(result.levels < 0, 0, chosen))
+    assert (result.levels.dtype, result.costs.dtype) == (np.int16, np.float32)
 
 
 @given(problem=problems(st.sampled_from([4, 3, 2]), levels=3))
@@ -66,7 +66,7 @@ def test_is_the_union_of_all_strict_sub_kernels(problem):
         # At most 12 candidates, 4096 sets.
         union = set().union(*table.all_sub_kernels())
         assert table.is_strict_sub_kernel(tuple(union))
-        assert result.labels[y].tolist() == table.labels(union, volume.costs.shape[1])
+        assert result.levels[y].tolist() == table.levels(union, volume.costs.shape[1])
 
 
 def random_problem(seed, columns=40, levels=12):
@@ -79,7 +79,7 @@ def random_problem(seed, columns=40, levels=12):
 @pytest.mark.parametrize("ordering", [False, True])
 def test_no_pixel_is_matched_twice_and_order_is_kept(ordering):
     energy, *images = random_problem(1)
-    labels = stable_matching(energy.volume, *images, alpha=0, beta=0.02, ordering=ordering).labels
+    labels = stable_matching(energy.volume, *images, alpha=0, beta=0.02, ordering=ordering).levels
     assert (labels >= 0).mean() > 0.2
     reversals = 0
     for row in labels:
@@ -92,7 +92,7 @@ def test_no_pixel_is_matched_twice_and_order_is_kept(ordering):
 
 def test_without_margins_no_two_pixels_would_rather_have_each_other():
     energy, *images = random_problem(2)
-    labels = stable_matching(energy.volume, *images, alpha=0, beta=0).labels
+    labels = stable_matching(energy.volume, *images, alpha=0, beta=0).levels
     for costs, row in zip(energy.volume.costs, labels, strict=True):
         own = {x: costs[x, k] for x, k in enumerate(row) if k >= 0}
         other = {x - k: costs[x, k] for x, k in enumerate(row) if k >= 0}
@@ -108,7 +108,7 @@ def test_a_chain_of_matches_that_wait_for_each_other():
     costs[0, :, 0] = np.arange(columns) / 16
     costs[0, 1:, 1] = np.arange(1, columns) / 16 - 1 / 32
     image = np.zeros((1, columns), np.uint8)
-    labels = stable_matching(CostVolume(costs, Search(0, 1), 2.0), image, image, alpha=0, beta=0).labels
+    labels = stable_matching(CostVolume(costs, Search(0, 1), 2.0), image, image, alpha=0, beta=0).levels
     assert labels.tolist() == [[0] * columns]
 
 
@@ -118,12 +118,12 @@ def test_texture_decides_where_alpha_asks_for_it():
     match[:, 20:] = 100 + match[:, 20:] // 64
     reference = np.roll(match, 3, axis=1)
     volume = normalized_cross_correlation(reference, match, Search(0, 6))
-    labels = stable_matching(volume, reference, match, alpha=20, beta=0).labels
+    labels = stable_matching(volume, reference, match, alpha=20, beta=0).levels
     assert (labels[:, 6:20] == 3).mean() > 0.95
     # Standard deviations of a grey level: 20 / (1.25 + 1.25) is more than correlations can differ by.
     assert (labels[:, 27:] == -1).all()
     # Not for want of a match.
-    assert (stable_matching(volume, reference, match, alpha=0, beta=0).labels[:, 27:] == 3).mean() > 0.95
+    assert (stable_matching(volume, reference, match, alpha=0, beta=0).levels[:, 27:] == 3).mean() > 0.95
 
 
 @pytest.mark.parametrize(

@@ -34,16 +34,16 @@ def test_is_stable_matching_within_components(data, search, shape, threshold, si
         result = stratified_matching(volume, *images, threshold=threshold, **parameters)
     adapted = within_components(volume, *images, threshold, size)
     expected = stable_matching(dataclasses.replace(volume, costs=adapted), *images, **parameters)
-    np.testing.assert_array_equal(result.labels, expected.labels)
-    chosen = np.take_along_axis(costs, np.maximum(result.labels, 0)[..., None].astype(int), axis=2)[..., 0]
-    np.testing.assert_array_equal(result.costs, np.where(result.labels < 0, 0, chosen))
+    np.testing.assert_array_equal(result.levels, expected.levels)
+    chosen = np.take_along_axis(costs, np.maximum(result.levels, 0)[..., None].astype(int), axis=2)[..., 0]
+    np.testing.assert_array_equal(result.costs, np.where(result.levels < 0, 0, chosen))
 
 
 def measured(scene, stage, **parameters):
     """Fraction of the visible pixels that is matched, of these wrongly, and fraction of the other pixels that is matched."""
     visible = ~scene.mask("occluded")
     images = scene.reference, scene.match
-    labels = stage(normalized_cross_correlation(*images, scene.search), *images, **parameters).labels
+    labels = stage(normalized_cross_correlation(*images, scene.search), *images, **parameters).levels
     matched, wrong = labels >= 0, np.abs(scene.search.disparity_of(labels) - scene.truth) > 1
     return matched[visible].mean(), wrong[matched & visible].mean(), matched[~visible].mean()
 

@@ -14,7 +14,7 @@ from stereo_framework.smoothness import potts
         ("belief_propagation", {"iterations": 7}, {"volume"}),
         ("graph_cut", {}, set()),
         ("icm", {}, set()),
-        ("simulated_annealing", {"sweeps": 7}, set()),
+        ("simulated_annealing", {"iterations": 7}, set()),
         ("trw_s", {"iterations": 7}, {"lower_bound"}),
         ("graph_cut_occlusion", {"occlusion_cost": 20.0}, {"objective"}),
     ],
@@ -32,14 +32,14 @@ def test_labels_and_trace_belong_together(name, parameters, tells):
     seconds, energies, *bounds = zip(*found.trace, strict=True)
     assert 0 < seconds[0] <= seconds[-1]
     assert list(seconds) == sorted(seconds)
-    assert len(seconds) == parameters.get("iterations", parameters.get("sweeps", len(seconds)))
+    assert len(seconds) == parameters.get("iterations", len(seconds))
     # TRW-S keeps the best labels that it has met.
-    assert energy.of(found.labels) == pytest.approx(min(energies) if bounds else energies[-1], rel=1e-6)
+    assert energy.of(found.levels) == pytest.approx(min(energies) if bounds else energies[-1], rel=1e-6)
     if bounds:
         assert bounds[0][0] < found.lower_bound == min(*bounds[0][-1:], *energies)
     if name in ("graph_cut", "icm"):
         assert list(energies) == sorted(energies, reverse=True)
     if name != "graph_cut_occlusion":
-        assert energy.of(found.labels) < energy.of(winner_take_all(volume).labels)
+        assert energy.of(found.levels) < energy.of(winner_take_all(volume).levels)
     if "volume" in tells:
-        np.testing.assert_array_equal(found.labels, found.volume.costs.argmin(axis=2))
+        np.testing.assert_array_equal(found.levels, found.volume.costs.argmin(axis=2))

@@ -72,11 +72,11 @@ def test_blocks_and_threads_do_not_show(kind):
     found = match()
     with in_threads(3):
         again = match()
-    np.testing.assert_array_equal(again.labels, found.labels)
+    np.testing.assert_array_equal(again.levels, found.levels)
     assert again.lower_bound == found.lower_bound
     if kind == "trees":
         [(labels, bound)] = naive_trees.trw_s(costs, smoothness, 1)
-        np.testing.assert_array_equal(found.labels, labels)
+        np.testing.assert_array_equal(found.levels, labels)
         # Some eight thousand minima of float32 sums below 512, rounded to 2**-16 each; the errors have either sign.
         assert found.lower_bound == pytest.approx(bound, abs=0.01)
     elif kind == "messages":
@@ -84,7 +84,7 @@ def test_blocks_and_threads_do_not_show(kind):
         # Messages pass through a hundred pixels, but are cut off at 150.
         np.testing.assert_allclose(found.volume.costs, beliefs, atol=0.01)
     else:
-        np.testing.assert_array_equal(found.labels, naive_trees.icm(costs, smoothness, 2)[-1])
+        np.testing.assert_array_equal(found.levels, naive_trees.icm(costs, smoothness, 2)[-1])
 
 
 # --- the bound ---------------------------------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def test_on_chains_the_bound_is_the_minimum_and_the_labels_have_it(edges, data):
     costs, smoothness = data.draw(problems(((1, 9), (9, 1), (3, 6), (6, 3), (1, 1)), levels=(5, 4, 2), edges=edges))
     energy = energy_of(costs, smoothness)
     found = trw_s(energy.volume, energy.smoothness, iterations=1)
-    assert found.lower_bound == energy.of(found.labels) == naive_trees.chains_minimum(costs, smoothness)
+    assert found.lower_bound == energy.of(found.levels) == naive_trees.chains_minimum(costs, smoothness)
 
 
 @given(problem=problems(((2, 3), (3, 2), (2, 2)), levels=(3, 2)))
@@ -105,7 +105,7 @@ def test_no_labelling_lies_below_the_bound_which_never_falls(problem):
     energy = energy_of(costs, smoothness)
     found = trw_s(energy.volume, energy.smoothness, iterations=30)
     lowest = naive_moves.lowest_energy(costs, smoothness)
-    assert found.lower_bound <= lowest <= energy.of(found.labels)
+    assert found.lower_bound <= lowest <= energy.of(found.levels)
     bounds = [bound for _, _, bound in found.trace]
     # Rounding of float32 sums below 2**9 in six pixels.
     assert all(later >= earlier - 6 * 2.0**-15 for earlier, later in itertools.pairwise(bounds))
@@ -115,9 +115,9 @@ def test_no_labelling_lies_below_the_bound_which_never_falls(problem):
 def test_with_two_levels_the_bound_becomes_the_minimum(seed):
     # Kolmogorov & Wainwright 2005: for two levels the relaxation that is solved has no gap where cuts find the minimum.
     energy = energy_of(*fractions(12, 15, 2, "potts", seed))
-    lowest = energy.of(graph_cut(energy.volume, energy.smoothness, move="expansion").labels)
+    lowest = energy.of(graph_cut(energy.volume, energy.smoothness, move="expansion").levels)
     found = trw_s(energy.volume, energy.smoothness, iterations=300)
-    assert energy.of(found.labels) == lowest
+    assert energy.of(found.levels) == lowest
     # It comes near in ever smaller steps.
     assert 0.9999 * lowest < found.lower_bound <= lowest
 
@@ -130,6 +130,6 @@ def test_the_bound_is_no_higher_than_the_energy_found():
     for seed in range(20):
         energy = energy_of(*fractions(1, 30, 4, "squared", seed))
         found = trw_s(energy.volume, energy.smoothness, iterations=3)
-        assert found.lower_bound <= energy.of(found.labels)
+        assert found.lower_bound <= energy.of(found.levels)
         # Thirty roundings of sums below 4096.
-        assert found.lower_bound == pytest.approx(energy.of(found.labels), abs=30 * 2.0**-12)
+        assert found.lower_bound == pytest.approx(energy.of(found.levels), abs=30 * 2.0**-12)

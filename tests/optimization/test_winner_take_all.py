@@ -15,9 +15,9 @@ def test_agrees_with_twin(volume, threads):
     with in_threads(threads):
         result = winner_take_all(volume)
     labels, lowest = naive.winner_take_all(volume.costs)
-    np.testing.assert_array_equal(result.labels, labels)
+    np.testing.assert_array_equal(result.levels, labels)
     np.testing.assert_array_equal(result.costs, lowest)
-    assert (result.labels.dtype, result.costs.dtype) == (np.int16, np.float32)
+    assert (result.levels.dtype, result.costs.dtype) == (np.int16, np.float32)
 
 
 @given(
@@ -31,7 +31,7 @@ def test_agrees_with_twin(volume, threads):
 def test_any_costs_are_ordered(costs):
     result = winner_take_all(CostVolume(costs, Search(0, 2), 255.0))
     labels, lowest = naive.winner_take_all(costs)
-    np.testing.assert_array_equal(result.labels, labels)
+    np.testing.assert_array_equal(result.levels, labels)
     np.testing.assert_array_equal(result.costs, lowest)
 
 
@@ -41,7 +41,7 @@ def test_integer_costs_give_the_same_as_floats(kind, levels):
     costs = np.random.default_rng(levels).integers(0, np.iinfo(kind).max, (4, 9, levels), endpoint=True).astype(kind)
     result = winner_take_all(CostVolume(costs, Search(0, levels - 1), 255.0))
     expected = winner_take_all(CostVolume(costs.astype(np.float32), Search(0, levels - 1), 255.0))
-    np.testing.assert_array_equal(result.labels, expected.labels)
+    np.testing.assert_array_equal(result.levels, expected.levels)
     np.testing.assert_array_equal(result.costs, expected.costs, strict=True)
 
 
@@ -49,8 +49,8 @@ def test_integer_costs_give_the_same_as_floats(kind, levels):
 @pytest.mark.parametrize("levels", [2, 3, 15, 16, 17, 33, 300])
 def test_lowest_level_wins_ties(levels, kind):
     volume = CostVolume(np.full((2, 3, levels), 5, kind), Search(0, levels - 1), 255.0)
-    assert (winner_take_all(volume).labels == 0).all()
+    assert (winner_take_all(volume).levels == 0).all()
     volume.costs[..., levels - 2 :] = 4
     result = winner_take_all(volume)
-    assert (result.labels == levels - 2).all()
+    assert (result.levels == levels - 2).all()
     assert (result.costs == 4).all()

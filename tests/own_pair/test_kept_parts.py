@@ -15,8 +15,8 @@ from stereo_framework.own_pair.matching import match
 METHOD = Pipeline(["absolute_difference", "winner_take_all", "matching_score", "left_right_check", "parabola"])
 
 
-def pair(seed=3, domain=None):
-    return Pair(*np.random.default_rng(seed).integers(0, 256, (2, 8, 12), dtype=np.uint8), Search(0, 4), domain)
+def pair(seed=3, mask=None):
+    return Pair(*np.random.default_rng(seed).integers(0, 256, (2, 8, 12), dtype=np.uint8), Search(0, 4), mask)
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_what_was_matched_is_read_again(tmp_path, calls):
     [
         (METHOD, pair(seed=4)),
         (METHOD, replace(pair(), search=Search(0, 5))),
-        (METHOD, pair(domain=SearchMask(valid=np.arange(96).reshape(8, 12) > 0))),
+        (METHOD, pair(mask=SearchMask(valid=np.arange(96).reshape(8, 12) > 0))),
         (METHOD.having(aggregation=[step(box, size=3)]), pair()),
     ],
 )

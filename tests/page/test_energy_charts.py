@@ -8,7 +8,7 @@ SCRIPT = {
     "smoothness": {"use": "potts", "weight": 20},
     "methods": {
         "messages": {"optimization": {"use": "trw_s", "iterations": 3}},
-        "cuts": {"optimization": {"use": "graph_cut", "max_cycles": 1}},
+        "cuts": {"optimization": {"use": "graph_cut", "iterations": 1}},
         "rows": {"optimization": "scanline_optimization"},
     },
 }

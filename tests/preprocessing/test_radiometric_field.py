@@ -104,15 +104,15 @@ def test_which_alternative_is_the_look():
     image, search = np.full((2, 3), 9, np.uint8), Search(0, 3)
     views = {"robust": look(np.zeros((2, 3))), "fine": look(np.full((2, 3), hole))}
     bright = image + np.uint8(7)
-    assert (radiometric_field(bright, image, search, views, look="robust")[0] == 9).all()
-    assert (radiometric_field(bright, image, search, views, look="fine")[0] == 16).all()
+    assert (radiometric_field(bright, image, search, views, initial="robust")[0] == 9).all()
+    assert (radiometric_field(bright, image, search, views, initial="fine")[0] == 16).all()
     with pytest.raises(
-        ParameterError, match=r"^radiometric_field.look: names no alternative, and there are several; legal: fine, robust$"
+        ParameterError, match=r"^radiometric_field.initial: names no alternative, and there are several; legal: fine, robust$"
     ):
         radiometric_field(image, image, search, views)
     with pytest.raises(
-        ParameterError, match=r"^radiometric_field.look: no alternative 'robst'; legal .*did you mean 'robust'\?$"
+        ParameterError, match=r"^radiometric_field.initial: no alternative 'robst'; legal .*did you mean 'robust'\?$"
     ):
-        radiometric_field(image, image, search, views, look="robst")
+        radiometric_field(image, image, search, views, initial="robst")
     with pytest.raises(ParameterError, match=r"^radiometric_field.sigma: 0.0 is not a number > 0"):
-        radiometric_field(image, image, search, views, sigma=0.0, look="fine")
+        radiometric_field(image, image, search, views, sigma=0.0, initial="fine")

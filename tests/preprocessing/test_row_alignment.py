@@ -49,8 +49,8 @@ def field_up_to(most, seed):
     return field * most / np.abs(values(field, u, v, 2, 2)).max()
 
 
-def first_look(pair):
-    match = load("first_look").only.pipeline(pair)
+def initial_map(pair):
+    match = load("initial_map").only.pipeline(pair)
     return View(match.disparity, match.status, match.search)
 
 
@@ -154,13 +154,13 @@ def test_warps_come_back(seed):
     field = field_up_to([2.0, 1.0][seed % 2], seed)
     match, lower = warped(scene.match, field)
     pair = Pair(scene.reference, match, scene.search)
-    look = first_look(pair)
-    found = _field(pair.reference, pair.match, 1, np.where(look.status == Status.MATCHED, look.disparity, np.float32(np.nan)))
+    first = initial_map(pair)
+    found = _field(pair.reference, pair.match, 1, np.where(first.status == Status.MATCHED, first.disparity, np.float32(np.nan)))
     rows, columns = lower.shape
     y, x = np.mgrid[:rows, :columns]
     # A twentieth of a row, of a field that is nearly of second order itself.
     assert rms(values(found, x, y, columns, rows) - lower) < 0.05
-    reference, moved = row_alignment(pair.reference, pair.match, pair.search, {"first": look})
+    reference, moved = row_alignment(pair.reference, pair.match, pair.search, {"first": first})
     assert np.shares_memory(reference, pair.reference)
     assert moved.dtype == np.uint8
     inner = np.s_[8:-8, 8:-8]
@@ -174,7 +174,7 @@ def test_warps_come_back(seed):
 def test_rows_that_are_right_stay(name):
     scene = load_scene(f"synthetic/{name}")
     pair = Pair(scene.reference, scene.match, scene.search)
-    images = row_alignment(pair.reference, pair.match, pair.search, {"first": first_look(pair)})
+    images = row_alignment(pair.reference, pair.match, pair.search, {"first": initial_map(pair)})
     assert np.shares_memory(images[0], pair.reference)
     assert np.shares_memory(images[1], pair.match)
 
@@ -186,8 +186,8 @@ def test_the_exchanged_pair_has_the_opposite_rows():
     pair = Pair(scene.reference, match, scene.search)
     fields = []
     for one in (pair, pair.exchanged()):
-        look = first_look(one)
-        known = np.where(look.status == Status.MATCHED, look.disparity, np.float32(np.nan))
+        first = initial_map(one)
+        known = np.where(first.status == Status.MATCHED, first.disparity, np.float32(np.nan))
         fields.append(_field(one.reference, one.match, one.search.direction, known))
     np.testing.assert_allclose(fields[0], [0.8, 0, 0, 0, 0, 0], atol=0.05)
     np.testing.assert_allclose(fields[1], [-0.8, 0, 0, 0, 0, 0], atol=0.05)
@@ -205,7 +205,7 @@ def test_both_views_get_the_same_two_images_and_people_are_warned():
 
     scene = load_scene("synthetic/planes")
     match, _ = warped(scene.match, np.array([0.8, 0, 0, 0, 0, 0]))
-    method = Pipeline([row_alignment, looked_on, winner_take_all, left_right_check], {"first": load("first_look").pipeline})
+    method = Pipeline([row_alignment, looked_on, winner_take_all, left_right_check], {"first": load("initial_map").pipeline})
     result = method(Pair(scene.reference, match, scene.search))
     # A small pair of a plug-in's cost is asked for first, to see whether it keeps to the direction.
     seen = [images for images in seen if images[0].shape == scene.reference.shape]
@@ -221,21 +221,21 @@ def test_both_views_get_the_same_two_images_and_people_are_warned():
 
 def test_what_shows_nothing_stays():
     image, search = np.full((40, 50, 3), 90, np.uint8), Search(0, 3)
-    look = View(np.zeros((40, 50), np.float32), np.zeros((40, 50), np.uint8), search)
-    assert row_alignment(image, image, search, {"first": look}, threshold=0.0)[1].tolist() == image.tolist()
-    look = View(look.disparity[:1, :1], look.status[:1, :1], search)
-    assert row_alignment(image[:1, :1], image[:1, :1], search, {"first": look})[1].tolist() == [[[90, 90, 90]]]
+    first = View(np.zeros((40, 50), np.float32), np.zeros((40, 50), np.uint8), search)
+    assert row_alignment(image, image, search, {"first": first}, threshold=0.0)[1].tolist() == image.tolist()
+    first = View(first.disparity[:1, :1], first.status[:1, :1], search)
+    assert row_alignment(image[:1, :1], image[:1, :1], search, {"first": first})[1].tolist() == [[[90, 90, 90]]]
 
 
 def test_faults_are_told():
     image, search = np.full((2, 3), 9, np.uint8), Search(0, 3)
     views = {name: View(np.zeros((2, 3), np.float32), np.zeros((2, 3), np.uint8), search) for name in ("fine", "first")}
     with pytest.raises(
-        ParameterError, match=r"^row_alignment.look: names no alternative, and there are several; legal: fine, first$"
+        ParameterError, match=r"^row_alignment.initial: names no alternative, and there are several; legal: fine, first$"
     ):
         row_alignment(image, image, search, views)
     with pytest.raises(ParameterError, match=r"^row_alignment.threshold: -1.0 is not a number >= 0"):
-        row_alignment(image, image, search, views, threshold=-1.0, look="fine")
+        row_alignment(image, image, search, views, threshold=-1.0, initial="fine")
 
 
 @pytest.mark.compiled

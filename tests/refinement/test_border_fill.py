@@ -31,7 +31,7 @@ def test_agrees_with_twin(data, shape, radius, gate, steepest, kind, colour, dir
     search = Search(-1, 8, direction=direction)
     before = disparity.copy(), image.copy(), status.copy()
     with in_threads(threads):
-        found, told = border_fill(disparity, image, search, status, radius=radius, gate=gate, steepest=steepest)
+        found, told = border_fill(disparity, image, search, status, reach=radius, gate=gate, steepest=steepest)
     expected, why = naive_refinement.border_fill(disparity, image, search, status, radius, gate, steepest)
     # Float64 sums, rounded to float32 once.
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)

@@ -49,6 +49,6 @@ def test_status_tells_what_was_filled(registry):
     frames = tuple(Frame(name, lambda: np.zeros((1, 5), np.uint8), i) for i, name in enumerate("lr"))
     method = Pipeline([two_surfaces, step(dynamic_programming, occlusion_cost=2), fill_occlusions])
     match = method(Scene("made", frames, search=Search(0, 1)))
-    assert match.labels.tolist() == [[0, 0, -1, 1, 1]]
+    assert match.levels.tolist() == [[0, 0, -1, 1, 1]]
     assert match.disparity.tolist() == [[0, 0, 0, 1, 1]]
     assert match.status.tolist() == [[Status.MATCHED, Status.MATCHED, Status.FILLED, Status.MATCHED, Status.MATCHED]]

@@ -15,8 +15,8 @@ hole = np.nan
     shape=shapes | st.just((9, 11)),
     parameters=st.fixed_dictionaries(
         {
-            "radius": st.sampled_from([3, 1, 8]),
-            "far_radius": st.sampled_from([5, 9, 2]),
+            "size": st.sampled_from([7, 3, 17]),
+            "far_size": st.sampled_from([11, 19, 5]),
             "gate": st.sampled_from([0.5, 0.8, 4.0]),
             "colour_scale": st.sampled_from([15.0, 3.0]),
             "ridge": st.sampled_from([0.05, 0.2, 1e-3]),

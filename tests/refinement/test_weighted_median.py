@@ -36,7 +36,7 @@ def test_agrees_with_twin(data, shape, radius, sigmas, where, kind, colour, thre
     sigma_colour, sigma_space = sigmas
     with in_threads(threads):
         found = weighted_median(
-            disparity, image, status, radius=radius, sigma_colour=sigma_colour, sigma_space=sigma_space, where=where
+            disparity, image, status, size=2 * radius + 1, sigma_colour=sigma_colour, sigma_space=sigma_space, where=where
         )
     chosen = (status != matched) | (where == "everywhere")
     expected = naive_refinement.weighted_median(disparity, image, chosen, radius, sigma_colour, sigma_space)
@@ -46,40 +46,40 @@ def test_agrees_with_twin(data, shape, radius, sigmas, where, kind, colour, thre
 def test_equal_weights_give_the_median():
     disparity = np.random.default_rng(0).normal(20, 9, (20, 30)).astype(np.float32)
     # Weights of 1 but for a millionth, that is less than a unit.
-    found = everywhere(disparity, np.zeros((20, 30)), radius=2, sigma_space=1e4)
+    found = everywhere(disparity, np.zeros((20, 30)), size=5, sigma_space=1e4)
     # `median` replicates the border, which is left out here.
     np.testing.assert_array_equal(found[2:-2, 2:-2], median(disparity, size=5)[2:-2, 2:-2])
 
 
 def test_weights_by_distance_and_by_colour():
     # exp(-1/2) = 0.61 of either neighbour, exp(-2) = 0.14 beyond them: 1 + 0.61 weigh more than the rest, 0.61 + 2 * 0.14.
-    assert everywhere([[9, 9, 1, 1, 9]], np.full((1, 5), 8), radius=2, sigma_space=1)[0, 2] == 1
+    assert everywhere([[9, 9, 1, 1, 9]], np.full((1, 5), 8), size=5, sigma_space=1)[0, 2] == 1
     # All weigh about the same by distance; with the weights by colour only 1, 1 and 5 count.
     image = [[100, 100, 10, 10, 10]]
-    assert everywhere([[9, 9, 5, 1, 1]], image, radius=2, sigma_space=1e3)[0, 2] == 1
-    assert everywhere([[9, 9, 5, 1, 1]], image, radius=2, sigma_space=1e3, sigma_colour=1e4)[0, 2] == 5
+    assert everywhere([[9, 9, 5, 1, 1]], image, size=5, sigma_space=1e3)[0, 2] == 1
+    assert everywhere([[9, 9, 5, 1, 1]], image, size=5, sigma_space=1e3, sigma_colour=1e4)[0, 2] == 5
 
 
 def test_colours_differ_by_their_euclidean_distance():
     # 6 and 8 grey levels in two channels are 10, a weight of exp(-1/2) = 0.61; their sum would be one of exp(-0.98) = 0.38, the larger
     # alone one of exp(-0.32) = 0.73.
     like, other = (50, 50, 50), (56, 58, 50)
-    assert everywhere([[4, 2, 4]], [[other, like, other]], radius=1, sigma_space=1e3)[0, 1] == 4
-    assert everywhere([[4, 2, 2, 4, 4]], [[other, like, like, other, other]], radius=3, sigma_space=1e3)[0, 1] == 2
+    assert everywhere([[4, 2, 4]], [[other, like, other]], size=3, sigma_space=1e3)[0, 1] == 4
+    assert everywhere([[4, 2, 2, 4, 4]], [[other, like, like, other, other]], size=7, sigma_space=1e3)[0, 1] == 2
 
 
 def test_of_two_medians_the_lower():
-    assert everywhere([[5, 3]], [[7, 7]], radius=1, sigma_space=1e4).tolist() == [[3, 3]]
+    assert everywhere([[5, 3]], [[7, 7]], size=3, sigma_space=1e4).tolist() == [[3, 3]]
 
 
 @pytest.mark.parametrize(("colour", "expected"), [(153, 5), (154, 3)])
 def test_weights_of_less_than_half_a_unit_are_none(colour, expected):
     # 3 and 5 weigh the same, unless 9 weighs anything: 2^20 exp(-53^2 / 200) = 0.83, 2^20 exp(-54^2 / 200) = 0.49.
-    assert everywhere([[3, 5, 9]], [[100, 100, colour]], radius=1, sigma_space=1e4)[0, 1] == expected
+    assert everywhere([[3, 5, 9]], [[100, 100, colour]], size=3, sigma_space=1e4)[0, 1] == expected
 
 
 def test_holes_stay_and_do_not_count():
-    found = everywhere([[hole, 2, hole, 8, 8]], np.full((1, 5), 9), radius=3, sigma_space=1e4)
+    found = everywhere([[hole, 2, hole, 8, 8]], np.full((1, 5), 9), size=7, sigma_space=1e4)
     np.testing.assert_array_equal(found, [[hole, 8, hole, 8, 8]])
 
 

@@ -26,7 +26,7 @@ def test_each_pixel_has_what_its_block_has(factor, direction):
     small = PLAIN(whole.reduced(factor))
     match = PLAIN.having(scheme=[step(coarse, factor=factor)])(whole)
     assert match.search == whole.search
-    assert match.labels is None
+    assert match.levels is None
     for y, x in np.ndindex(whole.shape):
         block = y // factor, x // factor
         expected = small.disparity[block] * np.float32(factor)

@@ -49,7 +49,7 @@ def test_ranges_agree_with_twin(data, shape, search, margin, window):
 def test_a_margin_that_covers_the_range_changes_nothing(images, search, levels, window):
     pair = Pair(*images, search)
     plain = Pipeline([absolute_difference, step(box, size=3), winner_take_all, parabola])
-    scheme = step(pyramid, levels=levels, window=window, margin=2.0 * (abs(search.minimum) + abs(search.maximum)))
+    scheme = step(pyramid, levels=levels, size=window, margin=2.0 * (abs(search.minimum) + abs(search.maximum)))
     match = Pipeline([absolute_difference, step(box, size=3), winner_take_all, parabola, scheme])(pair)
     expected = plain(pair)
     np.testing.assert_array_equal(match.disparity, expected.disparity)
@@ -87,14 +87,14 @@ def solved_by(disparity_of):
 def test_each_size_is_searched_near_the_map_of_the_next_smaller_one():
     pair, _ = two_surfaces()
     seen, solve = solved_by(lambda pair: np.full(pair.shape, pair.shape[0] / 8, np.float32))
-    found = pyramid(solve, pair, levels=3, margin=1.0, window=1)
+    found = pyramid(solve, pair, levels=3, margin=1.0, size=1)
     # From 8 rows, where disparity 1 is found, by 16 rows, where it is 2, to 32 rows.
     assert [p.shape for p in seen] == [(8, 16), (16, 32), (32, 64)]
     assert [p.search for p in seen] == [Search(0, 5), Search(0, 10), Search(0, 20)]
-    assert seen[0].domain is None
+    assert seen[0].mask is None
     for i, disparity in ((1, 2), (2, 4)):
-        assert (seen[i].domain.low == disparity - 1).all()
-        assert (seen[i].domain.high == disparity + 1).all()
+        assert (seen[i].mask.low == disparity - 1).all()
+        assert (seen[i].mask.high == disparity + 1).all()
     np.testing.assert_array_equal(found.disparity, np.full((32, 64), 4, np.float32))
     seen.clear()
     pyramid(solve, pair, levels=1)
@@ -106,16 +106,16 @@ def test_where_nothing_is_known_nothing_is_limited():
     half = np.full((16, 32), np.nan, np.float32)
     half[:, :8] = 3
     seen, solve = solved_by(lambda pair: half)
-    pyramid(solve, pair, levels=2, margin=0.0, window=3)
-    domain = seen[1].domain
+    pyramid(solve, pair, levels=2, margin=0.0, size=3)
+    mask = seen[1].mask
     # Window 3: the column right of the known ones is reached too.
-    assert (domain.low[:, :18] == 6).all()
-    assert (domain.high[:, :18] == 6).all()
-    assert np.isnan(domain.low[:, 18:]).all()
-    assert np.isnan(domain.high[:, 18:]).all()
+    assert (mask.low[:, :18] == 6).all()
+    assert (mask.high[:, :18] == 6).all()
+    assert np.isnan(mask.low[:, 18:]).all()
+    assert np.isnan(mask.high[:, 18:]).all()
 
 
-def test_the_pairs_own_domain_is_respected():
+def test_the_pairs_own_mask_is_respected():
     pair, _ = two_surfaces()
     valid = np.ones(pair.shape, bool)
     valid[:, 40:44] = False
@@ -124,7 +124,7 @@ def test_the_pairs_own_domain_is_respected():
     low[:, 60:] = 15
     own = SearchMask(valid=valid, match_valid=np.ones(pair.shape, bool), low=low, high=high)
     limited = Pair(pair.reference, pair.match, pair.search, own)
-    two = narrowed(limited, np.full(pair.shape, 5, np.float32), np.full(pair.shape, 9, np.float32)).domain
+    two = narrowed(limited, np.full(pair.shape, 5, np.float32), np.full(pair.shape, 9, np.float32)).mask
     assert two.valid is own.valid
     assert (two.low[:, :60] == 5).all()
     assert (two.high[:, :20] == 8).all()
@@ -142,8 +142,8 @@ def test_the_pairs_own_domain_is_respected():
     # Reduced pairs keep to it as well: at half the size the masked columns are blocks of their own.
     seen, solve = solved_by(lambda pair: np.full(pair.shape, np.nan, np.float32))
     pyramid(solve, limited, levels=2)
-    np.testing.assert_array_equal(seen[0].domain.valid, valid[::2, ::2])
-    assert (seen[0].domain.low[:, :30] == 1.5).all()
+    np.testing.assert_array_equal(seen[0].mask.valid, valid[::2, ::2])
+    assert (seen[0].mask.low[:, :30] == 1.5).all()
 
 
 def test_both_views_run_inside():

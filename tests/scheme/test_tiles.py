@@ -46,12 +46,12 @@ def test_every_pixel_sees_all_its_candidates(data, images, search, size, overlap
     shape = images[0].shape[:2]
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     low = np.where(rng.random(shape) < 0.5, np.nan, search.minimum + 1).astype(np.float32)
-    domain = data.draw(
+    mask = data.draw(
         st.sampled_from(
             [None, SearchMask(valid=rng.random(shape) < 0.8), SearchMask(match_valid=rng.random(shape) < 0.8, low=low)]
         )
     )
-    pair = Pair(*images, search, domain)
+    pair = Pair(*images, search, mask)
     whole, match = POINTS(pair), tiled(POINTS, size=size, overlap=overlap, factor=1)(pair)
     # The vertex of a parabola counts from another column there, and is rounded to float32 where it lies: some 1e-7 of the disparities, up to 10.
     np.testing.assert_allclose(match.disparity, whole.disparity, rtol=0, atol=2e-6)
@@ -69,7 +69,7 @@ def test_tiles_that_overlap_wholly_are_the_pair():
     np.testing.assert_array_equal(match.status, whole.status)
     assert whole.energy is not None
     # The energy of what was put together is not known, and not 0.
-    assert match.energy is match.objective is match.lower_bound is match.labels is None
+    assert match.energy is match.objective is match.lower_bound is match.levels is None
 
 
 def test_a_map_tells_where_tiles_differ():

@@ -105,7 +105,7 @@ def test_the_sum_is_what_runs():
     ).settings
     volumes = [cost(scene.reference, scene.match, scene.search).costs for cost in (absolute_difference, squared_difference)]
     # Whole numbers below 2**24 are added exactly in float32.
-    np.testing.assert_array_equal(run.pipeline(scene).labels, (3 * volumes[0] + volumes[1]).argmin(axis=2))
+    np.testing.assert_array_equal(run.pipeline(scene).levels, (3 * volumes[0] + volumes[1]).argmin(axis=2))
 
 
 def test_names_of_results():

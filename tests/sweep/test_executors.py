@@ -32,7 +32,7 @@ SWEEP = {
         "grid": {
             "matching_cost.truncation": [10, None],
             "aggregation": [["box"], [{"use": "diffusion", "iterations": 4}], [{"use": "diffusion", "iterations": 2}]],
-            "optimization": ["winner_take_all", {"use": "simulated_annealing", "sweeps": 2}],
+            "optimization": ["winner_take_all", {"use": "simulated_annealing", "iterations": 2}],
             "refinement": [[], ["parabola"]],
         }
     },

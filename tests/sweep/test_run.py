@@ -37,7 +37,7 @@ def test_a_result_tells_of_its_pipeline_and_what_it_was_computed_with(tmp_path):
     assert stored(tmp_path)[0].environment == result.environment
     assert result.environment["numpy"] == np.__version__
     assert result.environment["host"]
-    annealed = WINDOW | {"smoothness": "potts", "seed": 3, "optimization": {"use": "simulated_annealing", "sweeps": 2}}
+    annealed = WINDOW | {"smoothness": "potts", "seed": 3, "optimization": {"use": "simulated_annealing", "iterations": 2}}
     [result] = stereo_framework.run(annealed, scenes=dots())
     assert (result.parameters["seed"], result.parameters["optimization.seed"]) == (3, 3)
 

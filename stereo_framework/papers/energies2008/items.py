@@ -8,7 +8,7 @@ import numpy as np
 from pandas import DataFrame
 
 from stereo_framework.core.scene import Disparity, Scene
-from stereo_framework.core.volume import Energy, Labels
+from stereo_framework.core.volume import Energy, Levels
 from stereo_framework.datasets import load_scene
 from stereo_framework.figures.energies import energies_figure, visible_errors
 from stereo_framework.figures.saving import svg_text
@@ -85,7 +85,7 @@ def _energy(result: Result, scene: Scene) -> Energy:
     return Energy(volume, prior.stage.function(scene.reference, scene.search, **prior.parameters))
 
 
-def _truth(scene: Scene, elsewhere: Disparity | None) -> Labels:
+def _truth(scene: Scene, elsewhere: Disparity | None) -> Levels:
     """The levels of the truth, rounded half to even; elsewhere those of another map, or 0."""
     search, truth = scene.search, scene.truth
     assert search is not None

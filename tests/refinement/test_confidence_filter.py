@@ -9,7 +9,7 @@ from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.volume import Status
 from stereo_framework.matching_cost import census
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.refinement import remove_unsure
+from stereo_framework.refinement import confidence_filter
 
 MATCHED = np.zeros((1, 5), np.uint8)
 
@@ -24,7 +24,7 @@ def test_a_share_of_the_estimates_goes_equals_together(sure, missing, share):
     known = [value for value, gone in zip(sure, missing, strict=True) if not gone]
     # The most values, from below, that are no more than the share of all; the surest stay.
     count = max((sum(v < t for v in known) for t in {*known} if sum(v < t for v in known) <= share * len(known)), default=0)
-    found = remove_unsure(disparity, np.zeros((1, 6), np.uint8), {"m": np.float32([sure])}, share=share)
+    found = confidence_filter(disparity, np.zeros((1, 6), np.uint8), {"m": np.float32([sure])}, fraction=share)
     gone = np.isnan(found) & ~np.isnan(disparity)
     assert gone.sum() == count
     if gone.any():
@@ -36,19 +36,19 @@ def test_a_value_decides_instead():
         np.float32([[1, 2, 3, 4, np.nan]]),
         {"m": np.float32([[-2, -1, 0, -1.5, 0]]), "n": np.zeros((1, 5), np.float32)},
     )
-    found = remove_unsure(disparity, MATCHED, sure, measure="m", below=-1.0)
+    found = confidence_filter(disparity, MATCHED, sure, measure="m", threshold=-1.0)
     np.testing.assert_array_equal(found, np.float32([[np.nan, 2, 3, np.nan, np.nan]]))
 
 
 def test_the_last_measure_decides_where_none_is_named():
     sure = {"b": np.float32([[1, 2, 3, 4, 5]]), "a": np.float32([[5, 4, 3, 2, 1]])}
-    found = remove_unsure(np.ones((1, 5), np.float32), MATCHED, sure, share=0.2)
+    found = confidence_filter(np.ones((1, 5), np.float32), MATCHED, sure, fraction=0.2)
     assert np.isnan(found[0]).tolist() == [False, False, False, False, True]
 
 
 def test_what_was_filled_is_least_sure():
     status = np.uint8([[0, Status.FILLED, 0, 0, 0]])
-    found = remove_unsure(np.ones((1, 5), np.float32), status, {"m": np.float32([[1, 9, 3, 4, 5]])}, below=1.5)
+    found = confidence_filter(np.ones((1, 5), np.float32), status, {"m": np.float32([[1, 9, 3, 4, 5]])}, threshold=1.5)
     assert np.isnan(found[0]).tolist() == [True, True, False, False, False]
 
 
@@ -61,8 +61,8 @@ def test_what_was_filled_is_least_sure():
 )
 def test_refuses_a_measure_that_is_not_there(names, measure, message):
     sure = dict.fromkeys(names, np.zeros((1, 5), np.float32))
-    with pytest.raises(ParameterError, match=f"^remove_unsure.measure: {message}"):
-        remove_unsure(np.ones((1, 5), np.float32), MATCHED, sure, measure=measure)
+    with pytest.raises(ParameterError, match=f"^confidence_filter.measure: {message}"):
+        confidence_filter(np.ones((1, 5), np.float32), MATCHED, sure, measure=measure)
 
 
 @pytest.mark.compiled
@@ -74,7 +74,7 @@ def test_in_a_method_errors_go_first():
             winner_take_all,
             peak_ratio,
             left_right_consistency,
-            step(remove_unsure, measure="left_right_consistency", below=-1.0),
+            step(confidence_filter, measure="left_right_consistency", threshold=-1.0),
         ]
     )
     plain, found = Pipeline([census, winner_take_all])(scene).disparity, pipeline(scene)

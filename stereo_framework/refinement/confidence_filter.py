@@ -15,16 +15,16 @@ from stereo_framework.kernels.ranks import least_kept
 
 
 @stage("refinement", source="Hu & Mordohai 2012 for the measures")
-def remove_unsure(
+def confidence_filter(
     disparity: Disparity,
     status: NDArray[np.uint8],
     confidence: Mapping[str, NDArray[np.float32]],
     *,
     measure: str | None = None,
-    below: float | None = None,
-    share: Fraction01 = 0.1,
+    threshold: float | None = None,
+    fraction: Fraction01 = 0.1,
 ) -> Disparity:
-    """Remove the estimates whose confidence is below a value, or the least sure share of all estimates.
+    """Remove the estimates whose confidence is below a value, or the least sure fraction of all estimates.
 
     Parameters
     ----------
@@ -36,10 +36,10 @@ def remove_unsure(
         The confidence of the method's own map, by measure, higher = surer.
     measure : str, optional
         The measure that decides; null: the last one that was computed.
-    below : float, optional
-        Confidence below which an estimate is removed, in the measure's own unit; null: `share` decides.
-    share : float
-        Largest share of the map's estimates that is removed if `below` is null; equally sure estimates are removed or kept together.
+    threshold : float, optional
+        Confidence below which an estimate is removed, in the measure's own unit; null: `fraction` decides.
+    fraction : float
+        Largest fraction of the map's estimates that is removed if `threshold` is null; equally sure estimates are removed or kept together.
 
     Returns
     -------
@@ -53,25 +53,27 @@ def remove_unsure(
 
     Notes
     -----
-    Most measures are comparable only within one map, not between scenes: a share means the same everywhere, a value only for measures
+    Most measures are comparable only within one map, not between scenes: a fraction means the same everywhere, a value only for measures
     in pixels, such as `left_right_consistency`.
 
     Examples
     --------
     >>> import numpy as np
     >>> sure = {"peak_ratio": np.float32([[4, 1, 3, 2]])}
-    >>> remove_unsure(np.float32([[5, 6, 7, 8]]), np.zeros((1, 4), np.uint8), sure, share=0.5).tolist()
+    >>> confidence_filter(np.float32([[5, 6, 7, 8]]), np.zeros((1, 4), np.uint8), sure, fraction=0.5).tolist()
     [[5.0, nan, 7.0, nan]]
     """
     sure = _measured(confidence, measure)
     sure = np.where(status == Status.FILLED, sure.min(), sure)
-    least = least_kept(sure[~np.isnan(disparity)], share) if below is None else below
+    least = least_kept(sure[~np.isnan(disparity)], fraction) if threshold is None else threshold
     return np.where(sure < least, np.float32(np.nan), disparity)
 
 
 def _measured(confidence: Mapping[str, NDArray[np.float32]], measure: str | None) -> NDArray[np.float32]:
     if not confidence:
-        raise ParameterError("remove_unsure.measure: the method measures no confidence; name a measure under confidence:")
+        raise ParameterError("confidence_filter.measure: the method measures no confidence; name a measure under confidence:")
     if measure is not None and measure not in confidence:
-        raise ParameterError(f"remove_unsure.measure: no confidence {measure!r}; {nearest(measure, confidence, kind='measures')}")
+        raise ParameterError(
+            f"confidence_filter.measure: no confidence {measure!r}; {nearest(measure, confidence, kind='measures')}"
+        )
     return confidence[measure or list(confidence)[-1]]
