@@ -54,7 +54,7 @@ run ssd --scene synthetic/planes --out notes.txt | notes.txt
 run ssd --scene synthetic/planes --max-pixels 0 | --max-pixels
 run sgbm --scene synthetic/planes --set matcher.numDisparities=16 | OpenCV's numDisparities is called 'search.maximum'
 run sgbm --scene synthetic/planes --set matcher.P1=16 | OpenCV's P1 is called 'p1'
-run bm --scene synthetic/planes --set matcher.blockSize=16 | OpenCV's blockSize is called 'window'
+run bm --scene synthetic/planes --set matcher.blockSize=16 | OpenCV's blockSize is called 'size'
 check | no script; name one or more
 check ssd --no-plugins --try | leave out --no-plugins
 check ssd --no-plugins --plugin x.py | --plugin and --no-plugins contradict each other

@@ -46,7 +46,7 @@ def test_agrees_with_twin_where_a_row_is_done_in_parts(columns):
     rng = np.random.default_rng(columns)
     disparity = (np.arange(columns) / 3 + rng.uniform(-0.3, 0.3, (2, columns))).astype(np.float32)
     image = rng.integers(0, 30, (2, columns, 3), dtype=np.uint8)
-    expected = naive_refinement.plane_smooth(disparity, image, 3, 5, 0.5, 15.0, 0.05)
+    expected = naive_refinement.plane_smooth(disparity, image, 7, 11, 0.5, 15.0, 0.05)
     np.testing.assert_allclose(plane_smooth(disparity, image), expected, rtol=0, atol=1e-4)
 
 
