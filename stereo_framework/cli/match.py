@@ -52,7 +52,7 @@ def match(
     disparity_range
         Search range in pixels, both ends included, or auto: estimated; for several pairs one, or one each. Default: the calibration's, else auto.
     calibration
-        calib.txt of Middlebury or KITTI; OpenCV's YAML, XML or JSON; Q as .npy.
+        calib.txt of Middlebury or KITTI; OpenCV's YAML or JSON; Q as .npy.
     focal
         Focal length in pixels, instead of a calibration.
     baseline

@@ -113,9 +113,8 @@ def _fetch(names: list[str]) -> None:
         size, old = sum(one.bytes for one in new) / 1e6, len(found) - len(new)
         print(f"{name}: {len(new)} files fetched ({size:.1f} MB), {old} already there, in {data_roots()[0]}")
         for one in new:
-            if one.checked in ("unknown", "unlike copy"):
-                unlike = "unlike that of the public copy that is known"
-                print(f"  {one.name}: checksum {one.checked.replace('unlike copy', unlike)}: recorded, sha256 {one.sha256}")
+            if not one.known:
+                print(f"  {one.name}: its checksum is not known beforehand: sha256 {one.sha256}")
         print(f"  please cite {public_set.cite}; see {public_set.page}")
 
 

@@ -48,12 +48,6 @@ SETTINGS = 200_000
 WINDOW = 65_536
 """Pixels of a window, or of a distance in whole pixels: more than images are wide."""
 
-UNPACKED = 100 * 2**30
-"""Bytes that an archive may hold once it is unpacked; the largest public set has a tenth."""
-
-RATIO, SMALL = 200, 2**26
-"""How many times as large as an archive its content may be; and bytes that the content of any may have."""
-
 
 def most_pixels() -> int:
     """Pixels that an image may have.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.core.scene import Frame
-from stereo_framework.io import CalibrationFile, read_calibration, read_disparity, read_image, read_mask
+from stereo_framework.io import read_calibration, read_disparity, read_image, read_mask
 
 
 def names_below(folders: Iterable[str]) -> Callable[[Path], list[str]]:
@@ -23,8 +23,8 @@ def names_below(folders: Iterable[str]) -> Callable[[Path], list[str]]:
     ]
 
 
-def calibrated_pair(folder: Path, *others: Path) -> tuple[CalibrationFile, dict[str, Any]]:
-    """The content of calib.txt, and the fields of the `Scene` of a folder.
+def calibrated_pair(folder: Path, *others: Path) -> tuple[int, dict[str, Any]]:
+    """The number of disparities that calib.txt says, and the fields of the `Scene` of a folder.
 
     Parameters
     ----------
@@ -33,19 +33,19 @@ def calibrated_pair(folder: Path, *others: Path) -> tuple[CalibrationFile, dict[
     *others : Path
         Further folders in which truth and mask are looked for, after `folder`.
     """
-    calib = read_calibration(folder / "calib.txt")
+    calibration, ndisp, whole = read_calibration(folder / "calib.txt")
     files = {
         (0, 1): _first((folder, *others), "disp0GT.pfm", "disp0.pfm"),
         (1, 0): _first((folder, *others), "disp1GT.pfm", "disp1.pfm"),
     }
     mask = _first((folder, *others), "mask0nocc.png")
-    return calib, {
+    return ndisp, {
         "frames": tuple(Frame(f"im{i}.png", partial(read_image, folder / f"im{i}.png"), i) for i in range(2)),
         "truths": {pair: partial(read_disparity, file) for pair, file in files.items() if file},
         "masks": {"nonocc": partial(read_mask, mask)} if mask else {},
-        "calibration": calib.calibration,
-        "largest_disparity": calib.ndisp,
-        "whole_truth": calib.isint,
+        "calibration": calibration,
+        "largest_disparity": ndisp,
+        "whole_truth": whole,
     }
 
 

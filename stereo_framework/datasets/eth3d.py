@@ -20,5 +20,5 @@ _LEVELS = 64
 def eth3d(folder: Path, name: str) -> Scene:
     """A scene by its name, ``two_view_training/delivery_area_1l``; its calib.txt is read at once, everything else on first use."""
     part, _, scene = name.partition("/")
-    calib, fields = calibrated_pair(folder / name, folder / f"{part}_gt" / scene)
-    return Scene(name, search=Search(0, min(calib.ndisp, _LEVELS) - 1), **fields)
+    ndisp, fields = calibrated_pair(folder / name, folder / f"{part}_gt" / scene)
+    return Scene(name, search=Search(0, min(ndisp, _LEVELS) - 1), **fields)

@@ -28,6 +28,6 @@ _HALF_WEIGHT = (
 def middlebury_v3(folder: Path, name: str) -> Scene:
     """A scene by its name, ``trainingQ/Pipes``; its calib.txt is read at once, everything else on first use."""
     part, _, scene = name.partition("/")
-    calib, fields = calibrated_pair(folder / name)
+    ndisp, fields = calibrated_pair(folder / name)
     weight = 0.5 if scene in _HALF_WEIGHT else 1.0
-    return Scene(name, search=Search(0, calib.ndisp - 1), reduction=_REDUCTIONS[part[-1]], weight=weight, **fields)
+    return Scene(name, search=Search(0, ndisp - 1), reduction=_REDUCTIONS[part[-1]], weight=weight, **fields)

@@ -26,20 +26,12 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.core.errors import DataError, DataWarning, ParameterError, harmless
-from stereo_framework.core.scene import EVALUATED, Disparity, Frame, Image, Mask, Scene, Search
-from stereo_framework.datasets.scene_schema import TruthEntry, check
-from stereo_framework.io import (
-    PathLike,
-    check_file,
-    read_alpha,
-    read_any_calibration,
-    read_disparity,
-    read_image,
-    read_mask,
-)
-from stereo_framework.io.yaml_text import read_yaml
+from stereo_framework.core.scene import EVALUATED, Calibration, Disparity, Frame, Image, Scene, Search
+from stereo_framework.io import PathLike, check_file, read_any_calibration, read_disparity, read_image, read_mask
 
 FILE_NAME = "scene.yaml"
+
+_Load = Callable[[], Any]
 
 
 def load(path: PathLike) -> Scene:
@@ -55,47 +47,38 @@ def load(path: PathLike) -> Scene:
     DataError
         The file or one that it names is missing, or it has errors: one line for each.
     """
+    from stereo_framework.datasets.scene_schema import read_entry  # on use: it brings pydantic
+
     file = Path(path)
     if file.is_dir():
         file /= FILE_NAME
-    folder = file.parent
-    entry = check(read_yaml(file), str(file))
+    folder, entry = file.parent, read_entry(file)
+    pair, given = (entry.reference, entry.match), entry.search
 
-    def truth(entry: TruthEntry) -> Callable[[], Disparity]:
-        return _truth(folder / entry.file, scale=entry.scale, unknown=entry.unknown, minimum=entry.minimum)
+    def map_in(entry: Any) -> _Load | None:
+        return entry and _map(folder / entry.file, scale=entry.scale, unknown=entry.unknown, minimum=entry.minimum)
 
-    truths = {}
-    if entry.truth:
-        truths[entry.reference, entry.match] = truth(entry.truth)
-    if entry.match_truth:
-        truths[entry.match, entry.reference] = truth(entry.match_truth)
-    for mask in entry.masks.values():
-        check_file(folder / mask)
-    ranges = {}
-    if entry.search and (entry.search.low or entry.search.high):
-        low, high = (truth(limit) if limit else None for limit in (entry.search.low, entry.search.high))
-        ranges[entry.reference, entry.match] = partial(_limits, low, high)
-    search = None
+    truths = {pair: map_in(entry.truth), pair[::-1]: map_in(entry.match_truth)}
     try:
-        if entry.search:
-            search = Search(entry.search.minimum, entry.search.maximum, entry.search.step)
-        else:
-            search = _range_beside(folder / entry.frames[entry.reference].file)
-        frames = []
-        for i, f in enumerate(entry.frames):
-            position, shown = i if f.position is None else f.position, folder / f.mask if f.mask else None
-            frames.append(_frame(folder / f.file, position, shown, search if i == entry.reference else None))
+        search = Search(given.minimum, given.maximum, given.step) if given else _range_beside(folder / entry.frames[pair[0]].file)
         return Scene(
             _name(folder if file.name == FILE_NAME else file.with_suffix("")),
-            tuple(frames),
-            entry.reference,
-            entry.match,
+            tuple(
+                _frame(
+                    folder / f.file,
+                    i if f.position is None else f.position,
+                    f.mask and folder / f.mask,
+                    search if i == pair[0] else None,
+                )
+                for i, f in enumerate(entry.frames)
+            ),
+            *pair,
             search,
-            truths,
-            {name: partial(read_mask, folder / mask) for name, mask in entry.masks.items()},
-            entry.calibration,
+            {pair: load for pair, load in truths.items() if load},
+            {name: _file(read_mask, folder / mask) for name, mask in entry.masks.items()},
+            Calibration(**entry.calibration.model_dump()) if entry.calibration else None,
             entry.border,
-            ranges=ranges,
+            ranges=_ranges(pair, map_in(given.low), map_in(given.high)) if given else {},
         )
     except ParameterError as error:
         raise DataError(f"{file}: {error}") from None
@@ -140,19 +123,27 @@ def pair_scene(
     DataError
         One of the files is missing.
     """
-    truths = {} if truth is None else {(0, 1): _truth(Path(truth), scale=truth_scale, unknown=truth_unknown)}
-    limits = [None if limit is None else _truth(Path(limit)) for limit in (low, high)]
-    ranges = {(0, 1): partial(_limits, *limits)} if any(limits) else {}
     left, right = Path(left), Path(right)
-    masks = [None if mask is None else Path(mask) for mask in (left_mask, right_mask)]
     # The folder tells apart pairs whose files have the same names.
     name = harmless("/".join(filter(None, (left.resolve().parent.name, f"{left.stem}-{right.stem}"))))
     search = (search if isinstance(search, Search) else Search(*search)) if search is not None else _range_beside(left)
-    frames = _frame(left, 0, masks[0], search), _frame(right, 1, masks[1])
-    shown = {} if mask is None else {EVALUATED: partial(read_mask, mask)}
-    if mask is not None:
-        check_file(mask)
-    return Scene(name, frames, search=search, truths=truths, ranges=ranges, masks=shown)
+    return Scene(
+        name,
+        (_frame(left, 0, left_mask, search), _frame(right, 1, right_mask)),
+        search=search,
+        truths={} if truth is None else {(0, 1): _map(truth, scale=truth_scale, unknown=truth_unknown)},
+        ranges=_ranges((0, 1), *(None if limit is None else _map(limit) for limit in (low, high))),
+        masks={} if mask is None else {EVALUATED: _file(read_mask, mask)},
+    )
+
+
+def _file(read: Callable[..., Any], path: PathLike, **how: Any) -> _Load:
+    """What reads a file, which must be there."""
+    check_file(path)
+    return partial(read, path, **how)
+
+
+_map = partial(_file, read_disparity)
 
 
 def _range_beside(image: Path) -> Search | None:
@@ -164,16 +155,9 @@ def _range_beside(image: Path) -> Search | None:
     return None if ndisp is None else Search(0, ndisp - 1)
 
 
-def _frame(path: Path, position: float, mask: Path | None, search: Search | None = None) -> Frame:
-    check_file(path)
-    if mask is not None:
-        check_file(mask)
-    return Frame(str(path), partial(_image, path, search), position, partial(_valid, path, mask))
-
-
 def _image(path: Path, search: Search | None) -> Image:
-    """Read an image; for the reference frame, its declared range of disparities is checked."""
-    image = read_image(path)
+    """Read an image, without pixels that hold no data; for the reference frame, its declared range of disparities is checked."""
+    image = read_image(path, masked=True)
     if search is not None:
         try:
             doubt = search.check_width(image.shape[1])
@@ -184,27 +168,19 @@ def _image(path: Path, search: Search | None) -> Image:
     return image
 
 
-def _valid(path: Path, mask: Path | None) -> Mask | None:
-    """The pixels that an image's alpha channel and its mask leave; None if there is neither."""
-    alpha, given = read_alpha(path), None if mask is None else read_mask(mask)
-    if alpha is None or given is None:
-        return given if alpha is None else alpha
-    if alpha.shape != given.shape:
-        raise DataError(f"{mask}: is {given.shape[1]}x{given.shape[0]}, its image {path} is {alpha.shape[1]}x{alpha.shape[0]}")
-    return alpha & given
+def _frame(path: Path, position: float, mask: PathLike | None, search: Search | None = None) -> Frame:
+    return Frame(str(path), _file(_image, path, search=search), position, mask and _file(read_mask, mask))  # type: ignore[arg-type]
 
 
-def _limits(load_low: Callable[[], Disparity] | None, load_high: Callable[[], Disparity] | None) -> tuple[Disparity, Disparity]:
-    """The smallest and largest disparity of each pixel; either may be missing, which means no limit."""
+def _ranges(pair: tuple[int, int], low: _Load | None, high: _Load | None) -> dict[tuple[int, int], _Load]:
+    """The smallest and largest disparity of each pixel of a frame towards another; either may be missing, which means no limit."""
+    return {pair: partial(_limits, low, high)} if low or high else {}
+
+
+def _limits(load_low: _Load | None, load_high: _Load | None) -> tuple[Disparity, Disparity]:
     low, high = (None if load is None else load() for load in (load_low, load_high))
-    known = next(limit for limit in (low, high) if limit is not None)
-    nothing = np.full_like(known, np.nan)
+    nothing = np.full_like(high if low is None else low, np.nan)
     return nothing if low is None else low, nothing if high is None else high
-
-
-def _truth(path: Path, **encoding: Any) -> Callable[[], Disparity]:
-    check_file(path)
-    return partial(read_disparity, path, **encoding)
 
 
 def _name(path: Path) -> str:

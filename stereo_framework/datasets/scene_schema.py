@@ -1,28 +1,40 @@
-"""What a ``scene.yaml`` may contain: records whose annotations say what is legal."""
+"""What a ``scene.yaml`` may contain: models whose fields say what is legal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
+import pydantic
 from annotated_types import MinLen
 
-from stereo_framework.core.errors import DataError, nearest
-from stereo_framework.core.parameters import (
-    NonNegativeInt,
-    Words,
-    describe,
-    parameter_faults,
-    parameters_of,
-    spelled,
-    with_defaults,
-)
-from stereo_framework.core.scene import Calibration
+from stereo_framework.core import limits
+from stereo_framework.core.errors import DataError, ScriptError, nearest
+from stereo_framework.core.parameters import NonNegativeInt, Positive, spelled
+from stereo_framework.io import read_bytes
+from stereo_framework.io.places import Faults, Node, Place, join
+from stereo_framework.io.yaml_text import parse
 
 
-@dataclass(frozen=True)
-class FrameEntry:
+class _Entry(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(strict=True, frozen=True, allow_inf_nan=False)
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _known(cls, value: Any) -> Any:
+        """A mapping of known keys; a text stands for an entry that names a file and nothing else."""
+        legal = cls.model_fields
+        if isinstance(value, str) and "file" in legal:
+            return {"file": value}
+        if not isinstance(value, dict):
+            raise ValueError(f"{spelled(value)}: expected {'a file name or ' * ('file' in legal)}keys: {', '.join(legal)}")
+        if strange := [key for key in value if key not in legal]:
+            raise ValueError(f"unknown key {spelled(strange[0])}; {nearest(strange[0], legal, kind='keys')}")
+        return value
+
+
+class FrameEntry(_Entry):
     """One image, its place along the baseline, and a mask of the pixels that hold data: white ones."""
 
     file: str
@@ -30,8 +42,7 @@ class FrameEntry:
     mask: str | None = None
 
 
-@dataclass(frozen=True)
-class TruthEntry:
+class TruthEntry(_Entry):
     """A disparity map and its encoding, as in `read_disparity`."""
 
     file: str
@@ -40,8 +51,7 @@ class TruthEntry:
     minimum: float = 0
 
 
-@dataclass(frozen=True)
-class SearchEntry:
+class SearchEntry(_Entry):
     """Disparities in pixels, both ends included, and maps of the smallest and largest disparity of each pixel."""
 
     minimum: float
@@ -51,73 +61,64 @@ class SearchEntry:
     high: TruthEntry | None = None
 
 
-@dataclass(frozen=True)
-class SceneEntry:
+class CalibrationEntry(_Entry):
+    """As `core.scene.Calibration`."""
+
+    focal_length: Positive
+    baseline: Positive
+    doffs: float = 0.0
+
+
+class SceneEntry(_Entry):
     """The whole file."""
 
-    frames: Annotated[list[FrameEntry], MinLen(2), Words("a list of two images or more, from left to right")]
+    frames: Annotated[list[FrameEntry], MinLen(2)]
     reference: int = 0
     match: int = 1
     search: SearchEntry | None = None
     truth: TruthEntry | None = None
     match_truth: TruthEntry | None = None
-    masks: Annotated[dict[str, str], Words("a mapping of names to files")] = field(default_factory=dict)
-    calibration: Calibration | None = None
+    masks: dict[str, str] = pydantic.Field(default_factory=dict)
+    calibration: CalibrationEntry | None = None
     border: NonNegativeInt = 0
 
 
-_PARTS: Mapping[str, type] = {
-    "frames": FrameEntry,
-    "search": SearchEntry,
-    "truth": TruthEntry,
-    "match_truth": TruthEntry,
-    "low": TruthEntry,
-    "high": TruthEntry,
-    "calibration": Calibration,
-}
-
-
-def check(content: Any, path: str) -> SceneEntry:
+def read_entry(file: Path) -> SceneEntry:
     """The checked content of a ``scene.yaml``.
 
     Raises
     ------
     DataError
-        One line for each error: the file, the key, what is wrong, and what is legal.
+        One line for each fault: the file and the place in it, what is wrong, and what is legal.
     """
-    if not isinstance(content, dict):
-        given = "nothing" if content is None else type(content).__name__
-        raise DataError(f"{path}: holds {given}; expected keys: {', '.join(parameters_of(SceneEntry))}")
-    found: dict[str, str] = {}
-    entry = _record(SceneEntry, content, "", found)
-    if found:
-        raise DataError("\n".join(f"{path}: {place}: {fault}" for place, fault in found.items()))
+    faults = Faults()
+    root = parse(read_bytes(file, limits.TEXT), str(file), faults)
+    try:
+        if root is not None:
+            try:
+                entry = SceneEntry.model_validate(root.data())
+            except pydantic.ValidationError as error:
+                for fault in error.errors(include_url=False):
+                    faults.add(_place(root, fault["loc"]), _words(fault))
+        faults.raise_if_any()
+    except ScriptError as error:
+        raise DataError("\n".join(error.faults)) from None
     return entry
 
 
-def _record(kind: type, value: Any, place: str, found: dict[str, str]) -> Any:
-    """The record that a mapping stands for; errors are added to `found`, by their place in the file."""
-    legal = parameters_of(kind)
-    if isinstance(value, str) and "file" in legal:
-        value = {"file": value}
-    if not isinstance(value, dict):
-        found[place.rstrip(".")] = f"{spelled(value)}: expected {'a file name or ' * ('file' in legal)}keys: {', '.join(legal)}"
-        return None
-    made = {}
-    for key, item in value.items():
-        part, where = _PARTS.get(key) if key in legal else None, f"{place}{key}"
-        if part and isinstance(item, list):
-            made[key] = [_record(part, one, f"{where}.{i}.", found) for i, one in enumerate(item)]
-        else:
-            made[key] = _record(part, item, f"{where}.", found) if part and item is not None else item
-    wrong = parameter_faults(kind, made)
-    for key in wrong:
-        # An error takes one line, whatever the key contains.
-        where = f"{place}{key if key.isprintable() else repr(key)}"
-        if key not in legal:
-            found[where] = f"unknown key; {nearest(key, legal, kind='keys')}"
-        elif key not in value:
-            found[where] = "is missing"
-        elif not any((one + ".").startswith(f"{where}.") for one in found):
-            found[where] = f"{spelled(value[key])} is not {describe(legal[key].annotation)}"
-    return None if wrong else kind(**{key: checked for key, checked in with_defaults(kind, made).items() if key in made})
+def _place(node: Node, keys: tuple[int | str, ...]) -> Place:
+    """Where the value under some keys stands, or the mapping that lacks it."""
+    for key in keys:
+        if isinstance(key, str) and key not in node.entries:
+            return replace(node.place, path=join(node.place.path, key))
+        node = node.items[key] if isinstance(key, int) else node.entries[key]
+    return node.place
+
+
+def _words(fault: Any) -> str:
+    """What pydantic found, in a line."""
+    if fault["type"] == "missing":
+        return "is missing"
+    if fault["type"] == "value_error":
+        return str(fault["ctx"]["error"])
+    return f"{spelled(fault['input'])}: {fault['msg'][0].lower()}{fault['msg'][1:]}"

@@ -17,7 +17,6 @@ from stereo_framework.io._files import (
     write_bytes,
 )
 from stereo_framework.io.calibration import (
-    CalibrationFile,
     StereoCalibration,
     read_any_calibration,
     read_calibration,
@@ -26,13 +25,12 @@ from stereo_framework.io.calibration import (
     write_opencv_calibration,
 )
 from stereo_framework.io.disparity import read_disparity, write_disparity
-from stereo_framework.io.images import read_alpha, read_grey, read_image, read_mask, write_image
+from stereo_framework.io.images import read_grey, read_image, read_mask, write_image
 from stereo_framework.io.pfm import read_pfm, write_pfm
 from stereo_framework.io.points import write_points
 from stereo_framework.io.tiff import geo_tags
 
 __all__ = [
-    "CalibrationFile",
     "PathLike",
     "StereoCalibration",
     "check_file",
@@ -45,7 +43,6 @@ __all__ = [
     "is_pipe",
     "name_fault",
     "output_folder",
-    "read_alpha",
     "read_any_calibration",
     "read_bytes",
     "read_calibration",

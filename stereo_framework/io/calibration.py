@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,8 @@ from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Calibration
 from stereo_framework.io._files import PathLike, read_bytes, write_bytes
 from stereo_framework.io.numpy_files import read_numpy
-from stereo_framework.io.opencv_files import matrices as opencv_matrices
+from stereo_framework.io.places import Faults
+from stereo_framework.io.yaml_text import parse
 
 _ENTRY = re.compile(r"\b(\w+)\s*=\s*(\[[^\]=]*\]|[^\s\[\]]+)")
 _PEEK = 4096
@@ -62,27 +64,17 @@ class StereoCalibration:
     translation: NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class CalibrationFile:
-    """The content of a ``calib.txt``.
+def read_calibration(path: PathLike) -> tuple[Calibration, int, bool]:
+    """Read a Middlebury ``calib.txt``. Entries may be separated by any spaces and line breaks.
 
-    Parameters
-    ----------
+    Returns
+    -------
     calibration : Calibration
         Focal length of cam0 in pixels, baseline in mm, doffs in pixels.
     ndisp : int
         A conservative bound: disparities lie in 0..ndisp-1. ETH3D gives the image width.
     isint : bool
         Whether the truth is accurate to whole pixels only.
-    """
-
-    calibration: Calibration
-    ndisp: int
-    isint: bool = False
-
-
-def read_calibration(path: PathLike) -> CalibrationFile:
-    """Read a Middlebury ``calib.txt``. Entries may be separated by any spaces and line breaks.
 
     Raises
     ------
@@ -100,7 +92,7 @@ def read_calibration(path: PathLike) -> CalibrationFile:
             f"{path}: ndisp: {entries['ndisp'][:40]} is not a whole number from {_LEVELS.start} to {_LEVELS.stop - 1}"
         )
     calibration = _checked(path, camera[0], baseline, doffs, (camera[2], camera[5]))
-    return CalibrationFile(calibration, int(ndisp), "isint" in entries and _numbers(path, "isint", entries["isint"], 1) != [0])
+    return calibration, int(ndisp), "isint" in entries and _numbers(path, "isint", entries["isint"], 1) != [0]
 
 
 def read_kitti_calibration(path: PathLike, left: int, right: int) -> Calibration:
@@ -146,7 +138,7 @@ def read_opencv_calibration(path: PathLike) -> Calibration:
     Parameters
     ----------
     path : path-like
-        A ``.yml``, ``.yaml``, ``.xml`` or ``.json`` file of ``cv2.FileStorage``, or a ``.npy`` file with only `Q`, a 4x4 array.
+        A YAML or JSON file of ``cv2.FileStorage``, or a ``.npy`` file with only `Q`, a 4x4 array.
 
     Returns
     -------
@@ -187,7 +179,7 @@ def read_stereo_calibration(paths: Sequence[PathLike]) -> StereoCalibration:
     Parameters
     ----------
     paths : sequence of path-like
-        YAML, XML or JSON files of ``cv2.FileStorage`` that together hold the camera matrices `M1` and `M2`, the distortions `D1` and `D2`, and the
+        YAML or JSON files of ``cv2.FileStorage`` that together hold the camera matrices `M1` and `M2`, the distortions `D1` and `D2`, and the
         rotation `R` and translation `T` between the cameras. Names such as `K1`, `cameraMatrix1` and `distCoeffs1` are understood, too.
 
     Raises
@@ -232,11 +224,26 @@ def _or(names: Sequence[str]) -> str:
 
 
 def _matrices(path: PathLike) -> dict[str, NDArray[np.float64]]:
-    data = read_bytes(path, limits.TEXT)
+    """The matrices of finite numbers at the top level of a file of OpenCV's FileStorage, by name.
+
+    It is read by code of our own, because OpenCV's parsers write beyond their memory on some damaged files.
+    """
+    text = read_bytes(path, limits.TEXT).decode("latin-1")
+    # The first line that OpenCV writes, "%YAML:1.0", is not a legal directive.
+    text = text.partition("\n")[2] if text.startswith("%") else text
+    root = parse(text.replace("!!opencv-matrix", ""), str(path), Faults())
+    if root is None or not isinstance(root.value, dict):
+        raise DataError(f"{path}: is not a file of OpenCV's FileStorage, or a damaged one")
+    found = {name: _matrix(one.data()) for name, one in root.entries.items() if {"rows", "cols", "data"} <= one.entries.keys()}
+    return {name: matrix for name, matrix in found.items() if matrix is not None}
+
+
+def _matrix(one: Mapping[str, Any]) -> NDArray[np.float64] | None:
     try:
-        return opencv_matrices(data)
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from None
+        matrix = np.array(one["data"], np.float64).reshape(int(one["rows"]), int(one["cols"]))
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return matrix if matrix.size and np.isfinite(matrix).all() else None
 
 
 def read_any_calibration(path: PathLike, *, colour: bool = True) -> tuple[Calibration, int | None]:
@@ -260,15 +267,14 @@ def read_any_calibration(path: PathLike, *, colour: bool = True) -> tuple[Calibr
         The file is missing, damaged or of an unknown kind.
     """
     text = read_bytes(path, limits.TEXT)[:_PEEK].decode("latin-1")
-    if Path(path).suffix.lower() == ".npy" or re.match(r"\s*(%YAML|<\?xml|\{)", text):
+    if Path(path).suffix.lower() == ".npy" or re.match(r"\s*(%YAML|\{)", text):
         return read_opencv_calibration(path), None
     if re.search(r"^\s*cam0\s*=", text, re.MULTILINE):
-        calib = read_calibration(path)
-        return calib.calibration, calib.ndisp
+        return read_calibration(path)[:2]
     if re.search(r"^\s*(P\d|P_rect_\d\d):", text, re.MULTILINE):
         return read_kitti_calibration(path, *((2, 3) if colour else (0, 1))), None
     raise DataError(
-        f"{path}: is not a calibration file of a known kind; legal: Middlebury's calib.txt, KITTI's calib, OpenCV's YAML, XML or JSON, Q as .npy"
+        f"{path}: is not a calibration file of a known kind; legal: Middlebury's calib.txt, KITTI's calib, OpenCV's YAML or JSON, Q as .npy"
     )
 
 

@@ -13,19 +13,19 @@ from __future__ import annotations
 import io
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.core.scene import Disparity, unmasked
+from stereo_framework.core.scene import Disparity, Mask, unmasked
 from stereo_framework.io._files import PathLike, write_bytes
-from stereo_framework.io.images import Samples, read_grey, read_image, write_image
+from stereo_framework.io.images import stored_grey, write_image
 from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.io.pfm import read_pfm, write_pfm
-from stereo_framework.io.readers import own_read, own_suffixes
-from stereo_framework.io.tiff import GeoTags, holds_floats, is_tiff, read_valid, write_float_tiff
-
-_TIFF = (".tif", ".tiff")
+from stereo_framework.io.readers import own_read
+from stereo_framework.io.tiff import GeoTags, write_float_tiff
 
 KITTI_SCALE = 256.0
 """Grey levels per pixel of disparity in 16-bit maps, the convention of KITTI."""
@@ -56,67 +56,49 @@ def read_disparity(path: PathLike, *, scale: float | None = None, unknown: int |
         The file is missing, damaged, in colour or a JPEG; the scale is missing; or a scale or minimum is given for a file that holds
         disparities in pixels.
     """
-    if holds_pixels(path):
+    values, valid = stored_map(path)
+    return in_pixels(path, values, valid, scale=scale, unknown=unknown, minimum=minimum)
+
+
+def stored_map(path: PathLike) -> tuple[NDArray[Any], Mask | None]:
+    """What a file holds: disparities themselves, floats, or grey levels that stand for them, uint8 or uint16; and the pixels that hold data, None for all."""
+    suffix, values = Path(path).suffix.lower(), own_read(path, "disparity")
+    if values is None and suffix not in (".pfm", ".npy", ".npz"):
+        values, valid = stored_grey(path)
+        if values.dtype.kind == "i":
+            raise DataError(f"{path}: holds {values.dtype} samples; expected floats, or 8 or 16 bits without sign")
+        return values, valid
+    if values is None:
+        values = read_pfm(path) if suffix == ".pfm" else read_numpy(path)
+    if values.ndim != 2:
+        raise DataError(f"{path}: has shape {values.shape}; a disparity map is (rows, columns)")
+    return values.astype(np.float32), None
+
+
+def in_pixels(
+    path: PathLike,
+    values: NDArray[Any],
+    valid: Mask | None,
+    *,
+    scale: float | None = None,
+    unknown: int | None = 0,
+    minimum: float = 0.0,
+) -> Disparity:
+    """The disparities that `stored_map` found in a file, or that the grey levels there stand for; as `read_disparity` returns them."""
+    if values.dtype.kind == "f":
         if scale is not None or minimum != 0:
             raise DataError(f"{path}: holds disparities in pixels; scale and minimum are for grey pictures")
-        suffix, values = Path(path).suffix.lower(), own_read(path, "disparity")
-        if values is None:
-            values = read_pfm(path) if suffix == ".pfm" else read_image(path) if suffix in _TIFF else read_numpy(path)
-        if values.ndim != 2:
-            raise DataError(f"{path}: has shape {values.shape}; a disparity map is (rows, columns)")
         return np.where(np.isfinite(values), values, np.nan).astype(np.float32)
-    return where_valid(path, grey_disparity(path, read_grey(path), scale=scale, unknown=unknown, minimum=minimum))
-
-
-def holds_pixels(path: PathLike) -> bool:
-    """Whether a file holds disparities themselves, and not grey levels that stand for them."""
-    suffix = Path(path).suffix.lower()
-    tiff = suffix in _TIFF and is_tiff(path) and holds_floats(path)
-    return tiff or suffix in (".pfm", ".npy", ".npz", *own_suffixes("disparity"))
-
-
-def grey_disparity(
-    path: PathLike, samples: Samples, *, scale: float | None = None, unknown: int | None = 0, minimum: float = 0.0
-) -> Disparity:
-    """The disparities that the grey levels of a picture stand for, for callers that have read the picture already.
-
-    Parameters
-    ----------
-    path : path-like
-        The file, for messages.
-    samples : ndarray, uint8 or uint16, (rows, columns)
-        As of `read_grey`.
-    scale, unknown, minimum
-        As in `read_disparity`.
-
-    Returns
-    -------
-    ndarray, float32, (rows, columns)
-        Pixels, NaN = unknown.
-
-    Raises
-    ------
-    DataError
-        The scale is missing or not above 0.
-    """
     if scale is not None and not (math.isfinite(scale) and scale > 0):
         raise DataError(f"{path}: scale {scale:g} is not above 0")
-    if scale is None:
-        if samples.dtype == np.uint8:
-            raise DataError(
-                f"{path}: an 8-bit disparity map needs its scale, the grey levels per pixel (Tsukuba: 16, Middlebury 2001: 8, 2003: 4)"
-            )
-        scale = KITTI_SCALE
-    disparity = (minimum + samples / scale).astype(np.float32)
-    if unknown is not None:
-        disparity[samples == unknown] = np.nan
+    if scale is None and values.dtype == np.uint8:
+        raise DataError(
+            f"{path}: an 8-bit disparity map needs its scale, the grey levels per pixel (Tsukuba: 16, Middlebury 2001: 8, 2003: 4)"
+        )
+    disparity: Disparity = (minimum + values / (scale or KITTI_SCALE)).astype(np.float32)
+    missing = np.zeros(values.shape, bool) if valid is None else ~valid
+    disparity[missing if unknown is None else missing | (values == unknown)] = np.nan
     return disparity
-
-
-def where_valid(path: PathLike, disparity: Disparity) -> Disparity:
-    """The disparities of a picture, with NaN where the nodata value or alpha channel of a TIFF says that they are unknown."""
-    valid = read_valid(path) if is_tiff(path) else None
-    return disparity if valid is None else np.where(valid, disparity, np.float32(np.nan))
 
 
 def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None = None, tags: GeoTags = ()) -> None:

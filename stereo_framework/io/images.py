@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 import io
 import struct
+import threading
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,121 +20,86 @@ from numpy.typing import NDArray
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, warn
 from stereo_framework.core.scene import Image, Mask
-from stereo_framework.io._files import PathLike, read_bytes, write_bytes
+from stereo_framework.io._files import PathLike, check_file, read_bytes, write_bytes
 from stereo_framework.io.netpbm import decode_netpbm
 from stereo_framework.io.numpy_files import read_numpy
-from stereo_framework.io.opencv_images import decode
 from stereo_framework.io.pfm import read_pfm
 from stereo_framework.io.readers import own_read
-from stereo_framework.io.tiff import is_tiff, read_tiff, read_valid
+from stereo_framework.io.tiff import is_tiff, read_tiff
 
 Samples = NDArray[Any]  # uint8 or uint16
 
 _PNG = b"\x89PNG\r\n\x1a\n"
+_JPEG = b"\xff\xd8"
+_NUMPY = (b"\x93NUMPY", b"PK")
 _ORIENTATION = 0x0112
 """Tag of the EXIF header."""
-
-_JPEG = b"\xff\xd8"
 _GREY_AND_ALPHA = 4
 """The colour type of PNG files with grey and alpha, which OpenCV decodes to colour and alpha."""
-_NUMBERS = (b"Pf", b"PF", b"\x93NUMPY", b"PK")
-"""The beginnings of PFM and numpy files."""
-_FORMATS = "PNG, PGM, PPM, JPEG, BMP or TIFF"
+_NO_IMAGE = "is damaged, truncated or not an image; expected PNG, PGM, PPM, JPEG, BMP or TIFF"
+
+_decoding = threading.Lock()
 
 
-def read_image(path: PathLike) -> Image:
+def read_image(path: PathLike, *, masked: bool = False) -> Image:
     """Read an image file.
 
     Parameters
     ----------
     path : path-like
-        PNG, PGM, PPM, JPEG, BMP or TIFF with 8 or 16 bits a sample. Palettes are decoded, an alpha channel is dropped (`read_alpha` reads
-        it), and orientation tags and colour profiles are ignored. Or a file of numbers with intensities 0..255: PFM, npy, or TIFF of floats or signed
-        integers, in which NaN, and in a TIFF the value of GDAL's nodata tag, means no data.
+        PNG, PGM, PPM, JPEG, BMP or TIFF with 8 or 16 bits a sample. Palettes are decoded, and orientation tags and colour profiles are ignored. Or a
+        file of numbers with intensities 0..255: PFM, npy, or TIFF of floats or signed integers, in which NaN means no data.
+    masked : bool
+        Whether pixels that hold no data are masked: those that an alpha channel makes fully transparent, and those that have the value of a TIFF's nodata tag.
 
     Returns
     -------
     ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255, RGB order. uint8 for files whose largest value is 255, else float32: the stored value times
-        255 / largest, which for 16 bits is a division by 257.
+        255 / largest, which for 16 bits is a division by 257. A masked array where it was asked for and something is masked.
 
     Raises
     ------
     DataError
         The file is missing, unreadable, truncated, damaged or not an image.
     """
-    if (own := own_read(path, "image")) is not None:
-        return own if own.dtype == np.uint8 else own.astype(np.float32)
-    if is_tiff(path):
-        return _intensities(*read_tiff(path))
-    data = read_bytes(path)
-    if data.startswith(_NUMBERS):
-        values = read_pfm(path) if data[:1] == b"P" and data[1:2] in b"fF" else read_numpy(path)
-        if values.ndim not in (2, 3) or values.shape[2:] not in ((), (3,)) or 0 in values.shape:
-            raise DataError(f"{path}: has shape {values.shape}; an image is (rows, columns[, 3])")
-        return values
-    samples, largest = _samples(data, path)
-    if largest == 255:
-        return samples
-    return (samples / (largest / 255)).astype(np.float32)
+    image: Any = own_read(path, "image")
+    valid: Mask | None = None
+    if image is None:
+        image, largest, valid = _stored(path)
+        if image.dtype.kind == "u" and largest != 255:
+            image = image / (largest / 255)
+    if image.dtype != np.uint8:
+        with np.errstate(over="ignore"):
+            image = image.astype(np.float32, copy=False)
+    if masked and valid is not None and not valid.all():
+        image = np.ma.masked_array(image, ~valid if image.ndim == 2 else np.repeat(~valid[..., None], 3, axis=2))
+    return image
 
 
-def _intensities(samples: NDArray[Any], valid: Mask | None) -> Image:
-    """The intensities of a TIFF file: 16-bit samples divided by 257, other numbers as they are, with NaN where there is no data."""
-    if samples.dtype == np.uint8:
-        return samples
-    if samples.dtype == np.uint16:
-        # This gives the same float32 numbers as a division in float64, with half the memory.
-        return np.divide(samples, np.float32(257), dtype=np.float32)
-    with np.errstate(over="ignore"):
-        numbers = samples.astype(np.float32, copy=False)
-    if valid is not None:
-        numbers = np.where(valid if numbers.ndim == 2 else valid[..., None], numbers, np.float32(np.nan))
-    return numbers
-
-
-def read_alpha(path: PathLike) -> Mask | None:
-    """The pixels of an image file that hold data, bool ``(rows, columns)``: those that the alpha channel does not make fully transparent and that, in a
-    TIFF, GDAL's nodata tag does not mark.
-
-    Returns
-    -------
-    ndarray or None
-        None for a file that has neither an alpha channel nor that tag.
-
-    Raises
-    ------
-    DataError
-        As in `read_image`.
+def _stored(path: PathLike) -> tuple[Samples, int, Mask | None]:
+    """Sample values as stored, ``(rows, columns)`` or ``(rows, columns, 3)`` RGB; the largest value that the format allows, where they are of 8 or 16 bits
+    without sign: 255 or 65535, or the value in the header of a PGM or PPM file; and the pixels that hold data.
     """
     if is_tiff(path):
-        return read_valid(path)
+        samples, valid = read_tiff(path)
+        return samples, 255 if samples.dtype == np.uint8 else 65535, valid
     data = read_bytes(path)
-    if not data.startswith(_PNG):
-        return None
-    _checked(data, path)
-    samples = decode(data, path)
-    return samples[..., 3] > 0 if samples is not None and samples.ndim == 3 and samples.shape[2] == 4 else None
-
-
-def _samples(data: bytes, path: PathLike) -> tuple[Samples, int]:
-    """Sample values as stored, ``(rows, columns)`` or ``(rows, columns, 3)`` RGB, and the largest value that the format allows.
-
-    The latter is 255 or 65535, or the value in the header of a PGM or PPM file.
-    """
+    if data.startswith((b"Pf", b"PF", *_NUMPY)):
+        samples = read_numpy(path) if data.startswith(_NUMPY) else read_pfm(path)
+        if samples.ndim not in (2, 3) or samples.shape[2:] not in ((), (3,)) or 0 in samples.shape:
+            raise DataError(f"{path}: has shape {samples.shape}; an image is (rows, columns[, 3])")
+        return samples, 0, None
     if data[:1] == b"P" and data[1:2] in b"2356":
-        return decode_netpbm(data, path)
-    samples = decode(_checked(data, path), path)
-    if samples is None:
-        raise DataError(f"{path}: is damaged, truncated or not an image; expected {_FORMATS}")
-    if samples.dtype not in (np.uint8, np.uint16):
-        raise DataError(f"{path}: holds {samples.dtype} samples; expected 8 or 16 bits")
-    if samples.ndim == 3:
-        if samples.shape[2] not in (3, 4):
-            raise DataError(f"{path}: has {samples.shape[2]} channels; expected grey or RGB")
+        return *decode_netpbm(data, path), None
+    decoded = _decoded(_checked(data, path))
+    if decoded is None:
+        raise DataError(f"{path}: {_NO_IMAGE}")
+    valid = decoded[..., 3] > 0 if decoded.ndim == 3 and decoded.shape[2] == 4 else None
+    if decoded.ndim == 3:
         grey = data.startswith(_PNG) and data[25] == _GREY_AND_ALPHA
-        samples = np.ascontiguousarray(samples[..., 0] if grey else samples[..., 2::-1])
-    return samples, int(np.iinfo(samples.dtype).max)
+        decoded = np.ascontiguousarray(decoded[..., 0] if grey else decoded[..., 2::-1])
+    return decoded, int(np.iinfo(decoded.dtype).max), valid
 
 
 def read_grey(path: PathLike) -> Samples:
@@ -149,22 +114,26 @@ def read_grey(path: PathLike) -> Samples:
     DataError
         As in `read_image`, and for a picture in colour or a JPEG, whose compression changes values.
     """
-    if is_tiff(path):
-        samples, _ = read_tiff(path)
-        if samples.dtype not in (np.uint8, np.uint16):
-            raise DataError(f"{path}: holds {samples.dtype} samples; expected 8 or 16 bits")
-    else:
-        data = read_bytes(path)
-        if data.startswith(_JPEG):
+    samples, _ = stored_grey(path)
+    if samples.dtype not in (np.uint8, np.uint16):
+        raise DataError(f"{path}: holds {samples.dtype} samples; expected 8 or 16 bits")
+    return samples
+
+
+def stored_grey(path: PathLike) -> tuple[Samples, Mask | None]:
+    """What `read_grey` returns, or the floats of a TIFF file; and the pixels that hold data, None where all do."""
+    check_file(path)
+    with open(path, "rb") as file:
+        if file.read(2) == _JPEG:
             raise DataError(f"{path}: is a JPEG, whose compression changes values: they cannot be recovered; expected PNG or PGM")
-        samples, _ = _samples(data, path)
+    samples, _, valid = _stored(path)
     if samples.ndim == 3:
         if (samples != samples[..., :1]).any():
             raise DataError(
                 f"{path}: is in colour: it looks like a colour-mapped picture, whose values cannot be recovered; expected grey"
             )
         samples = np.ascontiguousarray(samples[..., 0])
-    return samples
+    return samples, valid
 
 
 def read_mask(path: PathLike) -> Mask:
@@ -179,27 +148,43 @@ def read_mask(path: PathLike) -> Mask:
     return samples == np.iinfo(samples.dtype).max
 
 
+def _decoded(data: bytes) -> Samples | None:
+    """The 8 or 16 bit image that OpenCV decodes from the bytes, in its BGR order, or None if it cannot decode them."""
+    import cv2
+
+    logging: Any = cv2 if hasattr(cv2, "setLogLevel") else cv2.utils.logging  # OpenCV 4, 5
+    with _decoding:  # what is wrong is told in a line of ours
+        level = logging.setLogLevel(0)
+        try:
+            found: Samples | None = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+        except cv2.error:
+            return None
+        finally:
+            logging.setLogLevel(level)
+    usual = found is not None and found.dtype in (np.uint8, np.uint16) and found.shape[2:] in ((), (3,), (4,))
+    return found if usual else None
+
+
 def _checked(data: bytes, path: PathLike) -> bytes:
-    """The bytes of an image file, checked so that it may be decoded, and without parts that its pixels do not need.
+    """The bytes of a PNG, JPEG or BMP file, checked so that it may be decoded, and without parts that its pixels do not need.
 
     Raises
     ------
     DataError
-        The image is larger than the limit, or than so few bytes can hold, or the size of this kind of file is not known.
+        The image is larger than the limit, or the file is of another kind.
     """
     if data.startswith(_PNG):
         return _critical_chunks(data, path)
     if data.startswith(_JPEG):
         _check_jpeg(data, path)
         _tell_turned(data, path)
-        return data
-    if data[4:8] == b"ftyp":
+    elif data.startswith(b"BM") and len(data) > 26:
+        columns, rows = struct.unpack_from("<ii", data, 18)
+        limits.check_pixels(abs(columns), abs(rows), path)
+    elif data[4:8] == b"ftyp":
         raise DataError(f"{path}: is HEIC or AVIF, which is not read; save it as PNG or JPEG, in its full size")
-    try:
-        for columns, rows in _sizes(data, path):
-            limits.check_pixels(columns, rows, path)
-    except struct.error:
-        raise DataError(f"{path}: is damaged, truncated or not an image; expected {_FORMATS}") from None
+    else:
+        raise DataError(f"{path}: {_NO_IMAGE}")
     return data
 
 
@@ -224,29 +209,6 @@ def _tell_once(text: str) -> None:
     warn([text])
 
 
-def _sizes(data: bytes, path: PathLike) -> Iterator[tuple[int, int]]:
-    """The columns and rows that the header of a BMP or WebP file states."""
-    if data.startswith(b"BM"):
-        columns, rows, _, bits, compression = struct.unpack_from("<iiHHI", data, 18)
-        columns, rows = abs(columns), abs(rows)
-        yield columns, rows
-        if compression == 0 and columns * rows * bits > 8 * len(data):
-            raise DataError(f"{path}: is truncated: {columns}x{rows} pixels cannot come from {len(data)} bytes")
-    elif data.startswith(b"RIFF") and data[8:12] == b"WEBP":
-        # https://developers.google.com/speed/webp/docs/riff_container
-        if data[12:16] == b"VP8L":
-            (bits,) = struct.unpack_from("<I", data, 21)
-            yield (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-        elif data[12:16] == b"VP8 ":
-            columns, rows = struct.unpack_from("<HH", data, 26)
-            yield columns & 0x3FFF, rows & 0x3FFF
-        else:
-            columns, rows = (int.from_bytes(data[at : at + 3], "little") + 1 for at in (24, 27))
-            yield columns, rows
-    else:
-        raise struct.error("another kind")
-
-
 def _critical_chunks(data: bytes, path: PathLike) -> bytes:
     """A PNG file, checked for completeness and reduced to the parts that its pixels need.
 
@@ -263,10 +225,7 @@ def _critical_chunks(data: bytes, path: PathLike) -> bytes:
         if struct.unpack_from(">I", data, end - 4)[0] != zlib.crc32(data[at + 4 : end - 4]):
             raise DataError(f"{path}: is damaged: a checksum in the PNG does not match")
         if kind == b"IHDR" and size == 13:
-            columns, rows, depth = struct.unpack_from(">IIB", data, at + 8)
-            # Checked before memory is allocated for the pixels: a byte of compressed data expands to 1032 bytes at most.
-            if rows * columns * depth > 8 * 1032 * len(data):
-                raise DataError(f"{path}: is truncated: {columns}x{rows} pixels cannot come from {len(data)} bytes")
+            columns, rows = struct.unpack_from(">II", data, at + 8)
             limits.check_pixels(columns, rows, path)
         if kind in (b"IHDR", b"PLTE", b"IDAT", b"IEND"):
             kept.append(data[at:end])
@@ -284,9 +243,6 @@ def _check_jpeg(data: bytes, path: PathLike) -> None:
     while at + 9 <= len(data) and data[at] == 0xFF:
         kind, size, _, rows, columns = struct.unpack_from(">BHBHH", data, at + 1)
         if 0xC0 <= kind <= 0xCF and kind not in (0xC4, 0xC8, 0xCC):  # a start of frame, not a table
-            # A block of 8x8 pixels takes at least one bit.
-            if rows * columns > 64 * 8 * len(data):
-                raise DataError(f"{path}: is truncated: {columns}x{rows} pixels cannot come from {len(data)} bytes")
             limits.check_pixels(columns, rows, path)
             return
         at += 2 + size
@@ -306,7 +262,7 @@ def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> No
     array : ndarray, (rows, columns) or (rows, columns, 3) RGB
         uint8 and uint16 are written as they are, bool as 0 and 255, and floats 0..255 are rounded and clipped to 8 bits.
     valid : ndarray, bool, (rows, columns), optional
-        The pixels that hold data; all others become transparent. For PNG only.
+        The pixels that hold data; all others become transparent. For PNG of 8 bits only.
 
     Raises
     ------
@@ -326,16 +282,24 @@ def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> No
     if array.dtype not in (np.uint8, np.uint16):
         raise DataError(f"{path}: samples are {array.dtype}; expected uint8, uint16, bool or floats 0..255")
     if valid is not None:
-        if suffix != ".png":
-            raise DataError(f"{path}: {suffix} files without data in places; use .png")
-        array = np.dstack([array, valid * array.dtype.type(np.iinfo(array.dtype).max)])
+        _write_with_alpha(path, np.dstack([array, valid * np.uint8(255)]))
+        return
     if suffix not in (".png", ".pgm", ".ppm", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff"):
         raise DataError(f"{path}: unknown ending {suffix!r}; legal: .png, .pgm, .ppm, .jpg, .bmp, .tif")
     if suffix in (".pgm", ".ppm") and (suffix == ".ppm") != (array.ndim == 3):
         raise DataError(f"{path}: {suffix} holds {'grey' if array.ndim == 3 else 'colour'} only; use .png, .pgm or .ppm")
     if array.dtype == np.uint16 and suffix in (".jpg", ".jpeg", ".bmp"):
         raise DataError(f"{path}: {suffix} holds 8 bits; use .png, .tif, .pgm or .ppm for 16")
-    write_bytes(path, _encode_grey_and_alpha(array) if array.shape[2:] == (2,) else _encode(suffix, array))
+    write_bytes(path, _encode(suffix, array))
+
+
+def _write_with_alpha(path: PathLike, array: NDArray[np.uint8]) -> None:
+    # OpenCV does not write grey with alpha.
+    import PIL.Image
+
+    buffer = io.BytesIO()
+    PIL.Image.fromarray(array).save(buffer, "PNG")
+    write_bytes(path, buffer.getvalue())
 
 
 def encode_png(array: NDArray) -> bytes:
@@ -343,21 +307,8 @@ def encode_png(array: NDArray) -> bytes:
     return _encode(".png", array)
 
 
-def _encode_grey_and_alpha(array: NDArray) -> bytes:
-    """The bytes of a PNG file with grey and alpha, which OpenCV does not write; `array` is uint8 or uint16 (rows, columns, 2). https://www.w3.org/TR/png-3"""
-    rows, columns = array.shape[:2]
-    samples = array.astype(array.dtype.newbyteorder(">")).reshape(rows, -1).view(np.uint8)
-    unfiltered = np.zeros((rows, 1), np.uint8)
-    header = struct.pack(">IIBBBBB", columns, rows, 8 * array.itemsize, _GREY_AND_ALPHA, 0, 0, 0)
-    chunks = (b"IHDR", header), (b"IDAT", zlib.compress(np.hstack([unfiltered, samples]).tobytes())), (b"IEND", b"")
-    return _PNG + b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
-    )
-
-
 def _encode(suffix: str, array: NDArray) -> bytes:
     import cv2
 
     # In OpenCV's order.
-    turned = array[..., [2, 1, 0, 3][: array.shape[2]]] if array.ndim == 3 else array
-    return cv2.imencode(suffix, turned)[1].tobytes()
+    return cv2.imencode(suffix, array[..., ::-1] if array.ndim == 3 else array)[1].tobytes()

@@ -10,8 +10,7 @@ import numpy as np
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.io._files import PathLike
-from stereo_framework.io.disparity import grey_disparity, holds_pixels, read_disparity, where_valid
-from stereo_framework.io.images import read_grey
+from stereo_framework.io.disparity import in_pixels, stored_map
 from stereo_framework.io.readers import own_suffixes
 
 SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff")
@@ -115,13 +114,13 @@ def read_map(
     DataError
         The file is missing or damaged, or the scale is missing.
     """
-    if holds_pixels(path):
-        disparity = read_disparity(path, scale=scale)
+    values, valid = stored_map(path)
+    if values.dtype.kind == "f":
+        disparity = in_pixels(path, values, valid, scale=scale)
         return disparity if unknown is None else np.where(disparity == unknown, np.float32(np.nan), disparity)
-    samples = read_grey(path)
-    eight_bits = samples.dtype == np.uint8
+    eight_bits = values.dtype == np.uint8
     if scale is None and eight_bits:
         scale = scene.grey_levels
     if unknown is None and not (eight_bits and (scene.protocol == "taxonomy2002" if zero_is_known is None else zero_is_known)):
         unknown = 0
-    return where_valid(path, grey_disparity(path, samples, scale=scale, unknown=unknown))
+    return in_pixels(path, values, valid, scale=scale, unknown=unknown)

@@ -30,23 +30,14 @@ _GEOTIFF = (33550, 33922, 34264, 34735, 34736, 34737)
 _NODATA = 42113
 """GDAL's tag for the value that means no data, which is a text."""
 
-_SEPARATE = 2
-"""The planar configuration of bands that are stored one after the other."""
+_GREY, _RGB, _YCBCR = 1, 2, 6
+"""Photometric interpretations: grey where 0 is black, colours, and colours as JPEG has them."""
 
-_WHITE, _GREY, _RGB, _PALETTE, _YCBCR = 0, 1, 2, 3, 6
-"""Photometric interpretations: grey where 0 is white, grey where 0 is black, colours, indices into a palette, and colours as JPEG has them."""
+_REDUCED = 1
+"""Bit in the kind of a page: a smaller version of another page."""
 
-_BITS = (1, 8, 16, 32, 64)
-"""Numbers of bits in a sample that are read; those of other numbers do not say which value is white."""
-
-_REDUCED, _MASK = 1, 4
-"""Bits in the kind of a page: a smaller version of another page, a mask of another page."""
-
-_ASSOCIATED, _UNASSOCIATED = 1, 2
+_ALPHA = (1, 2)
 """Kinds of an extra sample that holds transparency: colours are already multiplied by it, or they are not."""
-
-_LOOKED_AT = 5
-"""Number of pages that are examined to find out whether there are several images."""
 
 GeoTags = Sequence[tuple[int, int, int, Any]]
 """Tags, each as code, type, count and value."""
@@ -72,12 +63,12 @@ def is_tiff(path: PathLike) -> bool:
 
 
 def read_tiff(path: PathLike) -> tuple[NDArray[Any], Mask | None]:
-    """Read the first image of a TIFF file. A reduced version or a mask that comes before it is skipped.
+    """Read the first image of a TIFF file.
 
     Returns
     -------
     samples : ndarray, (rows, columns) or (rows, columns, 3) RGB
-        Samples as stored, of any numeric type; unsigned samples for which 0 is white are inverted.
+        Samples as stored, of any numeric type; floats are NaN where there is no data.
     valid : ndarray, bool, (rows, columns), or None
         The pixels that hold data according to the alpha channel and GDAL's nodata value; None for a file that has neither.
 
@@ -87,22 +78,15 @@ def read_tiff(path: PathLike) -> tuple[NDArray[Any], Mask | None]:
         The file is missing, damaged or truncated, or its image is larger than the limit or neither grey nor RGB.
     """
     with _first_page(path) as page:
-        # There may be any number of reduced versions and masks.
-        others = [other for other in page.parent.pages[:_LOOKED_AT] if other.index != page.index]
-        kinds = [other.subfiletype & (_REDUCED | _MASK) for other in others]
-        if 0 in kinds:
-            warnings.warn(f"{path}: holds several images, of which the first is read", DataWarning, stacklevel=2)
-        if _MASK in kinds:
-            warnings.warn(
-                f"{path}: holds a mask in a page of its own, which is not read; write it as an alpha channel or nodata value, or give it as a picture",
-                DataWarning,
-                stacklevel=2,
-            )
-        samples, nodata, alpha = _samples(page, path), _nodata(page, path), _has_alpha(page)
-        turned = page.photometric == _WHITE and samples.dtype.kind == "u"
-    valid = None
-    if alpha:
-        valid = samples[..., -1] > 0
+        if len(page.parent.pages) > 1 and not page.parent.pages[1].subfiletype & _REDUCED:
+            warnings.warn(f"{path}: holds several images or a mask, of which the first image is read", DataWarning, stacklevel=2)
+        samples, nodata = np.asarray(page.asarray(maxworkers=1)), _nodata(page)
+        if page.axes == "SYX":
+            samples = np.moveaxis(samples, 0, -1)
+        # A fourth band that a file does not name counts as transparency, as OpenCV writes it.
+        alpha = samples.shape[2:] in ((2,), (4,)) and (not page.extrasamples or int(page.extrasamples[0]) in _ALPHA)
+    samples = samples.astype(samples.dtype.newbyteorder("="), copy=False)
+    valid = samples[..., -1] > 0 if alpha else None
     if samples.ndim == 3:
         samples = np.ascontiguousarray(samples[..., 0] if samples.shape[2] == 2 else samples[..., :3])
     if nodata is not None:
@@ -110,22 +94,9 @@ def read_tiff(path: PathLike) -> tuple[NDArray[Any], Mask | None]:
             known = samples != samples.dtype.type(nodata)
         known = known if known.ndim == 2 else known.any(axis=2)
         valid = known if valid is None else valid & known
-    if turned:
-        samples = np.iinfo(samples.dtype).max - samples
+    if valid is not None and samples.dtype.kind not in "u":
+        samples = np.where(valid if samples.ndim == 2 else valid[..., None], samples, np.float32(np.nan))
     return samples, valid
-
-
-def holds_floats(path: PathLike) -> bool:
-    """Whether the samples of a TIFF file are floats. Its pixels are not read for this."""
-    with _first_page(path) as page:
-        return page.dtype is not None and page.dtype.kind == "f"
-
-
-def read_valid(path: PathLike) -> Mask | None:
-    """The pixels of a TIFF file that hold data, as `read_tiff` returns them. Pixels are read only if the file has an alpha channel or a nodata value."""
-    with _first_page(path) as page:
-        told = _has_alpha(page) or _nodata(page, path) is not None
-    return read_tiff(path)[1] if told else None
 
 
 def geo_tags(path: PathLike) -> GeoTags:
@@ -157,14 +128,13 @@ def write_float_tiff(path: PathLike, array: NDArray[np.float32], tags: GeoTags =
 
 @contextlib.contextmanager
 def _first_page(path: PathLike) -> Iterator[Any]:
-    """The object of tifffile for the first page that holds an image at full size, after checking that its size may be read."""
+    """The object of tifffile for the first page, after checking that it may be read."""
     import tifffile
 
     check_file(path)
     try:
         with tifffile.TiffFile(path) as file:
-            pages: list[Any] = file.pages[:_LOOKED_AT]
-            page = next((page for page in pages if not page.subfiletype & (_REDUCED | _MASK)), file.pages[0])
+            page: Any = file.pages[0]
             _check(page, file.filehandle.size, path)
             yield page
     except (StereoFrameworkError, MemoryError, Warning):
@@ -176,71 +146,32 @@ def _first_page(path: PathLike) -> Iterator[Any]:
 
 def _check(page: Any, size: int, path: PathLike) -> None:
     """Raise DataError for an image that cannot be read, before memory is allocated for it."""
-    columns, rows, bands = page.imagewidth, page.imagelength, page.samplesperpixel
-    # A damaged tag may hold several numbers, of which a product would be a longer list.
-    if not all(isinstance(number, int) for number in (columns, rows, page.tilewidth, page.tilelength)):
-        raise DataError(f"{path}: is damaged, truncated or not an image: its width and height are not one number each")
-    for wide, high in ((columns, rows), (page.tilewidth, page.tilelength)):
-        limits.check_pixels(wide, high, path)
-    if columns < 1 or rows < 1 or page.imagedepth != 1:
-        raise DataError(f"{path}: is damaged, truncated or not an image: it says {columns}x{rows}x{page.imagedepth} pixels")
-    if bands not in (1, 2, 3, 4) or (bands == 4 and page.photometric == _GREY):
+    for columns, rows in ((page.imagewidth, page.imagelength), (page.tilewidth, page.tilelength)):
+        limits.check_pixels(int(columns), int(rows), path)
+    kind, bands, bits = page.photometric, page.samplesperpixel, page.bitspersample
+    if bands not in (1, 2, 3, 4) or (bands == 4 and kind == _GREY) or page.axes not in ("YX", "YXS", "SYX"):
         raise DataError(
             f"{path}: has {bands} bands; expected grey or RGB, with or without alpha: write the bands that are meant into a file"
         )
-    ends = [at + count for at, count in zip(page.dataoffsets, page.databytecounts, strict=True)]
-    parts = math.prod(page.chunked)
-    if len(ends) < parts:
-        raise DataError(f"{path}: is damaged: it says where {len(ends)} of the {parts} parts of its image are")
-    if not ends or max(ends) > size:
-        raise DataError(f"{path}: is truncated: its pixels end at byte {max(ends, default=0)}, the file at {size}")
-
-
-def _samples(page: Any, path: PathLike) -> NDArray[Any]:
-    """All samples, ``(rows, columns[, bands])``, colours in RGB order."""
-    bands, bits = page.samplesperpixel, page.bitspersample
-    if bits not in _BITS or page.photometric not in (_WHITE, _GREY, _RGB, _PALETTE, _YCBCR):
-        kind = getattr(page.photometric, "name", page.photometric)
+    if bits not in (8, 16, 32, 64) or kind not in (_GREY, _RGB, _YCBCR) or page.dtype is None or page.dtype.kind not in "uif":
         raise DataError(
-            f"{path}: holds {kind} samples of {bits} bits, which are not read; write grey or RGB, as 'gdal_translate -co NBITS=16' does"
+            f"{path}: holds {getattr(kind, 'name', kind)} samples of {bits} bits ({page.dtype}), which are not read; write grey or RGB, as "
+            "'gdal_translate -co NBITS=16' does"
         )
-    if page.dtype is None or page.dtype.kind not in "buif":
-        raise DataError(f"{path}: holds {page.dtype or 'unknown'} samples; expected real numbers")
-    array = np.asarray(page.asarray(maxworkers=1))
-    array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-    if array.dtype == bool:
-        array = array * np.uint8(255)
-    if page.photometric == _PALETTE:
-        return np.moveaxis(page.colormap[:, array] >> 8, 0, -1).astype(np.uint8)
-    shape = (page.imagelength, page.imagewidth)
-    if page.planarconfig == _SEPARATE and bands > 1:
-        return np.moveaxis(array.reshape(bands, *shape), 0, -1)
-    return array.reshape(*shape, *([bands] if bands > 1 else []))
+    ends = [at + count for at, count in zip(page.dataoffsets, page.databytecounts, strict=True)]
+    if len(ends) < math.prod(page.chunked) or max(ends) > size:
+        raise DataError(f"{path}: is damaged or truncated: parts of its image are not in the file")
 
 
-def _has_alpha(page: Any) -> bool:
-    """Whether the last band is transparency. A file of four bands that does not say what the fourth one is counts as RGBA, as OpenCV writes it."""
-    if page.photometric not in (_WHITE, _GREY, _RGB) or page.samplesperpixel not in (2, 4):
-        return False
-    return not page.extrasamples or int(page.extrasamples[0]) in (_ASSOCIATED, _UNASSOCIATED)
-
-
-def _nodata(page: Any, path: PathLike) -> float | None:
+def _nodata(page: Any) -> float | None:
     """The value of GDAL's nodata tag, if samples can have it; otherwise None."""
     tag = page.tags.get(_NODATA)
     try:
         value = float(str(tag.value).strip("\0 ")) if tag is not None else np.nan
     except ValueError:
         return None
-    if page.dtype is None or np.isnan(value):  # NaN needs no telling
+    if np.isnan(value):  # NaN needs no telling
         return None
-    if page.dtype.kind in "ui":
-        limit = np.iinfo(page.dtype)
-        if not value.is_integer() or not limit.min <= value <= limit.max:
-            return None
-    if page.photometric in (_PALETTE, _YCBCR) or page.bitspersample == 1:
-        raise DataError(
-            f"{path}: has a nodata value, {value:g}, which is lost where {getattr(page.photometric, 'name', page.photometric)} of {page.bitspersample} bits "
-            "becomes intensities; write it as grey or RGB of 8, 16 or 32 bits"
-        )
+    if page.dtype.kind in "ui" and not (value.is_integer() and np.iinfo(page.dtype).min <= value <= np.iinfo(page.dtype).max):
+        return None
     return value

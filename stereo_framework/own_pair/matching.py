@@ -57,7 +57,7 @@ def match(
     method : str, path-like, mapping or Setting
         The name of a shipped script, the file of a script, or a script itself. It must have exactly one setting. Or that, of a script that was loaded.
     calibration : path-like, Calibration or (float, float), optional
-        The file of a calibration: Middlebury's ``calib.txt``, KITTI's, or OpenCV's YAML, XML or JSON with ``Q`` or ``P1`` and ``P2``. Or the focal length in
+        The file of a calibration: Middlebury's ``calib.txt``, KITTI's, or OpenCV's YAML or JSON with ``Q`` or ``P1`` and ``P2``. Or the focal length in
         pixels and the distance of the cameras, in the unit that depths should have.
     rectify : path-like, sequence of path-like, StereoCalibration or "auto", optional
         The stereo calibration of a pair that is not rectified, in one file or in two, as OpenCV's stereo_calib writes them. The pair is then rectified

@@ -72,8 +72,8 @@ def _written(folder: Path, scene: Scene) -> dict[str, Any]:
     frames = []
     for name, index in (("reference", scene.reference_index), ("match", scene.match_index)):
         frame = scene.frames[index]
-        frames.append({"file": _image(folder / name, frame.load()), "position": frame.position})
-        if frame.valid is not None and (mask := frame.valid()) is not None:
+        frames.append({"file": _image(folder / name, scene.image(index)), "position": frame.position})
+        if (mask := scene.valid(index)) is not None:
             frames[-1]["mask"] = f"{name}_mask.png"
             write_image(folder / f"{name}_mask.png", mask)
     entry: dict[str, Any] = {"frames": frames, "border": scene.border}

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from attack.made_files import (
     bmp,
     bomb,
-    damaged_middle,
     fifo,
     folder,
     inflating,
@@ -14,7 +13,6 @@ from attack.made_files import (
     stereo,
     tiff,
     two_images,
-    webp,
 )
 
 Content = str | bytes | Callable[[str], None]
@@ -137,20 +135,20 @@ CASES = [
         lines=20,
     ),
     Case("BMP of 32000x32000", "match b.bmp b.bmp", "b.bmp: .*32000x32000.*", {"b.bmp": bmp(32000, 32000)}),
-    Case("BMP of 9000x9000", "match b.bmp b.bmp", "b.bmp: is truncated: 9000x9000", {"b.bmp": bmp(9000, 9000)}),
+    Case("BMP of 9000x9000", "match b.bmp b.bmp", "b.bmp: is damaged, truncated or not an image", {"b.bmp": bmp(9000, 9000)}),
     Case("BMP of -2147483648 rows", "match b.bmp b.bmp", "b.bmp: ", {"b.bmp": bmp(32000, -(2**31))}),
     Case("TIFF of 32000x32000", "match t.tif t.tif", "t.tif: .*32000x32000.*STEREO_MAX_PIXELS", {"t.tif": tiff(32000, 32000)}),
     Case("TIFF with huge tiles", "match t.tif t.tif", "t.tif: .*30000x30000.*STEREO_MAX_PIXELS",
         {"t.tif": tiff(32, 32, (322, 30000), (323, 30000))}),
     Case("TIFF of nothing but a beginning", "match t.tif t.tif", "t.tif: is damaged, truncated or not an image",
         {"t.tif": b"II*\0" + b"\xff" * 40}),
-    Case("TIFF that ends early", "match t.tif t.tif", "t.tif: is truncated: its pixels end at byte 9809, the file at 1",
+    Case("TIFF that ends early", "match t.tif t.tif", "t.tif: is damaged or truncated: parts of its image",
         {"t.tif": tiff(99, 99, (279, 9801))}),
     Case("TIFF of 200 bands", "match t.tif t.tif", "t.tif: has 200 bands; expected grey or RGB",
         {"t.tif": tiff(8, 8, (277, 200))}),
     Case("TIFF of 11 bits", "match t.tif t.tif", "t.tif: .*11 bits.*gdal_translate", {"t.tif": tiff(8, 8, (258, 11))}),
     Case("TIFF of two images", "run s.yaml --scene ./scene.yaml",
-        "warning: .*t.tif: holds several images, of which the first is read",
+        "warning: .*t.tif: holds several images or a mask, of which the first image is read",
         {"t.tif": two_images, "s.yaml": METHOD, "scene.yaml": SCENE.replace("left.png, right.png", "t.tif, t.tif")}, status=0,
         lines=2),
     *(
@@ -164,8 +162,7 @@ CASES = [
     ),
     Case("--rectify and --calibration", "match left.png right.png --rectify c.yml --calibration c.yml", "leave out the other",
         {"c.yml": stereo(8)}),
-    Case("WebP of 16000x16000", "match w.webp w.webp", "w.webp: .*16000x16000", {"w.webp": webp(16000, 16000)}),
-    Case("npz that inflates", "evaluate a.npz --scene ./scene.yaml", "a.npz: .*20000x20000.*STEREO_MAX_PIXELS|a.npz: .*damaged",
+    Case("npz that inflates", "evaluate a.npz --scene ./scene.yaml", "a.npz: unpacks to .* bytes.*STEREO_MAX_PIXELS|a.npz: .*damaged",
         {"a.npz": inflating, "scene.yaml": SCENE}),
     Case("a file of 1 TB", "match s.png s.png", r"s.png: is 1099511627776 bytes long", {"s.png": sparse}),
     Case("a script of 1 TB", "check s.yaml", r"s.yaml:1:1: is 1099511627776 bytes long", {"s.yaml": sparse}),
@@ -180,7 +177,7 @@ CASES = [
         # And that no scene is named.
         lines=201,
     ),
-    Case("a key with ends of lines", "scenes --describe s.yaml", r"s.yaml: '0\\n\\nx': unknown key", {"s.yaml": SCENE + '"0\\n\\nx": 1\n'}),
+    Case("a key with ends of lines", "scenes --describe s.yaml", r"s.yaml:1:1: unknown key '0\\n\\nx'", {"s.yaml": SCENE + '"0\\n\\nx": 1\n'}),
     Case("/dev/zero as an image", "match /dev/zero right.png --method window --disparities 0:6",
         "/dev/zero: is not a regular file"),
     Case("a FIFO as an image", "match f.png right.png --method window --disparities 0:6", "f.png: is not a regular file",
@@ -190,7 +187,8 @@ CASES = [
     Case("/dev/zero as an include", "check s.yaml", "/dev/zero:1:1: is not a regular file", {"s.yaml": "include: /dev/zero\n"}),
     # --- one line: scene.yaml -----------------------------------------------------------------------------------------
     *(
-        Case(f"scene.yaml: {name}", "scenes --describe ./scene.yaml", "scene.yaml", {"scene.yaml": text})
+        Case(f"scene.yaml: {name}", "scenes --describe ./scene.yaml", "scene.yaml", {"scene.yaml": text},
+            lines={"!!set": 3, "a key that is a list": 2}.get(name, 1))
         for name, text in {
             "a date": "2001-01-01\n",
             "a date as a key": f"{SCENE}2001-01-01: 3\n",
@@ -217,7 +215,7 @@ CASES = [
             "a huge reference": f"{SCENE}reference: {'9' * 40}\n",
         }.items()
     ),
-    Case("scene.yaml: a merge key", "scenes --describe ./scene.yaml", r"merge keys \(<<\) are not used here", {"scene.yaml": f"a: &a {{}}\n{SCENE}<<: *a\n"}),
+    Case("scene.yaml: a merge key", "scenes --describe ./scene.yaml", r"merge keys \(<<\) are not used here", {"scene.yaml": f"border: &a 1\n{SCENE}<<: *a\n"}),
     Case("scene.yaml: a file name with NUL", "scenes --describe ./scene.yaml", "null byte",
         {"scene.yaml": 'frames: ["a\\0b", right.png]\n'}),
     Case("scene.yaml: a long file name", "scenes --describe ./scene.yaml", "too long",
@@ -287,8 +285,4 @@ CASES = [
         {"s.yaml": f"{METHOD}aggregation: [box]\n"}),
     Case("trials of 5000 digits", f"tune window --trials {'9' * 5000}", "--trials"),
     Case("an option of 50,000 letters", f"rank window.csv --{'x' * 50_000}", "No such option.*characters"),
-    # --- images -------------------------------------------------------------------------------------------------------
-    Case("a JPEG that is damaged in its middle", "run s.yaml --scene ./scene.yaml", "warning: .*j.jpg: is damaged",
-        {"j.jpg": damaged_middle, "s.yaml": METHOD, "scene.yaml": SCENE.replace("left.png, right.png", "j.jpg, j.jpg")}, status=0,
-        lines=2),
 ]  # fmt: skip

@@ -47,12 +47,6 @@ def stereo(center: float) -> str:
     )
 
 
-def webp(columns: int, rows: int) -> bytes:
-    """A lossless WebP file that says it holds so many pixels."""
-    data = b"\x2f" + struct.pack("<I", (columns - 1) | (rows - 1) << 14) + bytes(40)
-    return b"RIFF" + struct.pack("<I", len(data) + 12) + b"WEBPVP8L" + struct.pack("<I", len(data)) + data
-
-
 def inflating(path: str) -> None:
     """An archive of 0.4 MB with an array of 400 MB of zeros, more than maps have pixels."""
     header = io.BytesIO()
@@ -71,18 +65,6 @@ def sparse(path: str) -> None:
     """A file of 1 TB that takes no room on the disk."""
     with open(path, "wb") as file:
         file.truncate(2**40)
-
-
-def damaged_middle(path: str) -> None:
-    """A JPEG with a few bytes changed in the middle of its pixels."""
-    import cv2
-
-    image = np.random.default_rng(1).integers(0, 255, (64, 64), dtype=np.uint8)
-    data = bytearray(cv2.imencode(".jpg", image)[1].tobytes())
-    middle = len(data) * 2 // 3
-    data[middle : middle + 4] = b"\xff\xd3\xff\xd5"
-    with open(path, "wb") as file:
-        file.write(data)
 
 
 def fifo(path: str) -> None:

@@ -1,6 +1,7 @@
 """Maps of others beside our own results, on the command line: evaluate --out, and every verb that looks at the mixture."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -180,15 +181,17 @@ def test_a_new_scene_file(cli, mine, calibrated):
     # ndisp 9 means 0 to 8; else what the images show, which lie 3 pixels apart.
     low, high = map(float, record["search"].split(" ")[0].split(".."))
     assert (low, high) == (0, 8) if calibrated else low <= 3 <= high < 32
+    text = (mine / "scene.yaml").read_text()
+    assert ("from calib.txt" in text) == calibrated
+    # What stands in comments is legal as well.
+    (mine / "truth.pfm").write_bytes((mine / "disp0.pfm").read_bytes())
+    (mine / "nonocc.png").write_bytes((mine / "mask0nocc.png").read_bytes())
+    (mine / "scene.yaml").write_text(
+        re.sub("^# (?=(reference|match|truth|masks|calibration|border):)", "", text, flags=re.MULTILINE)
+    )
+    [record] = json.loads(cli("scenes", "--describe", mine, "--json").stdout)
     assert record["truth"].startswith("3..3 px")
     assert record["masks"] == "nonocc"
-    text = (mine / "scene.yaml").read_text()
-    assert ("# CHECK: smallest" in text) != calibrated
-    # What stands in comments is legal as well.
-    (mine / "scene.yaml").write_text(
-        text.replace("# reference: 0 ", "reference: 0 ").replace("# calibration", "calibration").replace("# border", "border")
-    )
-    cli("scenes", "--describe", mine)
     assert "scene.yaml: exists already" in cli("scenes", "--new", mine, status=2).stderr
 
 

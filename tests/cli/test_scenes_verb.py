@@ -65,7 +65,10 @@ def test_fetch(root, server):
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines() == [
         f"middlebury2001: 2 files fetched (0.0 MB), 0 already there, in {root}",
-        *(f"  {n}: checksum unknown: recorded, sha256 {hashlib.sha256(CONTENT).hexdigest()}" for n in ("im0.pgm", "im1.pgm")),
+        *(
+            f"  {n}: its checksum is not known beforehand: sha256 {hashlib.sha256(CONTENT).hexdigest()}"
+            for n in ("im0.pgm", "im1.pgm")
+        ),
         "  please cite Nobody 2000; see http://page.example/",
     ]
     assert result.stderr == ""

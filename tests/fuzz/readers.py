@@ -20,7 +20,6 @@ from stereo_framework.datasets import load_scene
 from stereo_framework.engine import pipeline  # noqa: F401  registers the stages
 from stereo_framework.io import (
     geo_tags,
-    read_alpha,
     read_any_calibration,
     read_disparity,
     read_grey,
@@ -158,7 +157,6 @@ _PICTURES = [
     ("b.tif", _encoded(".tif", _ALPHA)),
     ("c.tif", _encoded(".tif", _MAP)),
     *((f"{name}.tif", _tiff(array, **options)) for name, array, options in _TIFFS),
-    ("a.webp", _encoded(".webp", _COLOUR)),
 ]
 _NUMBERS = [
     ("a.pfm", b"Pf\n8 6\n-1.0\n" + _MAP.tobytes()),
@@ -176,10 +174,6 @@ _CALIBRATIONS = [
     ),
     ("k.txt", b"P0: 707.09 0 601.88 0 0 707.09 183.11 0 0 0 1 0\nP1: 707.09 0 601.88 -379.81 0 707.09 183.11 0 0 0 1 0\n"),
     ("a.yml", _OPENCV.encode()),
-    (
-        "a.xml",
-        b'<?xml version="1.0"?>\n<opencv_storage><Q type_id="opencv-matrix"><rows>4</rows><cols>4</cols><dt>d</dt><data>1. 0. 0. -3. 0. 1. 0. -2. 0. 0. 0. 700. 0. 0. 0.1 0.</data></Q></opencv_storage>\n',
-    ),
     (
         "a.json",
         b'{"Q": {"type_id": "opencv-matrix", "rows": 4, "cols": 4, "dt": "d", "data": [1.0,0.0,0.0,-3.0,0.0,1.0,0.0,-2.0,0.0,0.0,0.0,700.0,0.0,0.0,0.1,0.0]}}',
@@ -296,7 +290,9 @@ def _rectify(path: Path) -> object:
 
 
 READERS = {
-    "image": Reader(_every(read_image, read_alpha, read_grey, read_mask, geo_tags), [*_PICTURES, *_NUMBERS], _BINARY),
+    "image": Reader(
+        _every(lambda path: read_image(path, masked=True), read_grey, read_mask, geo_tags), [*_PICTURES, *_NUMBERS], _BINARY
+    ),
     "map": Reader(
         lambda path: read_disparity(path, scale=None if path.suffix[1:3] in ("pf", "np") else 4), [*_NUMBERS, *_PICTURES], _BINARY
     ),

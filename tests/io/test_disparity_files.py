@@ -81,15 +81,12 @@ def test_bad_numpy_files(tmp_path):
     np.savez(tmp_path / "e.npz")
     np.save(tmp_path / "t.npy", np.ones((30, 30)))
     (tmp_path / "t.npy").write_bytes((tmp_path / "t.npy").read_bytes()[:-9])
-    for name in ("a.npy", "a.npz", "t.npy"):
+    for name in ("a.npy", "a.npz", "t.npy", "e.npz", "o.npy"):
         with pytest.raises(DataError, match=f"{name}: is damaged or not a numpy file") as error:
             read_disparity(tmp_path / name)
         assert "\n" not in str(error.value)
-    for name, dtype in (("s.npy", "<U1"), ("o.npy", "object")):
-        with pytest.raises(DataError, match=f"{name}: holds {dtype}; expected numbers"):
-            read_disparity(tmp_path / name)
-    with pytest.raises(DataError, match=r"e\.npz: holds no array"):
-        read_disparity(tmp_path / "e.npz")
+    with pytest.raises(DataError, match=r"s\.npy: holds <U1 of shape \(1, 1\); expected numbers"):
+        read_disparity(tmp_path / "s.npy")
     with pytest.raises(DataError, match=r"x\.npy: no such file"):
         read_disparity(tmp_path / "x.npy")
 

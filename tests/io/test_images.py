@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.io import read_alpha, read_grey, read_image, read_mask, write_image, write_pfm
+from stereo_framework.io import read_grey, read_image, read_mask, write_image, write_pfm
 
 
 @pytest.fixture
@@ -25,6 +25,10 @@ def colour():
 def written(path, data):
     path.write_bytes(data)
     return path
+
+
+def without_data(path):
+    return np.ma.getmaskarray(read_image(path, masked=True))
 
 
 def same(image, expected, dtype=np.uint8):
@@ -108,15 +112,17 @@ def test_alpha_channels_tell_what_holds_data(tmp_path, grey):
     alpha[0, 0] = 1  # nearly transparent is not fully so
     path = written(tmp_path / "a.png", naive_files.png_bytes(np.dstack([grey, alpha]), colour=4))
     same(read_image(path), grey)
-    np.testing.assert_array_equal(read_alpha(path), alpha > 0)
+    np.testing.assert_array_equal(without_data(path), alpha == 0)
     for ending in ("png", "tif"):
         coloured = np.dstack([grey, grey + 1, grey + 2, alpha])
         path = written(tmp_path / f"b.{ending}", cv2.imencode(f".{ending}", coloured)[1].tobytes())
         same(read_image(path), np.ascontiguousarray(coloured[..., 2::-1]))
-        np.testing.assert_array_equal(read_alpha(path), alpha > 0)
-    write_image(tmp_path / "c.png", grey)
-    assert read_alpha(tmp_path / "c.png") is None
-    assert read_alpha(written(tmp_path / "d.pgm", b"P5 2 1 255\n\0\1")) is None
+        np.testing.assert_array_equal(without_data(path)[..., 0], alpha == 0)
+    for name, image in (("c.png", grey), ("d.png", coloured[..., :3])):
+        write_image(tmp_path / name, image, alpha > 0)
+        same(read_image(tmp_path / name), image)
+        np.testing.assert_array_equal(without_data(tmp_path / name).reshape(*grey.shape, -1)[..., 0], alpha == 0)
+    assert not isinstance(read_image(written(tmp_path / "d.pgm", b"P5 2 1 255\n\0\1"), masked=True), np.ma.MaskedArray)
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (3, 4, 3)])

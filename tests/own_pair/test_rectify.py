@@ -14,7 +14,6 @@ from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import pair_scene
 from stereo_framework.io import (
     StereoCalibration,
-    read_alpha,
     read_any_calibration,
     read_image,
     read_pfm,
@@ -197,8 +196,8 @@ def test_the_command(raw, tmp_path, monkeypatch):
         path.name for path in (tmp_path / "out").iterdir()
     }
     # No estimate where there is no image, and what was written gives the same again.
-    disparity, valid = read_pfm("out/disparity.pfm"), read_alpha("out/left_rectified.png")
-    assert not np.isfinite(disparity[~valid]).any()
+    disparity, image = read_pfm("out/disparity.pfm"), read_image("out/left_rectified.png", masked=True)
+    assert not np.isfinite(disparity[image.mask.reshape(*disparity.shape, -1)[..., 0]]).any()
     files = ["out/left_rectified.png", "out/right_rectified.png", "--calibration", "out/rectified.yml"]
     run = invoke("match", *files, "--method", "fast", "--disparities", "0:40", "-o", "again", "--json")
     assert json.loads(run.stdout)[0]["error"] is None
