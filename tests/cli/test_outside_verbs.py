@@ -189,7 +189,7 @@ def test_a_new_scene_file(cli, mine, calibrated):
     (mine / "scene.yaml").write_text(
         re.sub("^# (?=(reference|match|truth|masks|calibration|border):)", "", text, flags=re.MULTILINE)
     )
-    [record] = json.loads(cli("scenes", "--describe", mine, "--json").stdout)
+    record = dict(line.split(maxsplit=1) for line in cli("scenes", "--describe", mine).stdout.splitlines())
     assert record["truth"].startswith("3..3 px")
     assert record["masks"] == "nonocc"
     assert "scene.yaml: exists already" in cli("scenes", "--new", mine, status=2).stderr
