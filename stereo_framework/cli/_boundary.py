@@ -47,8 +47,10 @@ def _matrix(title: str, values: Mapping[str, Mapping[str, float]]) -> None:
 
 def _setting(point: Point, others: list[Point]) -> str:
     """What tells a point from the others of its method."""
+    from stereo_framework.tables.values import word
+
     varied = [k for k, v in point.parameters.items() if any(p.parameters.get(k) != v for p in others)]
-    return ", ".join(f"{k}={point.parameters[k]}" for k in varied) or "the only setting"
+    return ", ".join(f"{k}={word(point.parameters[k])}" for k in varied) or "the only setting"
 
 
 def _plots(found: Boundary, out: Path) -> None:

@@ -13,6 +13,7 @@ import inspect
 import itertools
 import math
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -45,6 +46,8 @@ from stereo_framework.core.docstrings import parameter_texts
 from stereo_framework.core.errors import DataWarning, ParameterError, ResultWarning, StereoFrameworkError, short
 
 _INTERRUPTED = 130
+_LISTED = 66
+"""Characters beside a verb in a list that is 80 wide."""
 _NO_FONT = "pictures show boxes for letters that no font here has; install one that has them, such as Noto Sans CJK"
 _EVERYWHERE = {
     "data": opt.Data,
@@ -98,7 +101,9 @@ class _Verb(TyperCommand):
             argument = one.param_type_name == "argument"
             record = one.get_help_record(ctx)
             if record is not None:
-                groups["Arguments" if argument else opt.group(str(one.name))].append(record)
+                # What may be repeated is told in words.
+                name = re.sub(r"<list\[(\w+)\]>", lambda kind: f"<{kind[1].lower()}>", record[0])
+                groups["Arguments" if argument else opt.group(str(one.name))].append((name, record[1]))
         for name, records in groups.items():
             if records:
                 with formatter.section(name):
@@ -263,9 +268,12 @@ _LOOK_AT_RESULTS = (results, rank, report, reproduce)
 _PREPARE = (scenes, stages, check, import_)
 for _verb in (*_MATCH, *_MEASURE, *_LOOK_AT_RESULTS, *_PREPARE):
     _about = inspect.cleandoc(_verb.__doc__ or "").partition("\nParameters\n")[0].rstrip()
+    # In the list of all verbs: the first sentence, or as much of it as has a meaning of its own.
+    _first = _about.partition("\n")[0]
+    _short = _first if len(_first) <= _LISTED else re.split("[.:;,]", _first)[0]
     # What follows a \b is not broken into lines: an example can be copied.
     _about = _about.replace("\n\nExample:", "\n\n\b\nExample:")
-    app.command(_verb.__name__.rstrip("_"), cls=_Verb, help=_about)(_exits(_verb))
+    app.command(_verb.__name__.rstrip("_"), cls=_Verb, help=_about, short_help=_short)(_exits(_verb))
 
 
 def main() -> None:

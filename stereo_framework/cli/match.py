@@ -68,7 +68,7 @@ def match(
     out
         Folder for the files; default: NAME_match, for the left image's name.
     method
-        A shipped script, or a script's file; default: fine. 'fast' takes a tenth of its time.
+        A shipped script, or a script's file; default: fine. 'fast' takes a fifth of its time.
     example
         Match the built-in example.
     json

@@ -11,7 +11,6 @@ from cli_parts import SCRIPT, one_line
 
 from stereo_framework.cli import _output
 from stereo_framework.io.disparity import write_disparity
-from stereo_framework.io.images import write_image
 from stereo_framework.sweep import Result
 
 
@@ -110,68 +109,6 @@ def test_who_reads_results_loads_no_stages():
     assert done.stdout == "False\n"
 
 
-@pytest.fixture
-def benchmark(tmp_path):
-    """A data root with one scene of Middlebury 2003 and its masks, and a method's folder of maps."""
-    truth = np.full((20, 30), 3, np.float32)
-    for folder, files in {
-        "middlebury2003/cones": ("disp2", "disp6"),
-        "middlebury-v2/masks/cones": ("nonocc", "all", "disc"),
-    }.items():
-        (tmp_path / "root" / folder).mkdir(parents=True)
-        for name in files:
-            write_image(tmp_path / "root" / folder / f"{name}.png", np.full((20, 30), 255 if len(files) == 3 else 12, np.uint8))
-    image = np.random.default_rng(0).integers(0, 255, (20, 30, 3), np.uint8)
-    write_image(tmp_path / "root/middlebury2003/cones/im2.png", image)
-    write_image(tmp_path / "root/middlebury2003/cones/im6.png", np.roll(image, -3, axis=1))
-    for method, error in (("mine", 0.0), ("theirs", 2.0)):
-        (tmp_path / method).mkdir()
-        write_disparity(tmp_path / method / "cones.png", truth + np.float32(error), scale=4)
-    return tmp_path
-
-
-def test_evaluate_a_submission(pictures, cli, benchmark):
-    data = ("--data", benchmark / "root")
-    arguments = ("evaluate", benchmark / "mine", benchmark / "theirs", "--protocol", "middlebury-v2", *data)
-    mine, theirs = json.loads(cli(*arguments, "--json").stdout)
-    assert (mine["scene"], mine["method"], theirs["method"]) == ("middlebury-v2/cones", "mine", "theirs")
-    assert (mine["statistics"]["bad_pixels_all"], theirs["statistics"]["bad_pixels_all"]) == (0, 100)
-    table = cli(*arguments, "--out", benchmark / "p", "--measure", "mape", "--measure", "rms_error")
-    assert "mape_nonocc" in table.stdout
-    assert "middlebury-v2[measures=mape,rms_error]: " in table.stdout
-    assert (benchmark / "p" / "pictures" / "theirs_middlebury-v2-cones_overview.png").is_file()
-    one_line(cli("evaluate", benchmark / "mine", *data), "belongs to middlebury-v2/cones or middlebury2003/cones")
-    one_line(cli("evaluate", benchmark / "mine", "--protocol", "{base: kitti, }", *data), "no protocol 'kitti'")
-    write_image(benchmark / "mine/stone.png", np.zeros((2, 2), np.uint8))
-    assert "stone.png: belongs to no scene; left out" in cli(*arguments).stderr
-
-
-def test_compare(pictures, cli, benchmark):
-    maps = (benchmark / "mine/cones.png", benchmark / "theirs/cones.png")
-    arguments = ("compare", *maps, "--scene", "cones", "--data", benchmark / "root")
-    first, second = json.loads(cli(*arguments, "--json").stdout)
-    assert (first["method"], second["method"]) == ("mine-cones", "theirs-cones")
-    assert (second["statistics"]["differing_pixels"], second["statistics"]["mean_difference"]) == (100, 2)
-    assert "differing_pixels" not in first["statistics"]
-    cli(*arguments, "--out", benchmark / "p")
-    assert {p.name for p in (benchmark / "p").iterdir()} >= {
-        "comparison.png",
-        "mine-cones_error.png",
-        "theirs-cones_prediction.png",
-    }
-
-
-def test_compare_without_truth(cli, benchmark):
-    (benchmark / "scene.yaml").write_text("frames: [root/middlebury2003/cones/im2.png, root/middlebury2003/cones/im6.png]")
-    for name, offset in (("good", 0), ("bad", 2)):
-        write_disparity(benchmark / f"{name}.pfm", np.full((20, 30), 3 + offset, np.float32))
-    arguments = ("compare", benchmark / "good.pfm", benchmark / "bad.pfm", "--scene", benchmark / "scene.yaml")
-    good, bad = json.loads(cli(*arguments, "--out", benchmark / "p", "--json").stdout)
-    assert good["statistics"]["predict_err_match"] < 1 < bad["statistics"]["predict_err_match"]
-    assert "predict_err_match" in cli(*arguments).stdout
-    assert (benchmark / "p" / "comparison.png").is_file()
-
-
 def test_measures_and_protocols(cli):
     result = cli("stages", "measures")
     assert result.exit_code == 0, result.output
@@ -249,13 +186,3 @@ def test_a_warning_names_its_scene_once(capsys):
     ]
     _output.print_results(results)
     assert capsys.readouterr().err == f"warning: a/b m (size=3) and 2 more: {text}\n"
-
-
-def test_stages_of_a_slot(cli):
-    names = [line.split("\t")[:2] for line in cli("stages", "--slot", "smoothness").stdout.splitlines()]
-    assert [name for slot, name in names if slot == "smoothness"] == [
-        "linear",
-        "potts",
-        "truncated_linear",
-        "truncated_quadratic",
-    ]

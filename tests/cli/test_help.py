@@ -35,6 +35,12 @@ def test_help_fits_and_has_groups(verb):
     assert everywhere == {"--data", "--plugin", "--no-plugins", "--max-pixels", "--traceback", "--help"}
 
 
+def test_the_list_of_verbs_says_each_thing_to_its_end():
+    lines = call().stdout.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in lines] == list(VERBS)
+    assert not any(line.endswith("...") for line in lines)
+
+
 def test_every_group_names_options_that_there_are():
     names = {parameter.name for verb in VERBS.values() for parameter in verb.params}
     assert {name for group in _options.GROUPS.values() for name in group} - names == {"help"}

@@ -40,10 +40,6 @@ def written(request, tmp_path, monkeypatch, registry):
     return find(request.param, "mine")
 
 
-def test_there_is_an_example_for_each_slot():
-    assert {path.stem for path in EXAMPLES.glob("*.py")} == set(SLOTS)
-
-
 def test_examples_keep_the_contract(written):
     worlds = {kind: world_of(kind) for kind in ("grey uint8", "colour float32")}
     assert written.source == "TODO: paper, section"

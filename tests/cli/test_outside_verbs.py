@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 import yaml
-from cli_parts import call
+from cli_parts import call, invoke, one_line
 
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
 from stereo_framework.io import write_disparity, write_image
@@ -70,6 +70,43 @@ def test_maps_stand_beside_what_run_writes(cli, root, run_first):
     page = (out / "report.html").read_text()
     assert page.count("raft") > 3
     assert "average of 2" in page
+
+
+def test_a_submission_is_measured_by_folder(pictures, cli, root):
+    data = ("--data", root / "root")
+    arguments = ("evaluate", root / "raft", "--protocol", "middlebury-v2", *data)
+    first, second, _ = json.loads(cli(*arguments, "--json").stdout)
+    assert (first["scene"], first["method"]) == (V2[1], "raft")
+    assert (first["statistics"]["bad_pixels_all"], second["statistics"]["bad_pixels_all"]) == (100, 0)
+    table = cli(*arguments, "--out", root / "p", "--measure", "mape", "--measure", "rms_error")
+    assert "mape_nonocc" in table.stdout
+    assert "middlebury-v2[measures=mape,rms_error]: " in table.stdout
+    assert (root / "p/pictures/raft_middlebury-v2-cones_overview.png").is_file()
+    one_line(invoke("evaluate", root / "raft", *data), "belongs to middlebury-v2/cones or middlebury2003/cones")
+    one_line(invoke("evaluate", root / "raft", "--protocol", "{base: kitti, }", *data), "no protocol 'kitti'")
+    write_image(root / "raft/stone.png", np.zeros((2, 2), np.uint8))
+    assert "stone.png: belongs to no scene; left out" in cli(*arguments).stderr
+
+
+def test_compare(pictures, cli, root):
+    maps = (root / "raft/teddy.pfm", root / "elas/teddy.pfm")
+    arguments = ("compare", *maps, "--scene", "middlebury2003/teddy", "--data", root / "root")
+    first, second = json.loads(cli(*arguments, "--json").stdout)
+    assert (first["method"], second["method"]) == ("raft-teddy", "elas-teddy")
+    assert (second["statistics"]["differing_pixels"], second["statistics"]["mean_difference"]) == (100, 2)
+    assert "differing_pixels" not in first["statistics"]
+    cli(*arguments, "--out", root / "p")
+    written = {"comparison.png", "raft-teddy_error.png", "elas-teddy_prediction.png"}
+    assert {p.name for p in (root / "p").iterdir()} >= written
+
+
+def test_compare_without_truth(cli, root):
+    (root / "scene.yaml").write_text("frames: [root/middlebury2003/teddy/im2.png, root/middlebury2003/teddy/im6.png]")
+    arguments = ("compare", root / "raft/teddy.pfm", root / "elas/teddy.pfm", "--scene", root / "scene.yaml")
+    good, bad = json.loads(cli(*arguments, "--out", root / "p", "--json").stdout)
+    assert good["statistics"]["predict_err_match"] < 1 < bad["statistics"]["predict_err_match"]
+    assert "predict_err_match" in cli(*arguments).stdout
+    assert (root / "p/comparison.png").is_file()
 
 
 def test_maps_added_again_replace_those_before(cli, root):

@@ -87,10 +87,8 @@ def test_methods_without_an_estimate_everywhere_are_told(rank, write):
 def test_groups_of_2012_from_two_files(rank, write):
     """One method stands in both tables, with the same scores."""
     sources = [write(_as_csv(path_of(f"cabezas2012_table{i}")), f"{i}.csv") for i in (3, 4)]
-    found = _records(rank(*sources, "--lower", "*", "--json"))
-    assert len(found) == 15
-    chain = ["GC+SegmBorder", "ObjectStereo", "RTAdaptWgt", "RealtimeBP", "OptimizedDP", "DP", "MI-nonpara"]
-    assert [found[name]["group"] for name in chain] == [1, 2, 3, 4, 5, 6, 7]
+    groups = [record["group"] for record in _records(rank(*sources, "--lower", "*", "--json")).values()]
+    assert sorted(groups) == [1] * 9 + [2, 3, 4, 5, 6, 7]
     text = rank(*sources, "--lower", "*", "--groups").stdout
     assert "A* group" in text
     assert "A* has 9 members: their accuracy is comparable" in text

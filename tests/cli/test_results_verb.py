@@ -17,6 +17,7 @@ from stereo_framework.cli import _output
 from stereo_framework.cli.main import app
 from stereo_framework.evaluation import resolve
 from stereo_framework.sweep import Store
+from stereo_framework.tables.results import stored
 
 BOX, TRUNCATION, BAD = "aggregation.box.size", "matching_cost.truncation", "bad_pixels_nonocc"
 SCRIPT = {
@@ -148,41 +149,21 @@ def test_a_cut_table_has_the_columns_and_the_best_of_all(tmp_path, monkeypatch):
     assert bests == [frozenset(), {(4, 3)}]
 
 
-def test_each_protocol_has_its_first_rows(tmp_path):
-    p, q = (
-        sweep({BOX: [*range(1, count + 1)]}, lambda s, n: {BAD: float(n)}, SCENES[:1], protocol=name, protocol_text=f"{name}: x")
-        for name, count in (("p", 8), ("q", 4))
-    )
-    _stored(tmp_path, *p, *q)
-    lines = invoke("results", tmp_path, "--limit", 3).stdout.splitlines()
-    assert sum(line.startswith("scene\t") for line in lines) == 2
-    assert [f"the first 3 of {count} rows; --limit 0 shows all" in lines for count in (8, 4)] == [True, True]
-
-
-def test_all_averages_stand_below_a_cut_table(tmp_path):
-    """Those of two settings, over both scenes: 1.5 and 3, half of their sums."""
-    _stored(
-        tmp_path,
-        *sweep(
-            {BOX: [1, 2]},
-            lambda s, n: {BAD: n * (1.0 + (s == SCENES[1]))},
-            protocol="taxonomy2002",
-            protocol_text=str(resolve("taxonomy2002")),
-        ),
-    )
-    for limit in (1, 4):
-        lines = invoke("results", tmp_path, "--limit", limit).stdout.splitlines()
-        assert [line.split("\t")[2:4] for line in lines if line.startswith("average of 2")] == [["1", "1.50"], ["2", "3.00"]]
-
-
-def test_of_very_many_averages_the_first_stand_below_a_cut_table(tmp_path, monkeypatch):
+def test_each_protocol_has_its_first_rows_and_averages(tmp_path, monkeypatch):
+    """Averages of all settings over both scenes stand below, 1.5 times the setting, or the first of very many."""
     monkeypatch.setattr(_output, "_AVERAGES", 2)
-    same = {"protocol": "taxonomy2002", "protocol_text": str(resolve("taxonomy2002"))}
-    _stored(tmp_path, *sweep({BOX: [1, 2, 3]}, lambda s, n: {BAD: n * 1.0}, **same))
-    for limit, shown, cut in ((4, 2, True), (0, 3, False)):
-        lines = invoke("results", tmp_path, "--limit", limit).stdout.splitlines()
-        assert sum(line.startswith("average of 2") for line in lines) == shown
-        assert ("the first 2 of 3 averages; --limit 0 shows all" in lines) == cut
+    for count, name in ((3, "taxonomy2002"), (2, "eth3d")):
+        same = {"protocol": name, "protocol_text": str(resolve(name))}
+        _stored(tmp_path / name, *sweep({BOX: [*range(1, count + 1)]}, lambda s, n: {BAD: n * (1.0 + (s == SCENES[1]))}, **same))
+    both = [r for name in ("taxonomy2002", "eth3d") for r in stored(tmp_path / name)]
+    _stored(tmp_path / "both", *both)
+    lines = invoke("results", tmp_path / "both", "--limit", 3).stdout.splitlines()
+    assert sum(line.startswith("scene\t") for line in lines) == 2
+    assert [f"the first 3 of {count} rows; --limit 0 shows all" in lines for count in (6, 4)] == [True, True]
+    averages = [line.split("\t")[2:4] for line in lines if line.startswith("average of 2")]
+    assert averages == [["1", "1.50"], ["2", "3.00"]] * 2
+    assert lines.count("the first 2 of 3 averages; --limit 0 shows all") == 1
+    assert invoke("results", tmp_path / "both", "--limit", 0).stdout.count("average of 2") == 5
 
 
 def test_a_run_prints_the_first_of_many_results(tmp_path, monkeypatch):

@@ -83,9 +83,6 @@ def test_choose(tmp_path):
     found = json.loads(call("choose", *SCENE, "--methods", "window", "-o", tmp_path / "k", "--json").stdout)
     assert (found["chosen"], found["first"], found["left_out"]) == ("fine", "fine", [])
     assert found["seconds"].keys() == {"fine", "window"}
-    assert "two images are needed" in call("choose", "a.png", status=2).stderr
-    assert "leave out yours" in call("choose", *SCENE, "--disparities", "0:9", status=2).stderr
-    assert "leave out yours" in call("choose", "a.png", "b.png", *SCENE, status=2).stderr
 
 
 def test_choose_tells_at_once_that_it_cannot(tmp_path):
