@@ -6,8 +6,6 @@ match frame holds disparities towards the reference frame, so that corresponding
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from stereo_framework.core.errors import ParameterError
@@ -61,42 +59,6 @@ def left_right_difference(disparity: Disparity, match_disparity: Disparity, dire
         disparity.size,
     )
     return difference
-
-
-def inconsistent_pixels(
-    disparity: Disparity, match_disparity: Disparity, direction: int, threshold: float = 1.0, *, mask: Mask | None = None
-) -> float:
-    """Percentage of estimates that the match frame's map does not confirm: the share that a left-right check removes.
-
-    Parameters
-    ----------
-    disparity, match_disparity : ndarray, float32, (rows, columns)
-        Pixels, of the reference frame and of the match frame.
-    direction : int
-        1 when the match frame lies to the right of the reference frame, -1 otherwise.
-    threshold : float
-        Largest accepted difference in pixels.
-    mask : ndarray, bool, (rows, columns), optional
-        Region of the reference frame; default: everywhere.
-
-    Returns
-    -------
-    float
-        Percent of the pixels with an estimate. An estimate that points out of the image or to a missing one counts as unconfirmed.
-        Lower is better; NaN where there are no estimates.
-
-    Raises
-    ------
-    DataError, ParameterError
-        As in `left_right_difference`.
-    """
-    estimated = np.isfinite(disparity)
-    if mask is not None:
-        estimated &= mask
-    # Count what is confirmed: a comparison with NaN is false.
-    confirmed = left_right_difference(disparity, match_disparity, direction) <= np.float32(threshold)
-    count = int(np.count_nonzero(estimated))
-    return 100 * (count - int(np.count_nonzero(confirmed & estimated))) / count if count else math.nan
 
 
 def map_difference(

@@ -25,7 +25,7 @@ from stereo_framework.evaluation.prediction import (
 from stereo_framework.evaluation.preparation import prepare
 from stereo_framework.evaluation.protocols import Protocol, derive, of_scene, resolve
 from stereo_framework.evaluation.regions import hci_subsets, region_masks
-from stereo_framework.evaluation.roc import kept_table, map_errors
+from stereo_framework.evaluation.roc import map_errors, scene_table
 from stereo_framework.evaluation.sanity import doubts
 from stereo_framework.evaluation.sparsification import Sparsification
 
@@ -142,7 +142,7 @@ def statistics_of(
         seen["map"] = {"": whole}
         seen["region"] = {name: replace(whole, mask=masks[name]) for name in protocol.regions if name in masks}
         if "matches" in kinds:
-            seen["matches"] = {"": map_errors(given, kept_table(scene, protocol.end_radius))}
+            seen["matches"] = {"": map_errors(given, scene_table(scene, radius=protocol.end_radius))}
         if "subsets" in kinds:
             seen["subsets"] = hci_metrics(given, scene.truth, hci_subsets(scene, protocol.hci))
         if confidence:

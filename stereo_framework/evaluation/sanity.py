@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,8 +33,7 @@ def doubts(disparity: Disparity, scene: Scene) -> list[str]:
     -------
     list of str
         One line each. A map is doubted if most of its estimates would lie within a pixel of the truth after a change of sign, of the view, or of scale by
-        2, 4, 8, 16 or 256 (up or down), and far fewer do as it is. So are images with intensities from 0 to 1. Without truth it is doubted if its estimates would then point to much more similar
-        intensities in the match frame. A map that passes is doubted too if several percent of it hold one value outside the scene's search range, which is what some
+        2, 4, 8, 16 or 256 (up or down), and far fewer do as it is. So are images with intensities from 0 to 1. A map that passes is doubted too if several percent of it hold one value outside the scene's search range, which is what some
         programs write for "no estimate".
     """
     estimated = np.isfinite(disparity)
@@ -44,7 +41,7 @@ def doubts(disparity: Disparity, scene: Scene) -> list[str]:
         return [f"{scene.name}: the map holds no estimate at all"]
     if disparity.shape != scene.reference.shape[:2]:
         return []
-    found = _by_images(disparity, scene) if scene.truth is None else _by_truth(disparity, scene, scene.truth)
+    found = [] if scene.truth is None else _by_truth(disparity, scene, scene.truth)
     dark = scale_doubt(scene.reference)
     return [*(found or _by_range(disparity, scene)), *([f"{scene.name}: {dark}"] if dark else [])]
 
@@ -105,34 +102,6 @@ def _of_other_view(disparity: Disparity, scene: Scene, truth: Disparity, mask: N
     with np.errstate(invalid="ignore"):
         found = np.abs(disparity[rows[inside], places[inside]] - true[inside]) <= 1
     return float(found.mean()) if found.size else 0.0
-
-
-def _by_images(disparity: Disparity, scene: Scene) -> list[str]:
-    step = max(1, disparity.shape[0] // _ROWS)
-    reference, match, some = (a[::step].astype(np.float64) for a in (scene.reference, scene.match, disparity))
-    columns = np.arange(some.shape[1])
-
-    def difference(scale: float) -> float:
-        """Mean difference between the intensities of corresponding pixels; infinite if most of them lie outside the match frame."""
-        with np.errstate(invalid="ignore"):
-            places = np.rint(columns - scene.direction * some / scale)
-            inside = (places >= 0) & (places < some.shape[1])
-        if inside.mean() < 0.5 * np.isfinite(some).mean():
-            return math.inf
-        rows, here = np.nonzero(inside)
-        apart = np.abs(reference[rows, here] - match[rows, places[inside].astype(np.int64)])
-        return float(np.mean(apart))
-
-    as_it_is, best = difference(1), min(_scales(), key=difference)
-    # A wrong scale or sign finds arbitrary intensities, a right one similar ones.
-    spread = float(np.mean(np.abs(reference - reference.mean())))
-    if difference(best) >= 0.5 * min(as_it_is, spread):
-        return []
-    now = f"by {as_it_is:.1f} as it is" if math.isfinite(as_it_is) else "as it is most estimates leave the frame"
-    return [
-        f"{scene.name}: the map seems to have the wrong {_wrong(best)}: intensities in the two frames differ by {difference(best):.1f} grey "
-        f"levels when {_right(best)}, {now}"
-    ]
 
 
 def _scales() -> list[float]:

@@ -57,7 +57,6 @@ class Boundary:
 
 def boundary(
     results: Sequence[Result],
-    weights: Mapping[str, float] | None = None,
     *,
     drop_incomplete: bool = False,
 ) -> Boundary:
@@ -67,8 +66,6 @@ def boundary(
     ----------
     results : sequence of Result
         Results of one protocol that measures ``error_rate`` and ``sparsity_rate``, such as ``kostliva2007``. Failed runs are passed over.
-    weights : mapping of str to float, optional
-        Weights of the scenes in the mean. Default: all scenes weigh the same.
     drop_incomplete : bool
         Leave settings that were not measured on every scene out of the mean, instead of refusing them.
 
@@ -89,6 +86,6 @@ def boundary(
         points.setdefault(r.scene, {}).setdefault(r.method, []).append(point)
     everything = [p for by in points.values() for some in by.values() for p in some]
     mean: dict[str, list[roc.Point]] = {}
-    for point in roc.mean_points(everything, weights, incomplete="drop" if drop_incomplete else "refuse"):
+    for point in roc.mean_points(everything, drop_incomplete=drop_incomplete):
         mean.setdefault(point.method, []).append(point)
     return Boundary(points, mean)

@@ -46,7 +46,6 @@ _USUAL = (
     "density_nonocc",
     "density_all",
     "fraction_matched",
-    "inconsistent_pixels",
     "differing_pixels",
     "mean_difference",
 )

@@ -43,11 +43,6 @@ def test_the_boundary_keeps_where_its_points_come_from():
     assert [(p.method, p.rates) for p in boundary(RESULTS).feasible("b")] == [("one", (0.0, 0.1))]
 
 
-def test_scenes_have_weights_in_the_mean():
-    [one, _] = boundary(RESULTS, {"a": 0, "b": 1}).mean["one"]
-    assert one.rates == (0.3, 0.1)
-
-
 def test_what_cannot_be_collected():
     with pytest.raises(DataError, match="no result has error_rate and sparsity_rate; run with the protocol kostliva2007"):
         boundary([Result("", "a", "m", {}, {}, "p", {"rms_error_all": 1.0})])

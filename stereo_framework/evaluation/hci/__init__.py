@@ -10,7 +10,7 @@ from stereo_framework.evaluation.hci.plane_metrics import bumpiness, misorientat
 from stereo_framework.evaluation.hci.planes import fit_plane
 from stereo_framework.evaluation.hci.score import Score
 from stereo_framework.evaluation.hci.structure_metrics import detail_fattening, fragmentation, missed_structures, porosity
-from stereo_framework.evaluation.hci.subsets import Subsets, extract_subsets, load_subsets
+from stereo_framework.evaluation.hci.subsets import Subsets, extract_subsets
 
 __all__ = [
     "HCI_METRICS",
@@ -28,7 +28,6 @@ __all__ = [
     "fragmentation",
     "fuzziness",
     "hci_metrics",
-    "load_subsets",
     "misorientation",
     "missed_structures",
     "offset",

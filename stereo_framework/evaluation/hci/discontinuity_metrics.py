@@ -1,7 +1,7 @@
 """Metrics at depth discontinuities: foreground fattening and thinning, fuzziness.
 
 Conventions: a map and the truth are float32 ``(rows, columns)`` in pixels; a value that is not finite is missing or unknown. `subsets` are those of the
-truth; a map of another size raises DataError. 0 is perfect, larger is worse.
+truth, of the map's size. 0 is perfect, larger is worse.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Disparity, Mask
 from stereo_framework.evaluation.hci._nearest import distance_to, nearest_values
-from stereo_framework.evaluation.hci.score import Score, check_sizes, mean_score
+from stereo_framework.evaluation.hci.score import Score, mean_score
 from stereo_framework.evaluation.hci.subsets import Subsets
 
 
@@ -47,7 +47,6 @@ def foreground_thinning(disparity: Disparity, truth: Disparity, subsets: Subsets
 
 def nearer_to(disparity: Disparity, truth: Disparity, other: Disparity, subset: Mask, subsets: Subsets) -> Score:
     """Share of a subset whose disparities are closer to those of another surface than to the truth."""
-    check_sizes(subsets, disparity=disparity, truth=truth)
     with np.errstate(invalid="ignore"):  # an infinite estimate is a missing one, as is NaN
         wrong = np.abs(truth - disparity) > np.abs(other - disparity)
     return mean_score(np.where(np.isfinite(disparity), wrong, np.nan), subset, subsets)
@@ -69,7 +68,6 @@ def fuzziness(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score
     Pixels with unknown truth or without an estimate are not counted. In the gradients of their neighbours, in both maps, they take the disparity of the
     nearest pixel that has both, so that an estimate at an unknown pixel has no influence. Unknown pixels do not count as outside either.
     """
-    check_sizes(subsets, disparity=disparity, truth=truth)
     near = subsets.edges | subsets.foreground | subsets.background
     known, estimated = np.isfinite(truth), np.isfinite(disparity)
     too_weak = _gradient(truth, known & estimated) - _gradient(disparity, known & estimated)

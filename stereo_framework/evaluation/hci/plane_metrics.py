@@ -1,7 +1,7 @@
 """Metrics on planar surfaces: bumpiness, offset, misorientation.
 
 Conventions: a map and the truth are float32 ``(rows, columns)`` in pixels; a value that is not finite is missing or unknown. `subsets` are those of the
-truth; a map of another size raises DataError. 0 is perfect, larger is worse. The planes are fitted to the truth, so the truth itself scores a little above 0 where a surface is not quite flat.
+truth, of the map's size. 0 is perfect, larger is worse. The planes are fitted to the truth, so the truth itself scores a little above 0 where a surface is not quite flat.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Disparity
-from stereo_framework.evaluation.hci.score import Score, check_sizes, mean_score
+from stereo_framework.evaluation.hci.score import Score, mean_score
 from stereo_framework.evaluation.hci.subsets import Subsets
 
 
@@ -27,7 +27,6 @@ def bumpiness(disparity: Disparity, subsets: Subsets) -> Score:
     -----
     Honauer et al. 2015, equation 7: the absolute Laplacian. The paper does not give its kernel; we use that of the 4-neighbours. Nothing is clipped.
     """
-    check_sizes(subsets, disparity=disparity)
     laplacian = np.full(disparity.shape, np.nan, np.float32)
     with np.errstate(invalid="ignore"):  # infinite estimates are missing ones
         centre = disparity[1:-1, 1:-1]
@@ -48,7 +47,6 @@ def offset(disparity: Disparity, subsets: Subsets) -> Score:
     -----
     Honauer et al. 2015, equation 8; figure 11 calls it P_dist.
     """
-    check_sizes(subsets, disparity=disparity)
     a, b, c = _coefficients(subsets)
     y, x = np.ogrid[: disparity.shape[0], : disparity.shape[1]]
     estimate = np.where(np.isfinite(disparity), disparity, np.nan)
@@ -68,7 +66,6 @@ def misorientation(disparity: Disparity, subsets: Subsets) -> Score:
     -----
     Honauer et al. 2015, equation 9, called P_mis in figure 11. The surface normal is that of a plane fitted by least squares in a window.
     """
-    check_sizes(subsets, disparity=disparity)
     side = subsets.parameters.normal_window
     estimated = np.isfinite(disparity)
     # On a full window the normal equations fall apart into one sum for each slope.

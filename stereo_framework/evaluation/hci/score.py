@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.brief import brief
-from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Mask
 from stereo_framework.evaluation.hci.subsets import Subsets
 
@@ -42,10 +41,3 @@ def mean_score(contributions: NDArray[np.floating], subset: Mask, subsets: Subse
     measured = values[~np.isnan(values)]
     value = float(measured.mean(dtype=np.float64)) if measured.size else math.nan
     return Score(value, picture, measured.size / values.size if values.size else math.nan)
-
-
-def check_sizes(subsets: Subsets, **maps: NDArray) -> None:
-    """Refuse maps that do not belong to these subsets."""
-    for name, values in maps.items():
-        if values.shape != subsets.evaluated.shape:
-            raise DataError(f"{name} has shape {values.shape}, its subsets {subsets.evaluated.shape}; both must be of one size")

@@ -1,7 +1,7 @@
 """Metrics of fine structures: porosity, fragmentation, detail fattening, and how many are missed.
 
 Conventions: a map and the truth are float32 ``(rows, columns)`` in pixels; a value that is not finite is missing or unknown. `subsets` are those of the
-truth; a map of another size raises DataError. 0 is perfect, larger is worse. A pixel of a structure is found when its error is at most `Parameters.structure_tolerance`.
+truth, of the map's size. 0 is perfect, larger is worse. A pixel of a structure is found when its error is at most `Parameters.structure_tolerance`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from stereo_framework.core.scene import Disparity, Mask
 from stereo_framework.evaluation.hci._nearest import distance_to
 from stereo_framework.evaluation.hci.discontinuity_metrics import nearer_to
-from stereo_framework.evaluation.hci.score import Score, check_sizes, mean_score
+from stereo_framework.evaluation.hci.score import Score, mean_score
 from stereo_framework.evaluation.hci.subsets import Subsets
 
 
@@ -34,7 +34,6 @@ def porosity(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
     pixel's own structure, because a neighbouring structure that was found does not fill the hole. If nothing of a structure is found, the distance is
     the diagonal of its bounding box, which is finite and larger than any distance within the structure.
     """
-    check_sizes(subsets, disparity=disparity, truth=truth)
     contributions = np.full(truth.shape, np.nan, np.float32)
     for window, structure, found in _structures(disparity, truth, subsets):
         # In a window that is the bounding box, this distance is its diagonal when nothing is found.
@@ -57,7 +56,6 @@ def fragmentation(disparity: Disparity, truth: Disparity, subsets: Subsets) -> S
     structures, while we divide by the number of structures of which something is found. A structure of which nothing is found has no pieces, and the
     equation gives no value for it; `missed_structures` counts it instead. A pixel without an estimate is not found.
     """
-    check_sizes(subsets, disparity=disparity, truth=truth)
     contributions = np.full(truth.shape, np.nan, np.float32)
     values = []
     for window, structure, found in _structures(disparity, truth, subsets):
@@ -78,13 +76,7 @@ def missed_structures(disparity: Disparity, truth: Disparity, subsets: Subsets) 
         Pixels.
     subsets : Subsets
         Of the truth; `Subsets.structure_count` is the number of its structures.
-
-    Raises
-    ------
-    DataError
-        The maps and the subsets differ in size.
     """
-    check_sizes(subsets, disparity=disparity, truth=truth)
     return sum(not found.any() for _, _, found in _structures(disparity, truth, subsets))
 
 

@@ -1,25 +1,20 @@
-"""The parts of a scene on which the HCI stereo metrics are measured: how they are found in the truth, kept and stored."""
+"""The parts of a scene on which the HCI stereo metrics are measured, and how they are found in the truth."""
 
 from __future__ import annotations
 
-import dataclasses
-import io
-import json
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.brief import brief
-from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.core.scene import Disparity, Mask, inside_border
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.frames import Disparity, Mask, read_only
+from stereo_framework.core.scene import inside_border
 from stereo_framework.evaluation.hci.edges import find_edges
 from stereo_framework.evaluation.hci.parameters import Parameters
 from stereo_framework.evaluation.hci.planes import find_planes
 from stereo_framework.evaluation.hci.structures import find_structures
-from stereo_framework.io import PathLike, read_bytes, write_bytes
-
-_KINDS = {"Mask": (np.bool_, "bool"), "Disparity": (np.float32, "float32"), "NDArray[np.int32]": (np.int32, "int32")}
 
 
 @brief
@@ -52,11 +47,6 @@ class Subsets:
         M_n: background to the left and right of the structures.
     neighbourhood_disparity : ndarray, float32
         D_n: the structure's disparity in its neighbourhood, in pixels, NaN elsewhere.
-
-    Raises
-    ------
-    DataError
-        Arrays have the wrong type or different shapes, a label is negative or belongs to a plane without coefficients, or a band lacks disparities.
     """
 
     parameters: Parameters
@@ -73,79 +63,14 @@ class Subsets:
     neighbourhood_disparity: Disparity
 
     def __post_init__(self) -> None:
-        shape = self.evaluated.shape
-        for f in dataclasses.fields(self):
-            if f.name == "parameters":
-                continue
-            array = getattr(self, f.name)
-            if f.name != "plane_coefficients":
-                dtype, name = _KINDS[str(f.type)]
-                if array.dtype != dtype or array.shape != shape or array.ndim != 2:
-                    raise DataError(
-                        f"hci subsets: {f.name} is {array.dtype} of shape {array.shape}; expected {name} of shape {shape} like evaluated"
-                    )
-            view = array.view()
-            view.flags.writeable = False
-            object.__setattr__(self, f.name, view)
-        if self.plane_coefficients.ndim != 2 or self.plane_coefficients.shape[1] != 3:
-            raise DataError(f"hci subsets: plane_coefficients has shape {self.plane_coefficients.shape}; expected (planes, 3)")
-        for name in ("planes", "structures"):
-            if (least := int(getattr(self, name).min(initial=0))) < 0:
-                raise DataError(f"hci subsets: {name} holds the label {least}; 0 is outside, regions are 1, 2, ...")
-        count, most = len(self.plane_coefficients), int(self.planes.max(initial=0))
-        if most > count:
-            raise DataError(f"hci subsets: planes holds the label {most}, but plane_coefficients has {count} rows")
-        for name, needed in (
-            ("foreground_disparity", self.background),
-            ("background_disparity", self.foreground),
-            ("neighbourhood_disparity", self.neighbourhood),
-        ):
-            if not np.isfinite(getattr(self, name)[needed & self.evaluated]).all():
-                raise DataError(f"hci subsets: {name} is not known in every pixel that is measured with it")
+        for name, value in list(vars(self).items()):
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, name, read_only(value))
 
     @property
     def structure_count(self) -> int:
         """Number of fine structures that have evaluated pixels."""
         return int(np.count_nonzero(np.bincount(self.structures[self.evaluated], minlength=1)[1:]))
-
-    def save(self, path: PathLike) -> None:
-        """Write the subsets to a compressed ``.npz`` file, which `load_subsets` reads.
-
-        Raises
-        ------
-        DataError
-            The file has another ending or cannot be written.
-        """
-        if not str(path).endswith(".npz"):
-            raise DataError(f"{path}: subsets are kept in .npz files")
-        arrays = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "parameters"}
-        text = json.dumps(self.parameters.as_dict())
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, parameters=np.array(text), **arrays)
-        write_bytes(path, buffer.getvalue())
-
-
-def load_subsets(path: PathLike) -> Subsets:
-    """Read what `Subsets.save` wrote.
-
-    Raises
-    ------
-    DataError
-        The file is missing, damaged, or holds something else.
-    """
-    data = read_bytes(path)
-    names = [f.name for f in dataclasses.fields(Subsets)]
-    try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            if absent := [name for name in names if name not in file]:
-                raise DataError(f"holds no {absent[0]}, so it is not a file of subsets")
-            arrays = {name: file[name] for name in names}
-        parameters = Parameters.of(json.loads(str(arrays.pop("parameters"))))
-        return Subsets(parameters, **arrays)
-    except (DataError, ParameterError) as error:
-        raise DataError(f"{path}: {error}") from None
-    except Exception as error:  # whatever the parsers of archives, headers and texts raise on bytes that are neither
-        raise DataError(f"{path}: is damaged or not a file of subsets: {' '.join(str(error).split())[:200]}") from None
 
 
 def extract_subsets(truth: Disparity, nonocc: Mask | None = None, parameters: Parameters | None = None) -> Subsets:

@@ -8,14 +8,12 @@ from stereo_framework.evaluation.roc.boundary import best_case, feasibility_boun
 from stereo_framework.evaluation.roc.curve import (
     Curve,
     efficiency,
-    highest,
     improvement,
-    lowest,
     outer_curve,
     roc_curve,
 )
 from stereo_framework.evaluation.roc.map_errors import MapErrors, map_errors
-from stereo_framework.evaluation.roc.matching_table import MatchingTable, kept_table, matching_table, scene_table
+from stereo_framework.evaluation.roc.matching_table import MatchingTable, matching_table, scene_table
 from stereo_framework.evaluation.roc.points import Point, minimal_points
 
 __all__ = [
@@ -26,10 +24,7 @@ __all__ = [
     "best_case",
     "efficiency",
     "feasibility_boundary",
-    "highest",
     "improvement",
-    "kept_table",
-    "lowest",
     "map_errors",
     "matching_table",
     "mean_points",

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Literal
 
-from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation.roc.points import Point, maximal_points, minimal_points
 
 
@@ -43,7 +42,7 @@ def feasibility_boundary(points: Iterable[Point]) -> list[Point]:
 def best_case(boundaries: Iterable[Sequence[Point]]) -> list[Point]:
     """The best case B over the boundaries of all scenes: the points that no other point is better than (equation 14).
 
-    `roc_curve` gives its curve, which is also the pointwise minimum of the boundaries' curves.
+    `roc_curve` gives its curve.
     """
     return minimal_points([p for boundary in boundaries for p in boundary])
 
@@ -51,27 +50,20 @@ def best_case(boundaries: Iterable[Sequence[Point]]) -> list[Point]:
 def worst_case(boundaries: Iterable[Sequence[Point]]) -> list[Point]:
     """The worst case W over the boundaries of all scenes: the points that are better than no other point (equation 13).
 
-    `outer_curve` gives its curve. The pointwise worst case, `highest` of the boundaries' curves, is a different curve.
+    `outer_curve` gives its curve.
     """
     return maximal_points([p for boundary in boundaries for p in boundary])
 
 
-def mean_points(
-    points: Iterable[Point],
-    weights: Mapping[str, float] | None = None,
-    *,
-    incomplete: Literal["refuse", "drop"] = "refuse",
-) -> list[Point]:
+def mean_points(points: Iterable[Point], *, drop_incomplete: bool = False) -> list[Point]:
     """Average the rates of every setting over the scenes.
 
     Parameters
     ----------
     points : iterable of Point
         Points of several scenes; those of the same method and parameters belong to one setting.
-    weights : mapping of str to float, optional
-        The weight of every scene; they need not sum to 1. Default: all scenes weigh the same.
-    incomplete : str
-        What to do with settings that were not measured on every scene: ``"refuse"`` raises an error, ``"drop"`` leaves them out.
+    drop_incomplete : bool
+        Leave settings that were not measured on every scene out, instead of refusing them.
 
     Returns
     -------
@@ -82,16 +74,12 @@ def mean_points(
     ------
     DataError
         A setting lacks a scene or has two points on the same scene.
-    ParameterError
-        A scene has no weight, a weight is negative, or all weights are 0.
 
     Notes
     -----
-    Kostliva, Cech & Sara 2007, equations 15 and 16. Averages over different scenes cannot be compared, so a setting is never averaged over
+    Kostliva, Cech & Sara 2007, equations 15 and 16, where all scenes weigh the same. Averages over different scenes cannot be compared, so a setting is never averaged over
     fewer scenes than the others.
     """
-    if incomplete not in ("refuse", "drop"):
-        raise ParameterError(f"incomplete: {incomplete!r} is neither 'refuse' nor 'drop'")
     settings: dict[tuple[str, str], dict[str, Point]] = {}
     for point in points:
         key = (point.method, json.dumps(dict(point.parameters), sort_keys=True, default=str))
@@ -100,18 +88,17 @@ def mean_points(
             raise DataError(f"{point.method} {key[1]}: measured twice on {point.scene!r}; a setting has one point a scene")
         measured[point.scene] = point
     scenes = list(dict.fromkeys(scene for measured in settings.values() for scene in measured))
-    share = _shares(scenes, weights)
     found = []
     for (method, parameters), measured in settings.items():
         missing = [scene for scene in scenes if scene not in measured]
-        if missing and incomplete == "drop":
+        if missing and drop_incomplete:
             continue
         if missing:
             raise DataError(
                 f"{method} {parameters}: not measured on {', '.join(missing)}; a mean needs every scene for every setting"
             )
         sparsity, error = (
-            sum(share[scene] * getattr(p, rate) for scene, p in measured.items()) for rate in ("sparsity_rate", "error_rate")
+            sum(1 / len(scenes) * getattr(p, rate) for p in measured.values()) for rate in ("sparsity_rate", "error_rate")
         )
         # Sums of shares may exceed 1 by rounding.
         found.append(
@@ -120,15 +107,3 @@ def mean_points(
             )
         )
     return found
-
-
-def _shares(scenes: Sequence[str], weights: Mapping[str, float] | None) -> dict[str, float]:
-    """Weights that sum to 1."""
-    given = dict.fromkeys(scenes, 1.0) if weights is None else weights
-    for scene in scenes:
-        if not given.get(scene, -1.0) >= 0:
-            raise ParameterError(f"weights: scene {scene!r} has {given.get(scene)!r}; expected a number >= 0 for every scene")
-    total = sum(given[scene] for scene in scenes)
-    if scenes and not total > 0:
-        raise ParameterError("weights: all are 0; at least one scene must count")
-    return {scene: given[scene] / total for scene in scenes}

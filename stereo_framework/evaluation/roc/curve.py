@@ -6,7 +6,7 @@ computed from its breakpoints, without sampling.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,8 +102,7 @@ def outer_curve(points: Sequence[Point]) -> Curve:
 
     Notes
     -----
-    This is our reading of the curve of the worst case (Kostliva, Cech & Sara 2007, equation 13), which the paper does not spell out. The curve lies on or
-    below the pointwise maximum of the boundaries' curves, `highest`.
+    This is our reading of the curve of the worst case (Kostliva, Cech & Sara 2007, equation 13), which the paper does not spell out.
 
     Examples
     --------
@@ -121,33 +120,13 @@ def _breakpoints(*places: Floats) -> Floats:
     return np.unique(np.clip(np.concatenate([[0.0, 1.0], *places]), 0, 1))
 
 
-def lowest(curves: Sequence[Curve]) -> Curve:
-    """The pointwise minimum of curves. For the boundaries of all scenes this is the pointwise best case."""
-    return _combined(curves, np.minimum)
-
-
-def highest(curves: Sequence[Curve]) -> Curve:
-    """The pointwise maximum of curves. For the boundaries of all scenes this is the pointwise worst case."""
-    return _combined(curves, np.maximum)
-
-
-def _combined(curves: Sequence[Curve], choose: Callable[..., Floats]) -> Curve:
-    if not curves:
-        raise DataError("no curve to combine; at least one is needed")
-    # A constant piece e meets 1 - x at 1 - e, which is a breakpoint of its own curve: between breakpoints no two pieces cross.
-    x = np.unique(np.concatenate([c.x for c in curves]))
-    fine = [c._refined(x) for c in curves]
-    start, end, at = (choose.reduce([getattr(c, name) for c in fine]) for name in ("start", "end", "at"))  # type: ignore[attr-defined]
-    return Curve(x, start, end, at)
-
-
 def efficiency(curve: Curve) -> float:
     """The share that a curve gains of all that can be gained over the zero-algorithm: E(A), 0..1, higher is better.
 
     Returns
     -------
     float
-        ``2 * integral of (1 - x - A(x))``: 1 for the ideal result, 0 for the zero-algorithm. Only curves of `roc_curve`, and combinations of them, stay within 0..1.
+        ``2 * integral of (1 - x - A(x))``: 1 for the ideal result, 0 for the zero-algorithm. Only curves of `roc_curve` stay within 0..1.
 
     Notes
     -----

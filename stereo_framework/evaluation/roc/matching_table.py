@@ -61,6 +61,8 @@ class MatchingTable:
 def scene_table(scene: Scene, *, radius: int = 2) -> MatchingTable:
     """The matching table of a scene over the pixels that its data set evaluates, from the truth of both frames where both are known.
 
+    It is kept as long as the scene lives, so that a sweep computes it once.
+
     Parameters
     ----------
     scene : Scene
@@ -75,13 +77,12 @@ def scene_table(scene: Scene, *, radius: int = 2) -> MatchingTable:
     """
     if scene.truth is None:
         raise DataError(f"scene {scene.name}: error and sparsity rates need its truth, and it has none")
-    evaluated = region_masks(scene, of_scene(scene))["all"]
-    return matching_table(scene.truth, scene.match_truth, direction=scene.direction, evaluated=evaluated, radius=radius)
-
-
-def kept_table(scene: Scene, radius: int = 2) -> MatchingTable:
-    """The table of `scene_table`, kept as long as the scene lives, so that a sweep computes it once."""
-    return kept(scene, ("table", radius), lambda: scene_table(scene, radius=radius))
+    truth, evaluated = scene.truth, region_masks(scene, of_scene(scene))["all"]
+    return kept(
+        scene,
+        ("table", radius),
+        lambda: matching_table(truth, scene.match_truth, direction=scene.direction, evaluated=evaluated, radius=radius),
+    )
 
 
 def matching_table(

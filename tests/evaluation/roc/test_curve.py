@@ -13,9 +13,7 @@ from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation.roc import (
     Point,
     efficiency,
-    highest,
     improvement,
-    lowest,
     minimal_points,
     outer_curve,
     roc_curve,
@@ -56,18 +54,6 @@ def test_curves_equal_their_definition(pairs, places):
         assert curve.x[0] == 0
         assert curve.x[-1] == 1
         assert (np.diff(curve.x) > 0).all()
-
-
-@given(st.lists(sets, min_size=1, max_size=3))
-def test_pointwise_curves(many):
-    curves = [roc_curve(_points(pairs)) for pairs in many]
-    low, high = lowest(curves), highest(curves)
-    np.testing.assert_allclose(low(PLACES), np.min([c(PLACES) for c in curves], axis=0), atol=1e-12)
-    np.testing.assert_allclose(high(PLACES), np.max([c(PLACES) for c in curves], axis=0), atol=1e-12)
-    # The lowest curve is that of all points together.
-    together = roc_curve(_points(list(itertools.chain(*many))))
-    assert efficiency(low) == pytest.approx(efficiency(together), abs=1e-12)
-    assert efficiency(high) <= min(map(efficiency, curves)) + 1e-12
 
 
 @given(sets, sets)
@@ -131,5 +117,3 @@ def test_mistakes_are_one_line():
         Point(1.5, 0)
     with pytest.raises(DataError, match="expected numbers from 0 to 1"):
         roc_curve([])(1.5)
-    with pytest.raises(DataError, match="no curve to combine"):
-        lowest([])
