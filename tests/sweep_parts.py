@@ -15,21 +15,21 @@ FAILS = '''
 from stereo_framework.core.stage import stage
 
 @stage("refinement", source="a test")
-def fails(disparity, volume, *, size: int = 0, words: bool = False):
-    """Raise, in the same words or others, from a size of 0 on."""
+def fails(disparity, volume, *, size: int = 0):
+    """Raise from a size of 0 on."""
     if size >= 0:
-        raise ValueError(f"no luck with {size}" if words else "no luck")
+        raise ValueError("no luck")
     return disparity
 '''
 
 
-def fails(folder, sizes, **changes):
+def fails(folder, sizes):
     """A sweep with a stage, in a plug-in of the folder, that fails from a size of 0 on."""
     plugin = folder / "plugin_without_luck.py"
     plugin.write_text(FAILS)
     return WINDOW | {
         "plugins": [str(plugin)],
-        "refinement": [{"use": "fails", **changes}],
+        "refinement": ["fails"],
         "sweep": {"grid": {"refinement.fails.size": list(sizes)}},
     }
 

@@ -29,7 +29,9 @@ Dask = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Compute on th
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a value; repeatable.")]
 Measures = Annotated[
     list[str] | None,
-    typer.Option("--measure", "--measures", help="Measure this instead ('stages measures' lists all); repeatable."),
+    typer.Option(
+        "--measure", "--measures", help="Measure this too, and show it alone ('stages measures' lists all); repeatable."
+    ),
 ]
 ProtocolSpec = Annotated[
     str | None,

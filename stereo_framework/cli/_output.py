@@ -91,11 +91,10 @@ def print_results(
     results: Sequence[Result],
     columns: Sequence[str] = (),
     *,
-    errors: bool = True,
     most: int | None = None,
     whole: str = "--limit 0",
 ) -> list[Result]:
-    """Print results, one table for each protocol and what it is, in short, under it, then warnings and, if wanted, errors.
+    """Print results, one table for each protocol and what it is, in short, under it, then warnings and errors.
 
     Where just the first rows of each protocol are printed, at `most` so many, the columns and what is best are those of all of its results, and `whole` is what
     shows all of them. A table over several scenes ends with the averages that the protocol prescribes, over all results, of which a cut table shows no
@@ -123,7 +122,7 @@ def print_results(
     for result in [*printed, *means]:
         for warning in result.warnings:
             warned.setdefault((result.scene, warning.removeprefix(f"{result.scene}: ")), []).append(setting_name(result))
-        if result.error and errors:
+        if result.error:
             print(harmless(f"error: {result.scene} {setting_name(result)}: {result.error}"), file=sys.stderr)
     for (scene, warning), settings in warned.items():
         print(harmless(f"warning: {scene} {few(list(dict.fromkeys(settings)), 1)}: {warning}"), file=sys.stderr)

@@ -50,7 +50,7 @@ def evaluate(
     """
     from stereo_framework.datasets import load_scene
     from stereo_framework.evaluation import resolve
-    from stereo_framework.evaluation.protocols import derive, of_scene
+    from stereo_framework.evaluation.protocols import derive, of_scene, with_measures
     from stereo_framework.figures.picture_files import write_pictures
     from stereo_framework.io import output_folder
     from stereo_framework.sweep.outside import add_maps, find_maps, measure_map
@@ -81,14 +81,14 @@ def evaluate(
         if found.missing:
             print(f"warning: {folder}: no map for {', '.join(found.missing)}; the average leaves them out", file=sys.stderr)
         given.append((folder, name or folder.resolve().name, found.maps))
-    changes = {field: value for field, value in (("measures", measure), ("thresholds", threshold)) if value is not None}
+    changes = {} if threshold is None else {"thresholds": threshold}
     base = alone[1] if alone else None if spec is None else resolve(spec)
     results: list[Result] = []
     for place, method, of_scenes in given:
         measured = []
         for one, path in of_scenes.items():
             known = load_scene(one) if isinstance(one, str) else one
-            under = derive(of_scene(known) if base is None else base, changes)
+            under = with_measures(derive(of_scene(known) if base is None else base, changes), tuple(measure or ()))
             measured.append(measure_map(path, known, under, method=method, place=place, scale=scale, unknown=unknown))
             if out is not None and (disparity := measured[-1].disparity) is not None:
                 with output_folder(out):

@@ -120,7 +120,7 @@ def _write_plots(found: Sequence[Result], folder: Path) -> None:
 
 
 def _export(found: Sequence[Result], format: str, folder: Path) -> int:
-    """Write maps as a benchmark wants them, checked by reading them back; returns the exit status."""
+    """Write maps as a benchmark wants them; returns the exit status."""
     from stereo_framework.io import output_folder
     from stereo_framework.sweep.export import FORMATS, export_maps
     from stereo_framework.tables.words import setting_name
@@ -142,5 +142,5 @@ def _export(found: Sequence[Result], format: str, folder: Path) -> int:
             continue
         for line in told:
             print(f"warning: {line}", file=sys.stderr)
-        print(f"{name}: {target}, read back as it was written; measure it with: evaluate {target} --scene {format}")
+        print(f"{name}: {target}; measure it with: evaluate {target} --scene {format}")
     return 2 if failed == len(settings) else 1 if failed else 0

@@ -61,34 +61,28 @@ def run(
     """
     from stereo_framework.script import load
     from stereo_framework.sweep.plan import plan
-    from stereo_framework.sweep.runs import Hopeless, execute, measuring, scenes_of
+    from stereo_framework.sweep.runs import execute, scenes_of
 
     if report and out is None:
         raise ParameterError("--report: needs --out DIR, where the page is written")
-    overrides = [*(settings or []), *([] if protocol is None else [f"evaluation.protocol={protocol}"])]
+    given = {"protocol": protocol, "measures": measure and f"[{', '.join(measure)}]"}
+    overrides = [*(settings or []), *(f"evaluation.{key}={value}" for key, value in given.items() if value)]
     scripts: list[Script] = []
     tasks: list[Task] = []
     for name in script:
         loaded = load(name, overrides=overrides, plugins=plugin or [])
-        wanted = scenes_of(loaded, scene or None, None)
-        if measure:
-            loaded = load(name, overrides=[*overrides, measuring(loaded, wanted, measure)], plugins=plugin or [])
         scripts.append(loaded)
-        tasks += plan(loaded, wanted)
+        tasks += plan(loaded, scenes_of(loaded, scene or None, None))
     options: dict[str, Any] = {"workers": workers, "memory": memory, "out": out, "maps": maps if out else False}
     progress = Progress(sum(len(task.protocols) for task in tasks))
     found: dict[Task, list[Result]] = {}
-    hopeless = ""
-    try:
-        with opt.who(executor, workers, dask) as pool, continuable(progress, "results", out) as count:
-            for task, own in execute(scripts, tasks, executor=pool, watch=progress.watch, **options):
-                found[task] = own
-                count(len(own))
-                if own[0].map is not None:
-                    _pictures(own[0], task)
-    except Hopeless as error:
-        hopeless = str(error)
-    results = [result for task in tasks for result in found.get(task, ())]
+    with opt.who(executor, workers, dask) as pool, continuable(progress, "results", out) as count:
+        for task, own in execute(scripts, tasks, executor=pool, watch=progress.watch, **options):
+            found[task] = own
+            count(len(own))
+            if own[0].map is not None:
+                _pictures(own[0], task)
+    results = [result for task in tasks for result in found[task]]
     failed = [one for one in results if one.error]
     plots = out is not None and _plots(results, scripts, out)
     printed = results
@@ -97,7 +91,7 @@ def run(
     else:
         most, whole = (None, "") if out is None else (_MOST_ROWS, f"stereo-framework results {out} --limit 0")
         columns = _output.measured(results, measure or [])
-        printed = _output.print_results(results, columns, errors=not hopeless, most=most, whole=whole)
+        printed = _output.print_results(results, columns, most=most, whole=whole)
         if out is not None:
             kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]
             print(f"{', '.join(kinds)} in {out}")
@@ -106,9 +100,7 @@ def run(
 
         run_page(out).write(out / "report.html")
         print(f"page: {out / 'report.html'}", file=sys.stderr)
-    if hopeless:
-        print(f"error: {hopeless}", file=sys.stderr)
-    elif more := len(failed) - sum(bool(r.error) for r in printed):
+    if more := len(failed) - sum(bool(r.error) for r in printed):
         print(f"error: {more} more runs failed; stereo-framework results {out} --limit 0 tells why", file=sys.stderr)
     if traceback:
         _output.print_tracebacks(failed)

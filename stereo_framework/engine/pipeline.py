@@ -14,7 +14,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import check_kind
 from stereo_framework.core.per_image import kept_here
 from stereo_framework.core.scene import Scene, Search
-from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS, Stage
+from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS, Stage, stages
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.memory import free_memory, peak_memory, refusal
 from stereo_framework.engine.step import ALTERNATIVES, RESTORE, Step, cost_sum, step
@@ -69,7 +69,8 @@ class Pipeline:
             if slot in VOLUME_SLOTS and own and matcher:
                 found.append((slot, f"the matcher {matcher} stands instead of it; remove one of both"))
             if slot in VOLUME_SLOTS and not (own or matcher or SLOTS[slot].optional):
-                found.append((slot, "missing; a method needs one, or a matcher"))
+                legal = nearest("", [stage.name for stage in stages(slot)], kind="stages")
+                found.append((slot, f"missing; a method needs one, or a matcher; {legal}"))
         for address, one in self.own_stages():
             wrong = misfits(one.stage, matcher=matcher, scheme=scheme, alternatives=bool(self.alternatives))
             found += [(address, message) for message in wrong]

@@ -7,6 +7,7 @@ scripts write it), or as a `Protocol`. `resolve` takes all three.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +21,7 @@ from stereo_framework.evaluation._protocol import REGIONS, Protocol, field, grou
 from stereo_framework.evaluation.hci import Parameters as HciParameters
 from stereo_framework.evaluation.metrics import shortest
 
-__all__ = ["PRESETS", "REGIONS", "Protocol", "faults", "of_scene", "protocol", "resolve", "shortest"]
+__all__ = ["PRESETS", "REGIONS", "Protocol", "faults", "of_scene", "protocol", "resolve", "shortest", "with_measures"]
 
 
 class _Presets(Registry[Any]):
@@ -108,6 +109,20 @@ def derive(base: Protocol, changes: Mapping[str, Any]) -> Protocol:
     """
     derived = dataclasses.replace(base, **{field(k): v for k, v in changes.items()})
     return derived if "name" in changes else dataclasses.replace(derived, name=_derived_name(base, derived))
+
+
+@functools.cache
+def with_measures(protocol: Protocol, measures: tuple[str, ...]) -> Protocol:
+    """A protocol that measures something besides. Its name tells of it.
+
+    Examples
+    --------
+    >>> with_measures(PRESETS["taxonomy2002"], ("mape", "rms_error")).name
+    'taxonomy2002+mape'
+    """
+    both = dataclasses.replace(protocol, measures=tuple(dict.fromkeys((*protocol.measures, *measures))))
+    more = tuple(name for name in both.measures if name not in protocol.measures)
+    return dataclasses.replace(both, name="+".join((protocol.name, *grouped(more))))
 
 
 def faults(spec: object) -> dict[str, str]:

@@ -13,6 +13,7 @@ import yaml
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.figures.chart import CHARTS, chart_figure
 from stereo_framework.figures.saving import svg_text
@@ -21,7 +22,6 @@ from stereo_framework.page.page import Block, Curves, Details, Folded, Page, Pic
 from stereo_framework.page.standing import energy_blocks, rank_blocks, roc_blocks
 from stereo_framework.page.stored_pictures import SceneRow, Scenes, Stored, scene_row, stored_map, usual_limits
 from stereo_framework.sweep import Result, Store
-from stereo_framework.sweep.kept_scenes import scene_of
 from stereo_framework.sweep.store import read_scripts
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.means import average_rows, means, telling_keys
@@ -58,7 +58,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     folder : path-like
         The ``--out`` folder of a run.
     data : path-like, optional
-        Data root, for truth and images of the maps; default: as of `load_scene`. Scenes that are in no data set were copied by the run.
+        Data root, for truth and images of the maps; default: as of `load_scene`.
     limit : int
         Most results in a table or list; 0: all.
     page : int
@@ -97,7 +97,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
         summary.append(Details(f"{len(failed)} runs failed", "\n".join(failed[:most])))
     sections: dict[str, Sequence[Block]] = {
         "Summary": summary,
-        "Maps": _maps(folder, results, names, order, data),
+        "Maps": _maps(results, names, order, data),
         "Ranks": rank_blocks(results, names),
         "ROC": roc_blocks(results),
         "Sweeps": sweeps,
@@ -269,9 +269,7 @@ def _sweeps(results: Sequence[Result], measure: str) -> list[Block]:
     return blocks
 
 
-def _maps(
-    folder: Path, results: Sequence[Result], names: Sequence[str], order: Sequence[str], data: PathLike | None
-) -> list[Block]:
+def _maps(results: Sequence[Result], names: Sequence[str], order: Sequence[str], data: PathLike | None) -> list[Block]:
     """The maps of every scene side by side, the methods in the order given."""
     by_scene: dict[str, dict[str, Result]] = {}
     for r, name in zip(results, names, strict=True):
@@ -283,7 +281,7 @@ def _maps(
     columns = [*(name for name in order if name in there), *(name for name in there if name not in order)]
     short = short_names(by_scene)
     rows = [
-        _row(folder, short[scene], [(name, own[name]) for name in columns[:_MOST_COLUMNS] if name in own], data)
+        _row(short[scene], [(name, own[name]) for name in columns[:_MOST_COLUMNS] if name in own], data)
         for scene, own in list(by_scene.items())[:_MOST_ROWS]
     ]
     blocks: list[Block] = [
@@ -295,7 +293,7 @@ def _maps(
     return blocks
 
 
-def _row(folder: Path, name: str, results: Sequence[tuple[str, Result]], data: PathLike | None) -> SceneRow | None:
+def _row(name: str, results: Sequence[tuple[str, Result]], data: PathLike | None) -> SceneRow | None:
     pictures: dict[str, Stored] = {}
     for column, r in results:
         if (disparity := r.disparity) is not None:
@@ -305,7 +303,7 @@ def _row(folder: Path, name: str, results: Sequence[tuple[str, Result]], data: P
         return None
     full, size = results[0][1].scene, next(iter(pictures.values())).size
     try:
-        scene = scene_of(folder, full, data)
+        scene = load_scene(full, data=data)
         if scene.reference.shape[1::-1] == size:
             return scene_row(scene, pictures, of_scene(scene), name=name)
         reason = "the scene of this name has another size"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import decimal
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -109,13 +108,9 @@ def _geomspace(first: float, last: float, count: float) -> list[Fraction]:
     _check_count(count, 2)
     if first * last <= 0:
         raise ValueError(f"geometric spacing from {first!r} to {last!r}: both ends must be above 0, or both below")
-    # 50 digits are worked with and 40 kept: the cube root of 1000 is then 10, not 9.999.
-    with decimal.localcontext(prec=50) as work:
-        ratio = decimal.Decimal(repr(last)) / decimal.Decimal(repr(first))
-        powers = [ratio ** (decimal.Decimal(i) / (int(count) - 1)) for i in range(int(count))]
-        found = [decimal.Decimal(repr(first)) * power for power in powers]
-        work.prec = 40
-        return [Fraction(+value) for value in found]
+    shares = [i / (int(count) - 1) for i in range(int(count))]
+    # 15 digits: the cube root of 1000 is then 10, not 9.999999999999998.
+    return [Fraction(f"{math.copysign(abs(first) ** (1 - t) * abs(last) ** t, first):.15g}") for t in shares]
 
 
 def _check_count(count: float, least: int) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from stereo_framework.core import shipped
 from stereo_framework.core.errors import ScriptError, close_names, short
-from stereo_framework.evaluation.protocols import PRESETS
 from stereo_framework.io import is_pipe
 
 RESOLVED = ".resolved.yaml"
@@ -55,13 +54,6 @@ def find_script(name: str | Path, base: Path | None = None) -> Path:
         return shipped.library() / f"{same[0]}.yaml"
     if same:
         raise ScriptError([f"script {str(name)!r}: several shipped scripts have this name: {', '.join(same)}"])
-    if wanted in PRESETS:
-        raise ScriptError(
-            [
-                f"script {str(name)!r}: is a protocol; to measure with it: --set evaluation.protocol={wanted} ('evaluate' and 'compare' take --protocol NAME; "
-                "of 'run' and 'results' --protocol has no value and prints all choices)"
-            ]
-        )
     what = "only a folder of this name" if folder else "no such file"
     where = f"{what} in {(base or Path()).resolve()}, and no shipped script of this name in {shipped.library()}"
     raise ScriptError([f"script {short(str(name), 80)!r}: {where}; {_nearest(path, wanted)}"])

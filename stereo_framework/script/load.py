@@ -84,7 +84,6 @@ def load(
     source: str | Path | Mapping[str, Any],
     *,
     overrides: Sequence[str] = (),
-    scenes: Sequence[str] | None = None,
     tuning: bool = False,
     plugins: Sequence[str | Path] = (),
 ) -> Script:
@@ -97,8 +96,6 @@ def load(
     overrides : sequence of str
         ``key.path=value`` as on the command line: ``matching_cost.truncation=20``. A value given for an axis of the sweep
         replaces the axis.
-    scenes : sequence of str, optional
-        Instead of the script's own.
     tuning : bool
         Do not expand the sweep, a choice will be made: any number of settings is allowed.
     plugins : sequence of str or Path
@@ -127,12 +124,9 @@ def load(
     reader.plugins += [(Node(str(plugin), Place("--plugin")), None) for plugin in plugins]
     files = reader.load_plugins(None if path is None else path.parent)
     name, root, found, settings = _checked(read, path, reader, overrides, tuning)
-    named = (
-        [text(node) for node in root.at("scenes").items] if scenes is None else [scenes] if isinstance(scenes, str) else scenes
-    )
-    chosen = tuple(dict.fromkeys(filter(None, named)))
+    scenes = tuple(dict.fromkeys(filter(None, map(text, root.at("scenes").items))))
     report = root.at("report").data() or {}
-    return Script(name, path, chosen, settings, tuple(found), report, files, resolved(name, chosen, root, found))
+    return Script(name, path, scenes, settings, tuple(found), report, files, resolved(name, scenes, root, found))
 
 
 def check_without_plugins(source: str | Path, overrides: Sequence[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -168,12 +162,11 @@ def _checked(
     model = Model(faults)
     for node in reader.scripts:
         model.check(node)
+    if not reader.complete:  # of what is not there nothing can be said
+        faults.raise_if_any()
     root, waiting = apply(read, overrides, model)
     stem = "script" if path is None else path.name.removesuffix(RESOLVED).removesuffix(".yaml")
     name = model.name(root.at("name")) or stem
-    if name == stem and len(f"{name}{RESOLVED}".encode(errors="replace")) > 255:
-        long = "the name of the file is too long for that of the resolved script"
-        faults.add(root.place, f"{long}; shorten it, or give a name: to the script")
     found = methods(root, name, model)
     set_parameters(root, found, waiting, model)
     if not tuning:
@@ -186,7 +179,7 @@ def _checked(
     }
     protocol = root.at("evaluation", "protocol")
     measured = () if protocol.value is None or faults else tuple(protocols.resolve(one.data()) for one in protocol.items)
-    settings = [method.settings(shared, measured, complete=reader.complete, tuning=tuning) for method in found]
+    settings = [method.settings(shared, measured, tuning=tuning) for method in found]
     faults.raise_if_any()
     return name, root, found, tuple(itertools.chain.from_iterable(settings))
 

@@ -14,7 +14,7 @@ from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.scene import Search
 from stereo_framework.core.stage import NO_SMOOTHNESS, SLOTS, VOLUME_SLOTS
 from stereo_framework.core.stage import stages as registered
-from stereo_framework.engine.pipeline import Pipeline, misfits
+from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.io.places import Node, Place, join
@@ -139,21 +139,17 @@ class Method:
         put = (self.put(slot, specs, axis.name.removeprefix(f"{slot}."), node, axis.place) for node in axis.values)
         return [changed[i].parameters[name] for changed, i, name in put if changed is not None]
 
-    def settings(
-        self, shared: dict[str, Any], protocols: tuple[Protocol, ...], *, complete: bool, tuning: bool
-    ) -> tuple[Setting, ...]:
+    def settings(self, shared: dict[str, Any], protocols: tuple[Protocol, ...], *, tuning: bool) -> tuple[Setting, ...]:
         """All settings, in the order of the axes: the last one varies fastest. What is wrong with them is reported.
 
         Parameters
         ----------
         shared, protocols
             As of a `Setting`.
-        complete : bool
-            False where something included could not be read, so that an empty slot means nothing.
         tuning : bool
             Return none, as a choice will be made among any number of them.
         """
-        self.shared, self.protocols, self._complete, self._tuning = shared, protocols, complete, tuning
+        self.shared, self.protocols, self._tuning = shared, protocols, tuning
         for group in self.groups:
             self._check_axes(group)
         # An axis without values has a fault.
@@ -200,7 +196,7 @@ class Method:
                 slot = home + word
                 slots[slot], shown[axis.name] = self._made_once(self._changed, axis, slot, slots.get(slot, ()), rest, value)
         search = self._made_once(self._search, *ranges.items())
-        pipeline = self._pipeline("", slots, seed)
+        pipeline = self._pipeline("", seed, *slots.items())
         seeded = self._seeded(pipeline, "", slots)
         self._draws |= bool(seeded) or None in slots.values()
         values = tuple(shown[name] for name in self._names)
@@ -236,27 +232,22 @@ class Method:
             self._fault(given.get(key, list(given.values())[-1]).place, message)
         return found
 
-    def _pipeline(self, home: str, slots: Mapping[str, Specs], seed: int) -> Pipeline:
-        """The pipeline of a home from the stages of all slots."""
-        others = {names(other)[-1]: self._alternative(other, slots, seed) for other in self.under(home)}
+    def _pipeline(self, home: str, seed: int, *of_slots: tuple[str, Specs]) -> Pipeline:
+        """The pipeline of a home from the stages of all slots in it; those of alternatives are the same objects where nothing in them differs."""
+        slots = dict(of_slots)
+        others = {
+            names(other)[-1]: self._made_once(self._pipeline, other, seed, *(one for one in of_slots if one[0].startswith(other)))
+            for other in self.under(home)
+        }
         own = {word: slots.get(home + word, ()) for word in SLOTS}
         steps = [one for word, specs in own.items() if specs for one in self._made_once(self._steps, home + word, specs, seed)]
         self._check_smoothness(home, own["optimization"], own["smoothness"])
         try:
             return Pipeline(steps, others)
         except ParameterError as error:
-            self._tell(home, own, slots, alternatives=bool(others))
-            if not self.faults:
-                self._fault(self.homes[home], str(error))
+            self._tell(home, slots, error)
             # Something in its place, as there may be further faults.
             return Pipeline(["absolute_difference", "winner_take_all"])
-
-    def _alternative(self, home: str, slots: Mapping[str, Specs], seed: int) -> Pipeline:
-        """The pipeline of an alternative, the same object where nothing in it differs."""
-        key = ("alternative", home, seed, *(specs for slot, specs in slots.items() if slot.startswith(home)))
-        if key not in self._memo:
-            self._memo[key] = self._pipeline(home, slots, seed)
-        return self._memo[key]
 
     def under(self, home: str) -> list[str]:
         """The homes of the alternatives of a home."""
@@ -307,36 +298,35 @@ class Method:
             self._told.add(where)
             self._fault(place, f"{message} (method {self.name!r})")
 
-    def _tell(self, home: str, own: Mapping[str, Specs], slots: Mapping[str, Specs], *, alternatives: bool) -> None:
-        """Report why the stages at a home cannot stand together."""
-        for word in VOLUME_SLOTS if own["matcher"] == () and self._complete else ():
-            if own[word] == () and not SLOTS[word].optional:
-                legal = nearest("", [stage.name for stage in registered(word)], kind="stages")
-                at = replace(self.homes[home], path=join(self.homes[home].path, word))
-                self._fault(at, f"missing; every method needs one, if it has no matcher; {legal}")
-        told: dict[str, Any] = {
-            word: f"{specs[0].stage.name}{specs[0].place.told()}" for word in ("matcher", "scheme") if (specs := own[word])
+    def _tell(self, home: str, slots: Mapping[str, Specs], error: ParameterError) -> None:
+        """Report why the stages at a home cannot stand together; nothing is missing where a stage that has a fault stands."""
+        places = {
+            address: spec.place
+            for slot, specs in slots.items()
+            for i, spec in enumerate(specs or ())
+            for address in (slot, f"{slot}.{spec.stage.name}", f"{slot}.{i}")
         }
-        found = [(spec, misfits(spec.stage, **told, alternatives=alternatives)) for specs in own.values() for spec in specs or ()]
-        # Alternatives run on the same pairs.
-        told.pop("matcher", None)
-        inner = (specs for slot, specs in slots.items() if slot.startswith(f"{home}alternatives."))
-        found += [(spec, misfits(spec.stage, **told)) for specs in inner for spec in specs or ()]
-        for spec, wrong in found:
-            for message in wrong:
-                self._fault(spec.place, f"{message} (method {self.name!r})")
+        unknown = [slot.removeprefix(home) for slot, specs in slots.items() if specs is None]
+        for line in str(error).splitlines():
+            address, _, message = line.partition(": ")
+            for spec in (*(slots.get(f"{home}matcher") or ()), *(slots.get(f"{home}scheme") or ())):
+                message = message.replace(f"{spec.stage.name} makes", f"{spec.stage.name}{spec.place.told()} makes")
+            if place := places.get(home + address):
+                self._fault(place, f"{message} (method {self.name!r})")
+            elif address not in unknown and "matcher" not in unknown:
+                self._fault(replace(self.homes[home], path=join(self.homes[home].path, address)), message)
 
 
 def _each_once(axes: dict[str, Axis]) -> dict[str, Axis]:
-    """The same axes; those that move together have every row of their values once, as others that moved with them may be gone."""
-    zipped = [axis for axis in axes.values() if axis.zipped]
-    if len({len(axis.values) for axis in zipped}) != 1:
-        return axes
-    rows: dict[tuple[str, ...], tuple[Any, ...]] = {}
-    for row in zip(*(axis.values for axis in zipped), strict=True):
-        rows.setdefault(tuple(map(same_run, row)), row)
-    columns = zip(*rows.values(), strict=True)
-    return axes | {axis.name: replace(axis, values=values) for axis, values in zip(zipped, columns, strict=False)}
+    """The same axes, each value once; of axes that move together, each row of values."""
+    for group in _groups([*axes.values()]):
+        if len({len(axis.values) for axis in group}) == 1:
+            rows: dict[tuple[str, ...], tuple[Any, ...]] = {}
+            for row in zip(*(axis.values for axis in group), strict=True):
+                rows.setdefault(tuple(map(same_run, row)), row)
+            for axis, values in zip(group, zip(*rows.values(), strict=True), strict=False):
+                axes[axis.name] = replace(axis, values=values)
+    return axes
 
 
 def _meetings(groups: Sequence[list[Axis]], counts: Sequence[int]) -> Iterator[list[int]]:

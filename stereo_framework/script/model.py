@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +30,7 @@ from stereo_framework.script.reading import (
     texts,
 )
 from stereo_framework.script.report import parse_report
-from stereo_framework.script.specs import Spec, Specs, no_parameter, parameter, same_run
+from stereo_framework.script.specs import Spec, Specs, no_parameter, parameter
 
 _WHAT = {KEYS: "", METHOD_KEYS: " of a method", ALTERNATIVE_KEYS: " of an alternative"}
 
@@ -121,12 +120,17 @@ class Model:
             parse_report(node, self.faults)
 
     def evaluation(self, node: Node) -> None:
-        """One protocol or several."""
-        given = expect_mapping(node, ("protocol",), self.faults).get("protocol", Node(None, node.place))
+        """One protocol or several, and measures beside their own."""
+        entries = expect_mapping(node, ("protocol", "measures"), self.faults)
+        if measures := entries.get("measures"):
+            for message in protocols.faults({"base": "taxonomy2002", "measures": measures.data()}).values():
+                self.fault(measures.place, message)
+        if (given := entries.get("protocol")) is None:
+            return
         first: dict[str, Node] = {}
         if given.value == []:
             self.fault(given.place, "an empty list; name at least one protocol, or leave the key out")
-        for item in given.items if "protocol" in node.entries else ():
+        for item in given.items:
             wrong = protocols.faults(item.data())
             for path, message in wrong.items():
                 self.fault(item.entries.get(path, item).place, message)
@@ -151,16 +155,12 @@ class Model:
             if not isinstance(axes.value, dict | None):
                 said = f"{spelled(axes.data())} is not a mapping of axes: {{matching_cost.truncation: [5, 10, 20]}}"
                 self.fault(axes.place, said)
-            alone = kind == "grid" or len(axes.entries) == 1
             for name, value in axes.entries.items():
                 if value not in self._axes:
-                    self._axes[value] = self.axis(name, value, axes.key(name), alone=alone)
+                    self._axes[value] = self.axis(name, value, axes.key(name))
                 if name in found:
                     self.fault(axes.key(name), "this axis stands in sweep.grid and in sweep.zip; keep one")
                 found[name] = replace(self._axes[value], zipped=kind == "zip")
-            # Axes of different length are reported elsewhere.
-            for i in [] if alone else _repeated(zip(*(found[name].values for name in axes.entries), strict=False)):
-                self.fault(axes.place, f"these axes give the same setting twice, the second time at [{i}]")
         return found
 
     # Stages and axes --------------------------------------------------------------------------------------------------
@@ -213,8 +213,8 @@ class Model:
                 found = found.having(name, given)
         return found
 
-    def axis(self, name: str, node: Node, place: Place, *, alone: bool = True) -> Axis:
-        """An axis of a sweep; without values where it has a fault. One that moves `alone` has no value twice."""
+    def axis(self, name: str, node: Node, place: Place) -> Axis:
+        """An axis of a sweep; without values where it has a fault."""
         _, head, rest = split(name)
         if hint := _what_axes_address(name):
             self.fault(place, f"this axis addresses nothing; {hint}")
@@ -226,16 +226,7 @@ class Model:
         elif head not in SLOTS:
             keys, key = (SeedKey, head) if head == "seed" else (SearchKeys, rest)
             found = [item if is_right(keys, key, item, self.faults) else None for item in nodes]
-        for i in _repeated((value,) for value in found) if alone else ():
-            self.fault(nodes[i].place, f"{spelled(nodes[i].data())} stands twice in this axis")
         return Axis(name, place, tuple(found))
-
-
-def _repeated(rows: Iterable[tuple[Any, ...]]) -> list[int]:
-    """Which rows of values of some axes stand there for a second time; of those with a fault nobody knows."""
-    identities = [None if None in row else tuple(map(same_run, row)) for row in rows]
-    first = {identity: i for i, identity in reversed(list(enumerate(identities)))}
-    return [i for i, identity in enumerate(identities) if identity and first[identity] != i]
 
 
 def _what_axes_address(name: str) -> str:

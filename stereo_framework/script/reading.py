@@ -7,34 +7,16 @@ from __future__ import annotations
 
 import sys
 import typing
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+from annotated_types import Gt
+
 from stereo_framework.core.errors import nearest
-from stereo_framework.core.parameters import Checked, NonNegative, NonNegativeInt, checkers_of, describe, parameters_of, spelled
+from stereo_framework.core.parameters import NonNegative, NonNegativeInt, Words, checkers_of, describe, parameters_of, spelled
 from stereo_framework.core.stage import SLOTS
 from stereo_framework.io.places import Faults, Node, Place
-
-
-def must_be(
-    words: str, test: Callable[[Any], bool], schema: Callable[[dict[str, Any]], dict[str, Any]] = lambda own: own
-) -> Checked:
-    """A check that a value passes `test`; `words` say what it is then."""
-    return without_fault(lambda value: None if test(value) else f"{spelled(value)} is not {words}", schema)
-
-
-def without_fault(
-    fault: Callable[[Any], str | None], schema: Callable[[dict[str, Any]], dict[str, Any]] = lambda own: own
-) -> Checked:
-    """A check by a function that says what is wrong with a value; None: nothing is."""
-
-    def check(value: Any) -> Any:
-        if wrong := fault(value):
-            raise ValueError(wrong)
-        return value
-
-    return Checked(check, schema)
 
 
 def read(keys: type, node: Node, faults: Faults, *, what: str = "", without: Collection[str] = ()) -> dict[str, Any]:
@@ -135,10 +117,8 @@ def text(node: Node) -> str | None:
 
 # --- the keys that are no stages ------------------------------------------------------------
 
-_PIXELS = "a finite number of pixels"
-Pixels = Annotated[float, must_be(_PIXELS, is_number)]
-# That it is above 0, and a whole number or one over it, `Search` says better.
-Step = Annotated[float, must_be(_PIXELS, is_number, lambda own: own | {"exclusiveMinimum": 0})]
+Pixels = Annotated[float, Words("a finite number of pixels")]
+Step = Annotated[float, Gt(0), Words("a whole number of pixels or 1/N of one")]
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from stereo_framework.core.errors import close_names, nearest, short
-from stereo_framework.core.parameters import Checked, spelled
-from stereo_framework.evaluation.metrics import GROUPS, METRICS, metric_of, spelled_out
+from stereo_framework.core.errors import short
+from stereo_framework.core.parameters import Checked, Words, spelled
+from stereo_framework.evaluation.metrics import metric_of, spelled_out
 from stereo_framework.io import name_fault
 from stereo_framework.io.places import Faults, Node, from_python
-from stereo_framework.script.reading import expect_mapping, is_number, must_be, read, without_fault
-from stereo_framework.script.result_names import ABOUT_RUNS, STATISTIC, key_fault, key_schema, statistic_fault
+from stereo_framework.script.reading import expect_mapping, is_number, read
+from stereo_framework.script.result_names import STATISTIC, key_fault, statistic_fault
 
 FILE_NAME = r"^\w[\w.-]{0,99}$"
 """Names of plots and tables: they become those of files."""
@@ -22,79 +22,45 @@ FILE_NAME = r"^\w[\w.-]{0,99}$"
 # --- what may stand under the keys ------------------------------------------------------------------------------------
 
 
-def _statistic_or_group_fault(name: str) -> str | None:
-    if name in GROUPS:
-        return None
-    if metric_of(name) is None and close_names(name, GROUPS):
-        return f"no such statistic or group {name!r}; {nearest(name, GROUPS, kind='groups')}"
-    return statistic_fault(name)
-
-
-def _name(fault: Callable[[str], str | None], example: str, schema: Callable[[dict[str, Any]], dict[str, Any]]) -> Checked:
-    no_text = f"is not a name, such as {example}"
-    return without_fault(lambda value: fault(value) if isinstance(value, str) else f"{spelled(value)} {no_text}", schema)
-
-
-def _some(example: str) -> Checked:
-    """One value or a list of them."""
+def _name(fault: Callable[[str], str | None], example: str) -> Checked:
+    """A check by a function that says what is wrong with a name; None: nothing is."""
 
     def check(value: Any) -> Any:
-        if value == []:
-            raise ValueError(f"an empty list; write a name, such as {example}")
-        return _listed(value)
+        if wrong := fault(value) if isinstance(value, str) else f"{spelled(value)} is not a name, such as {example}":
+            raise ValueError(wrong)
+        return value
 
-    return Checked(check, lambda own: {"anyOf": [own["items"], own | {"minItems": 1}]})
+    return Checked(check)
 
 
 def _listed(value: Any) -> tuple[Any, ...]:
+    if value == []:
+        raise ValueError("an empty list; write a name, or leave the key out")
     return tuple(value) if isinstance(value, list) else (value,)
 
 
-def _mapping(example: str, **schema: Any) -> Checked:
-    return must_be(f"a mapping, as in {example}", lambda value: isinstance(value, dict), lambda own: own | schema)
-
-
-def _panels_fault(value: Any) -> str | None:
-    many = isinstance(value, list) and len(value) > 2
-    return f"{len(value)} keys; panels have one key, or two: for rows and columns" if many else None
-
-
-def _words(value: Any) -> Any:
-    if is_number(value):
-        return str(value)
-    if not isinstance(value, str) or value.isspace():
-        raise ValueError(f"{spelled(value)} is not a text")
+def _scalar(value: Any) -> Any:
+    if isinstance(value, dict | list):
+        raise ValueError(f"{spelled(value)} is not a value or a list of values")
     return value
 
 
-def _statistic_schema(own: dict[str, Any]) -> dict[str, Any]:
-    names = rf"({'|'.join([*ABOUT_RUNS, *METRICS])})([._].*)?"
-    return {"type": "string", "pattern": rf"^((total_)?bad[0-9].*|{names}|{'|'.join(GROUPS)})$"}
+def _text(value: Any) -> Any:
+    if not isinstance(value, str) and not is_number(value):
+        raise ValueError(f"{spelled(value)} is not a text")
+    return str(value)
 
 
-_WORDS = {"type": ["string", "number"]}
-
-Keys = Annotated[
-    tuple[Annotated[str, _name(key_fault, "matching_cost.truncation", lambda own: key_schema())], ...],
-    _some("matching_cost.truncation"),
-]
-Panels = Annotated[
-    Keys, without_fault(_panels_fault, lambda own: {"anyOf": [own["anyOf"][0], own["anyOf"][1] | {"maxItems": 2}]})
-]
-Statistics = Annotated[
-    tuple[Annotated[str, _name(_statistic_or_group_fault, "bad_pixels_nonocc", _statistic_schema)], ...],
-    _some("bad_pixels_nonocc"),
-]
-_Scalar = Annotated[Any, must_be("a value or a list of values", lambda value: not isinstance(value, dict | list))]
-Where = Annotated[
-    Mapping[
-        Annotated[str, without_fault(lambda name: None if name == "protocol" else key_fault(name))],
-        Annotated[tuple[_Scalar, ...], Checked(_listed, lambda own: {})],
-    ],
-    _mapping("{scene: [tsukuba, venus]}"),
-]
-Title = Annotated[str, Checked(_words, lambda own: _WORDS)]
-Labels = Annotated[Mapping[str, Title], _mapping("{absolute_difference: AD}")]
+_SOME = Checked(_listed, lambda own: {"anyOf": [own["items"], own | {"minItems": 1}]})
+Key = Annotated[str, _name(key_fault, "matching_cost.truncation")]
+Statistic = Annotated[str, _name(statistic_fault, "bad_pixels_nonocc")]
+Keys = Annotated[tuple[Key, ...], _SOME]
+Statistics = Annotated[tuple[Statistic, ...], _SOME]
+Values = Annotated[tuple[Annotated[Any, Checked(_scalar)], ...], Checked(_listed, lambda own: {})]
+ResultKey = Annotated[str, _name(lambda name: None if name == "protocol" else key_fault(name), "scene")]
+Where = Annotated[Mapping[ResultKey, Values], Words("a mapping, as in {scene: [tsukuba, venus]}")]
+Title = Annotated[str, Checked(_text, lambda own: {"type": ["string", "number"]})]
+Labels = Annotated[Mapping[str, Title], Words("a mapping, as in {absolute_difference: AD}")]
 
 
 @dataclass(frozen=True)
@@ -128,7 +94,7 @@ class Plot:
     x: Keys
     y: Statistics
     series: Keys = ()
-    panels: Panels = ()
+    panels: Keys = ()
     where: Where = field(default_factory=dict)
     x_scale: Literal["linear", "log", "category"] = "linear"
     y_scale: Literal["linear", "log"] = "linear"
@@ -220,6 +186,8 @@ def _part(kind: type, name: str, node: Node, faults: Faults) -> Any:
     values, parts = _LAYOUTS[kind]
     found = dict.fromkeys((values, *parts), ()) | read(kind, node, faults, without=("name",))
     found[values] = spelled_out(found[values])
+    if len(panels := found.get("panels", ())) > 2:
+        faults.add(node.entries["panels"].place, f"{len(panels)} keys; panels have one key, or two: for rows and columns")
     # Of several keys of x each result has one.
     used = [key for part in parts if part != "x" for key in found[part]] + list(dict.fromkeys(found.get("x", ())))
     twice = [key for key in used if used.count(key) > 1]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from stereo_framework.core.errors import close_names, nearest
 from stereo_framework.core.stage import SLOTS, stages
 from stereo_framework.evaluation._protocol import MASKS, REGIONS
 from stereo_framework.evaluation.hci import HCI_METRICS
-from stereo_framework.evaluation.metrics import METRICS, THRESHOLDED, metric_of
-from stereo_framework.script.addresses import NAME, parameters, split
+from stereo_framework.evaluation.metrics import GROUPS, METRICS, THRESHOLDED, metric_of
+from stereo_framework.script.addresses import parameters, split
 from stereo_framework.script.reading import SEARCH
 
 STATISTIC = "statistic"
@@ -52,14 +51,6 @@ def key_fault(name: str) -> str | None:
     return f"no such key {name!r}; {nearest(name, legal, kind='keys')}"
 
 
-def key_schema() -> dict[str, Any]:
-    """JSON Schema of the names of what can be set."""
-    own = "|".join(_OF_METHODS)
-    patterns = r"^\w+\.[0-9]+\.\w+$", rf"^(alternatives\.{NAME}\.)+({own})(\.\w+)*$"
-    names = {key for head in _HEADS for key in _keys_under(head)}
-    return {"anyOf": [{"enum": sorted(names)}, *({"type": "string", "pattern": pattern} for pattern in patterns)]}
-
-
 def _keys_under(head: str) -> set[str]:
     if head == "search":
         return {f"search.{key}" for key in SEARCH}
@@ -71,7 +62,7 @@ def _keys_under(head: str) -> set[str]:
 
 
 def statistic_fault(name: str) -> str | None:
-    """What is wrong with the name of something that was measured.
+    """What is wrong with the name of something that was measured, or of a group of measures.
 
     A protocol may name masks of its own, so a region is refused only where it resembles a known one.
 
@@ -82,11 +73,11 @@ def statistic_fault(name: str) -> str | None:
     >>> statistic_fault("rms_error_nonoc").endswith("did you mean 'rms_error_nonocc'?")
     True
     """
-    if name in ABOUT_RUNS or name.partition(".")[0] == "seconds":
+    if name in (*ABOUT_RUNS, *GROUPS) or name.partition(".")[0] == "seconds":
         return None
     metric = metric_of(name)
     if metric is None:
-        return f"no such statistic {name!r}; {nearest(name, [*METRICS, *ABOUT_RUNS], kind='statistics begin with')}"
+        return f"no such statistic {name!r}; {nearest(name, [*METRICS, *ABOUT_RUNS, *GROUPS], kind='statistics begin with')}"
     stem, place = _split(name, metric.name)
     places = _PLACES.get(metric.name, _PLACES.get(metric.about, ()))
     if metric.about == "confidence":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -14,12 +13,10 @@ from stereo_framework.core.stage import SLOTS, Stage, find, stages
 from stereo_framework.engine import pipeline as _pipeline  # noqa: F401  registers the built-in stages
 from stereo_framework.engine.step import Factors
 from stereo_framework.script.addresses import NAME, parameters
-from stereo_framework.script.reading import ALTERNATIVE_KEYS, METHOD_KEYS, SearchKeys, SeedKey
+from stereo_framework.script.reading import ALTERNATIVE_KEYS, METHOD_KEYS, SEARCH, SearchKeys, SeedKey
 from stereo_framework.script.report import FILE_NAME, PARTS, Report
 
 Schema = dict[str, Any]
-
-_WITHIN = rf"^(alternatives\.{NAME}\.)+"
 
 
 def schema() -> Schema:
@@ -38,10 +35,9 @@ def schema() -> Schema:
             defs[f"{stage.slot}.{stage.name}.added"] = own | {"properties": own["properties"] | _properties(Factors)}
     for slot in SLOTS:
         defs[slot]["anyOf"] = _slot(slot)
-    defs["axis"] = _axis({})
-    search, seed = _properties(SearchKeys), _properties(SeedKey)
-    defs["axes"] |= _axes({**{f"search.{key}": about for key, about in search.items()}, **seed})
-    keys |= {"search": _object(search, summary(SearchKeys)), "report": _report(), **seed}
+    defs["axes"] |= _axes()
+    search = _object(_properties(SearchKeys), summary(SearchKeys))
+    keys |= {"search": search, "report": _report(), **_properties(SeedKey)}
     # The place of maps, or the parameters of the stage that takes them.
     maps = _stage(find("matcher", "maps"))
     del maps["properties"]["use"]
@@ -106,28 +102,12 @@ def _slot(slot: str) -> list[Schema]:
     return one
 
 
-def _axis(value: Schema) -> Schema:
-    """An axis whose values fit `value`, listed or generated between two ends."""
-    plain: Schema = {"type": "array", "minItems": 1, "items": value}
-    three: Schema = {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}
-    kinds = [_object({kind: three}) | {"required": [kind]} for kind in ("range", "linspace", "geomspace")]
-    return {"anyOf": [plain, *kinds]}
-
-
-def _axes(values: dict[str, Schema]) -> Schema:
-    axes = {name: _axis(about) for name, about in values.items()}
-    patterns: dict[str, Schema] = {}
-    for slot, about in SLOTS.items():
-        own: dict[str, Schema] = {slot: {"type": "array", "minItems": 1, "items": {"$ref": f"#/$defs/{slot}"}}}
-        for address, places in parameters(slot).items():
-            refs = [f"#/$defs/{slot}.{stage}{'.added' * about.added}/properties/{name}" for stage, name in places]
-            own[address] = _axis({"anyOf": [{"$ref": ref} for ref in refs]})
-            if about.many or about.added:
-                index = rf"{slot}\.[0-9]+\.{places[0][1]}$"
-                patterns |= {start + index: {"$ref": "#/$defs/axis"} for start in ("^", _WITHIN)}
-        axes |= own
-        patterns |= {f"{_WITHIN}{re.escape(key)}$": {"$ref": f"#/$defs/axes/properties/{key}"} for key in own}
-    return {"properties": axes, "patternProperties": patterns}
+def _axes() -> Schema:
+    """The names of axes; what `load` says of their values it says better."""
+    own = [address for slot in SLOTS for address in (slot, *parameters(slot))]
+    inside = rf"^(alternatives\.{NAME}\.)+({'|'.join(SLOTS)})(\.|$)|^\w+\.[0-9]+\.\w+$"
+    names = [*own, "seed", *(f"search.{key}" for key in SEARCH)]
+    return {"propertyNames": {"anyOf": [{"enum": names}, {"pattern": inside}]}, "additionalProperties": {"$ref": "#/$defs/axis"}}
 
 
 def _object(properties: dict[str, Schema], description: str = "") -> Schema:

@@ -6,6 +6,7 @@ setting, each alone in a process: a setting that kills its worker is found out a
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import contextvars
 import logging
@@ -125,11 +126,11 @@ class Crew(contextlib.ExitStack):
         if self._pool is None and min(self._workers, len(bundles)) > 1:
             self._use(ThreadPoolExecutor(self._workers, thread_name_prefix="sweep"))
         try:
-            yield from self._all(self._fitting(bundles))
+            yield from self._all(bundles)
             if self._lost:
                 again, self._lost = self._lost, []
                 self._use(Processes(self._workers))
-                yield from self._all(([task], memory_of([task])) for task in again)
+                yield from self._all([task] for task in again)
                 told = "its worker died twice, once while it was alone with it (killed, out of memory, or ended by its method)"
                 yield from ((task, failed(task, told)) for task in self._lost)
         except Exception as error:  # Dask's own
@@ -137,9 +138,14 @@ class Crew(contextlib.ExitStack):
                 raise StereoFrameworkError(_GONE) from error
             raise
 
-    def _all(self, coming: Iterable[tuple[Unit, int | str]]) -> Iterator[Done]:
-        for unit, need in coming:
-            if isinstance(need, str):
+    def _all(self, coming: Iterable[Unit]) -> Iterator[Done]:
+        waiting = collections.deque(coming)
+        while waiting:
+            unit = waiting.popleft()
+            need = self._need(unit)
+            if isinstance(need, str) and len(unit) > 1:  # what does not fit together may fit apart
+                waiting.extendleft([task] for task in reversed(unit))
+            elif isinstance(need, str):
                 yield unit[0], failed(unit[0], need)
             elif self._pool is None:
                 yield from ((unit[i], results) for i, results in self._measured(unit))
@@ -200,16 +206,8 @@ class Crew(contextlib.ExitStack):
             told = str(error) if isinstance(error, StereoFrameworkError) else f"{type(error).__name__}: {error}"
             yield from ((task, failed(task, told)) for task in unit)
 
-    def _fitting(self, coming: Iterable[Unit]) -> Iterator[tuple[Unit, int | str]]:
-        """Units with the memory that they need: as they are if they fit, else setting by setting; or a single task with why it cannot be computed."""
-        for unit in coming:
-            need = self._need(unit)
-            if isinstance(need, int):
-                yield unit, need
-            else:
-                yield from (([task], self._need([task])) for task in unit)
-
     def _need(self, unit: Unit) -> int | str:
+        """Bytes that a unit needs, or why it cannot be computed."""
         try:
             need = memory_of(unit)
         except Exception as error:  # a plug-in's halo may raise anything

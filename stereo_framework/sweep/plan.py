@@ -16,9 +16,10 @@ from stereo_framework.core.scene import Scene, Search
 from stereo_framework.core.stage import installed_plugins, typed_stages
 from stereo_framework.engine.memory import of_large_pair, peak_memory
 from stereo_framework.evaluation import regions
-from stereo_framework.evaluation.protocols import Protocol, of_scene
+from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.io import file_stem
 from stereo_framework.script import Script, Setting
+from stereo_framework.script.settings import protocols_on
 from stereo_framework.sweep.identity import code_digest, files_digest, run_id, scene_digest
 
 FEW = 8
@@ -105,7 +106,7 @@ def tasks_of(scene: Scene, settings: Iterable[Setting], plugins: tuple[str, ...]
         The scene cannot be loaded, or there is no search range.
     """
     content, code = scene_digest(scene), code_digest(plugins + installed_plugins(), typed_stages())
-    usual, shape = (of_scene(scene),), scene.reference.shape[:2]
+    shape = scene.reference.shape[:2]
     # Settings share them.
     searches: dict[Hashable, Search | ParameterError] = {}
     digests: dict[Hashable, str] = {}
@@ -128,7 +129,8 @@ def tasks_of(scene: Scene, settings: Iterable[Setting], plugins: tuple[str, ...]
             if tuple(paths) not in digests:
                 digests[tuple(paths)] = files_digest(paths)
             parameters[f"{address}.files"] = digests[tuple(paths)]
-        yield Task(scene, setting, search, run_id(content, repr(search), parameters, code), setting.protocols or usual)
+        measured = protocols_on(scene, setting.protocols, setting.shared)
+        yield Task(scene, setting, search, run_id(content, repr(search), parameters, code), measured)
     warn(f"{scene.name}: {said}, as the results' scheme says" for said in sorted(tiled))
 
 

@@ -4,34 +4,24 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
+from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import load_scenes
-from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.io import is_own, write_disparity, write_pfm
 from stereo_framework.io.pfm import is_whole
 from stereo_framework.kernels.counting import counted
 from stereo_framework.script import Script, load
 from stereo_framework.sweep.executors import Crew, Done
-from stereo_framework.sweep.kept_scenes import keep_scene
 from stereo_framework.sweep.plan import FEW, Task, forget, plan
 from stereo_framework.sweep.result import Result, ResultList, confidence_file, confidence_files
 from stereo_framework.sweep.store import Store
 from stereo_framework.sweep.work import measured_again
-
-_ENOUGH = 3
-"""So many runs that fail alike, the first ones, end a sweep of equal stages."""
-
-
-class Hopeless(StereoFrameworkError):
-    """The first runs of a sweep whose settings all have the same stages failed alike; the others were left out."""
 
 
 def run(
@@ -87,8 +77,6 @@ def run(
     ------
     ScriptError, DataError, ParameterError
         Faults of the script, its scenes or search ranges, before anything runs; another sweep that writes to `out`.
-    Hopeless
-        The first three of more runs failed with the same words, and all have the same stages; `out` keeps what is done.
 
     Examples
     --------
@@ -99,7 +87,7 @@ def run(
     """
     loaded = script if isinstance(script, Script) else load(script, overrides=overrides, plugins=plugins)
     tasks = plan(loaded, scenes_of(loaded, scenes, data))
-    how: dict[str, Any] = {"workers": workers, "executor": executor, "memory": memory, "maps": maps, "data": data}
+    how: dict[str, Any] = {"workers": workers, "executor": executor, "memory": memory, "maps": maps}
     coming = execute([loaded], tasks, out=None if out is None else Path(out), **how)
     # Who listens already, such as a bar over several scripts, hears of every run.
     found = {task: results for (task, results), _ in zip(coming, counted(len(tasks), "run"), strict=False)}
@@ -122,24 +110,6 @@ def scenes_of(script: Script, scenes: Sequence[str | Scene] | str | Scene | None
     return load_scenes(wanted, data=data)
 
 
-def measuring(script: Script, scenes: Sequence[Scene], measures: Sequence[str]) -> str:
-    """The override that lets a script measure something else, under its own protocols or the one of the scenes."""
-    own = script.resolved.get("evaluation", {}).get("protocol")
-    names = list(dict.fromkeys(of_scene(scene).name for scene in scenes))
-    if own is None and len(names) > 1:
-        raise ParameterError(
-            f"--measure: the scenes have different protocols ({', '.join(names)}); choose one with "
-            f"--set 'evaluation.protocol={{base: {names[0]}, measures: [{', '.join(measures)}]}}'"
-        )
-    changed = []
-    for base in own if isinstance(own, list) else [own or names[0]]:
-        spec = {"base": base} if isinstance(base, str) else base
-        # A name would stay that of the protocol with its old measures.
-        kept = {key: value for key, value in spec.items() if key not in ("name", "measure", "measures")}
-        changed.append({**kept, "measures": list(measures)})
-    return f"evaluation.protocol={json.dumps(changed)}"
-
-
 def execute(
     scripts: Sequence[Script],
     tasks: Sequence[Task],
@@ -149,7 +119,6 @@ def execute(
     executor: Executor | None = None,
     memory: int | None = None,
     maps: bool | None = None,
-    data: str | Path | None = None,
     watch: Callable[[str], None] = lambda doing: None,
 ) -> Iterator[Done]:
     """Run tasks and yield each with its results as they are there.
@@ -158,25 +127,16 @@ def execute(
     are run again. `watch` is called with a text whenever a stage begins in this process. The other parameters are those of `run`.
     """
     keep = (out is None or not any(task.setting.axes for task in tasks)) if maps is None else maps
-    # The same words of other stages, or of another program, may be another failure.
-    alike = len({tuple(step.stage for _, step in task.setting.pipeline.stages()) for task in tasks}) == 1
-    first: list[str | None] = []
     with contextlib.ExitStack() as stack:
         crew = stack.enter_context(Crew(workers, executor, memory, keep, watch))
         store = None if out is None else stack.enter_context(Store(out, create=True))
         if store is not None:
             store.describe(scripts, [measure for task in tasks for protocol in task.protocols for measure in protocol.measures])
             store.plan(dict.fromkeys(key for task in tasks for key in task.keys))
-        for task, results in stored_or_computed(store, tasks, crew, data):
-            yield task, results
-            # What is refused, for its memory say, is no fault of a stage.
-            first.append(results[0].error if results[0].traceback else None)
-            if alike and len(first) == _ENOUGH < len(tasks) and first[0] and len(set(first)) == 1:
-                left = len(tasks) - _ENOUGH
-                raise Hopeless(f"{left} of {len(tasks)} runs are left out: the first {_ENOUGH} failed alike: {first[0]}")
+        yield from stored_or_computed(store, tasks, crew)
 
 
-def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew, data: str | Path | None = None) -> Iterator[Done]:
+def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew) -> Iterator[Done]:
     """The results of each task: those that a store has, then the others, which are computed and added to it."""
     todo = []
     for task in tasks:
@@ -192,14 +152,11 @@ def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew, d
         else:
             todo.append(task)
     left = collections.Counter(task.scene for task in todo)
-    many, copied = len(left) > FEW, set[Scene]()
+    many = len(left) > FEW
     for task, results in crew.computed(todo):
         if store is not None:
             store.check_there()
             if results[0].disparity is not None:
-                if task.scene not in copied:
-                    keep_scene(store.folder, task.scene, data)
-                    copied.add(task.scene)
                 results = _with_files(results, store.folder / "maps" / f"{task.stem}.pfm")
             for key, result in zip(task.keys, results, strict=True):
                 store.add(key, result)

@@ -20,13 +20,14 @@ from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.evaluation.protocol_average import average
-from stereo_framework.evaluation.protocols import Protocol, of_scene
+from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.io import check_own, write_bytes
 from stereo_framework.script import Script, Setting, load
 from stereo_framework.script.addresses import is_slot
 from stereo_framework.script.axes import Axis
 from stereo_framework.script.methods import Method
 from stereo_framework.script.reading import is_number
+from stereo_framework.script.settings import protocols_on
 from stereo_framework.sweep.executors import Crew
 from stereo_framework.sweep.plan import Task, tasks_of
 from stereo_framework.sweep.runs import scenes_of, stored_or_computed
@@ -240,7 +241,8 @@ def _prepared(script: Script, statistic: str, scenes: Sequence[Scene]) -> Tuned:
     if size == 1:
         example = "sweep: {grid: {matching_cost.truncation: [5, 10, 20]}}"
         raise ParameterError(f"{script.name}: nothing to tune: no axis of the script has two values; give some, as {example}")
-    protocols = {str(one): one for scene in scenes for one in script.methods[0].protocols or (of_scene(scene),)}
+    first = script.methods[0]
+    protocols = {str(one): one for scene in scenes for one in protocols_on(scene, first.protocols, first.shared)}
     if len(protocols) > 1:
         names = ", ".join(one.name for one in protocols.values())
         raise ParameterError(f"{script.name}: one protocol must measure all scenes, here are {names}; set evaluation.protocol")

@@ -49,7 +49,7 @@ def setting_name(result: Result) -> str:
 
 def name_of(method: str, axes: Mapping[str, Any]) -> str:
     """A method with the values of its axes in brackets."""
-    settings = ", ".join([f"{k}={v}" for k, v in axes.items()])
+    settings = ", ".join([f"{k}={word(v)}" for k, v in axes.items()])
     return f"{method} ({settings})" if settings else method
 
 

@@ -86,10 +86,6 @@ HOSTILE = {
     "script that is being written": (link(".sw.resolved.yaml.part"), RUN),
     "best script": (link("best.yaml"), TUNE),
     "tiles": (link("parts", "."), ("run", "tiled.yaml", "--out", "o", "--maps")),
-    "scenes": (
-        link("scenes", "."),
-        ("match", "left.png", "right.png", "--method", "window", "--disparities", "0:8", "-o", "o"),
-    ),
     "submissions": (link("submissions", "."), EXPORT),
     "store": (store(lambda old, new: new.symlink_to(old)), RUN, REPORT, ("results", "o")),
     "second name of the store": (store(os.link), RUN, REPORT, ("results", "o")),

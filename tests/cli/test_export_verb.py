@@ -65,7 +65,7 @@ def test_what_is_exported_is_measured_as_what_was_run(cli, root, form):
     told = cli("results", out, "--export", form).stdout
     for method in methods:
         folder = out / "submissions" / method
-        assert f"{method}: {folder}, read back as it was written" in told
+        assert f"{method}: {folder}; measure it with" in told
         scenes = [option for scene in SCENES[form] for option in ("--scene", scene)]
         again = _records(cli("evaluate", folder, *scenes, "--json"))
         assert {scene for scene, _ in again} == set(SCENES[form])

@@ -80,7 +80,7 @@ def test_a_submission_is_measured_by_folder(pictures, cli, root):
     assert (first["statistics"]["bad_pixels_all"], second["statistics"]["bad_pixels_all"]) == (100, 0)
     table = cli(*arguments, "--out", root / "p", "--measure", "mape", "--measure", "rms_error")
     assert "mape_nonocc" in table.stdout
-    assert "middlebury-v2[measures=mape,rms_error]: " in table.stdout
+    assert "middlebury-v2+mape+rms_error: " in table.stdout
     assert (root / "p/pictures/raft_middlebury-v2-cones_overview.png").is_file()
     one_line(invoke("evaluate", root / "raft", *data), "belongs to middlebury-v2/cones or middlebury2003/cones")
     one_line(invoke("evaluate", root / "raft", "--protocol", "{base: kitti, }", *data), "no protocol 'kitti'")

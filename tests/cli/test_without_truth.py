@@ -10,9 +10,7 @@ import yaml
 from cli_parts import call
 
 from stereo_framework import load_scene
-from stereo_framework.core.scene import Scene
 from stereo_framework.io import read_disparity, write_disparity, write_image
-from stereo_framework.sweep.kept_scenes import keep_scene
 
 SCENE = ["--scene", "synthetic/planes"]
 
@@ -47,8 +45,10 @@ def test_compare(folder, tmp_path):
 
 def test_compare_of_a_doubtful_pair_shows_statistics_and_a_warning(tmp_path):
     scene = load_scene("synthetic/planes")
-    keep_scene(tmp_path, Scene.from_images(scene.match, scene.reference, (0, 31)))
-    [exchanged] = tmp_path.glob("scenes/*/scene.yaml")
+    for name, image in (("left", scene.match), ("right", scene.reference)):
+        write_image(tmp_path / f"{name}.png", image)
+    exchanged = tmp_path / "scene.yaml"
+    exchanged.write_text("{frames: [left.png, right.png], search: {minimum: 0, maximum: 31}}")
     for name in "ab":
         write_disparity(tmp_path / f"{name}.pfm", scene.truth)
     found = call("compare", tmp_path / "a.pfm", tmp_path / "b.pfm", "--scene", exchanged)

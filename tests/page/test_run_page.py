@@ -1,12 +1,14 @@
 """The page of an output folder."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from made_results import SCENES, result, sweep
 
 from stereo_framework import run
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.scene import Scene
+from stereo_framework.io import write_disparity, write_image
 from stereo_framework.page.page import Details, Folded, Text
 from stereo_framework.page.run_page import run_page
 from stereo_framework.page.stored_pictures import Scenes
@@ -115,20 +117,24 @@ def test_results_that_cannot_be_compared_are_told(tmp_path):
 
 
 @pytest.fixture
-def pair():
+def pair(tmp_path, monkeypatch):
     """The user's own pair: noise, shifted by two pixels."""
+    monkeypatch.chdir(tmp_path)
     noise = np.random.default_rng(4).integers(0, 256, (24, 34), np.uint8)
-    truth = np.full((24, 32), 2, np.float32)
-    return Scene.from_images(noise[:, :32], np.ascontiguousarray(noise[:, 2:]), (0, 4), name="my/pair", truth=truth)
+    for name, image in (("left", noise[:, :32]), ("right", noise[:, 2:])):
+        write_image(f"my/pair/{name}.png", np.ascontiguousarray(image))
+    write_disparity("my/pair/truth.pfm", np.full((24, 32), 2, np.float32))
+    scene = "{frames: [left.png, right.png], search: {minimum: 0, maximum: 4}, truth: truth.pfm}"
+    Path("my/pair/scene.yaml").write_text(scene, encoding="utf-8")
+    return "my/pair"
 
 
 SCRIPT = {"name": "own", "matching_cost": "absolute_difference", "optimization": "winner_take_all"}
 
 
-def test_own_pairs_show_their_pictures_wherever_the_page_is_made(pair, tmp_path):
+def test_own_pairs_show_their_pictures(pair, tmp_path):
     run(SCRIPT | {"confidence": ["left_right_consistency"]}, pair, out=tmp_path / "here", maps=True)
-    (tmp_path / "here").rename(tmp_path / "there")
-    page = run_page(tmp_path / "there", data=tmp_path)
+    page = run_page(tmp_path / "here", data=tmp_path)
     scenes = page.sections[1].blocks[0]
     assert isinstance(scenes, Scenes)
     assert scenes.columns == ["image", "truth", "own"]
@@ -140,11 +146,10 @@ def test_own_pairs_show_their_pictures_wherever_the_page_is_made(pair, tmp_path)
 
 def test_maps_stand_without_their_scene(pair, tmp_path):
     run(SCRIPT, pair, out=tmp_path, maps=True)
-    [copy] = (tmp_path / "scenes").iterdir()
-    (copy / "scene.yaml").unlink()
+    Path("my/pair/scene.yaml").unlink()
     [row] = run_page(tmp_path, data=tmp_path).sections[1].blocks[0].rows
     assert list(row.pictures) == ["own"]
-    assert row.note.startswith("without image and truth: unknown scene 'my/pair'")
+    assert row.note.startswith("without image and truth: scene 'my/pair': this folder holds no scene.yaml")
 
 
 def test_sweeps_are_curves_with_the_best_marked(tmp_path):

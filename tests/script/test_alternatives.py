@@ -2,7 +2,6 @@
 
 import pytest
 
-from stereo_framework import load_scene
 from stereo_framework.core.errors import ScriptError
 from stereo_framework.script import load
 
@@ -53,18 +52,6 @@ def test_alternatives_are_pipelines_and_parameters():
     }
     assert wanted.items() <= run.parameters.items()
     assert "alternatives.flat.alternatives.use" not in run.parameters
-
-
-def test_what_runs_is_what_is_written():
-    flat = {"matcher": {"use": "flat", "height": 3}}
-    script = {
-        "matcher": {"use": "flat", "height": 1},
-        "refinement": [{"use": "blend", "weight": 2}],
-        "alternatives": {"a": flat, "b": flat},
-    }
-    match = _one({**script, "confidence": [{"use": "sure", "level": 0.5}]}).pipeline(load_scene("synthetic/planes"))
-    # 1 + 2 * (3 + 3) + 0.5
-    assert (match.disparity == 13.5).all()
 
 
 def test_axes_and_overrides_reach_in():

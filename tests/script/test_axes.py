@@ -70,6 +70,13 @@ def test_zipped_axes_move_together_inside_the_grid():
     assert [tuple(axes.values()) for axes in _axes(sweep)] == expected
 
 
+def test_what_is_repeated_counts_once():
+    repeated = {"matching_cost.truncation": [5, 5.0, 9], "aggregation": [["box"], [{"use": "box", "size": 9}]]}
+    assert [len(load(WINDOW | {"sweep": {"grid": {name: values}}}).settings) for name, values in repeated.items()] == [2, 1]
+    rows = {"matching_cost.truncation": [5, 9, 5, 5], "search.step": [1, 1, 1, 2]}
+    assert len(load(WINDOW | {"sweep": {"zip": rows}}).settings) == 3
+
+
 def test_slots_are_swept_first_wherever_their_axis_stands():
     costs = ["absolute_difference", {"use": "squared_difference", "truncation": 7}]
     for grid in (
@@ -93,21 +100,6 @@ def test_how_axes_over_stages_are_shown():
     chains = [[], "min_filter", [{"use": "box", "size": 21}, {"use": "min_filter", "size": 21}]]
     shown = [axes["aggregation"] for axes in _axes({"grid": {"aggregation": chains}})]
     assert shown == ["none", "min_filter", "box(size=21) > min_filter(size=21)"]
-
-
-def test_a_swept_slot_takes_nothing_from_the_stage_that_stands_there():
-    script = {**WINDOW, "matching_cost": {"use": "absolute_difference", "truncation": 5}}
-    script["sweep"] = {"grid": {"matching_cost": ["absolute_difference", "squared_difference"]}}
-    assert [run.parameters["matching_cost.truncation"] for run in load(script).settings] == [None, None]
-
-
-def test_swept_search():
-    script = {**WINDOW, "search": {"minimum": 0}, "sweep": {"zip": {"search.maximum": [8, 16], "search.step": [1, 0.5]}}}
-    assert [run.search for run in load(script).settings] == [
-        {"minimum": 0, "maximum": 8, "step": 1},
-        {"minimum": 0, "maximum": 16, "step": 0.5},
-    ]
-    assert load(script).settings[1].parameters["search.step"] == 0.5
 
 
 def test_stages_that_occur_twice_are_swept_by_index():

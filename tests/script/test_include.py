@@ -33,29 +33,24 @@ def _parameters(name):
     return run.parameters
 
 
-def test_the_same_stage_merges_its_parameters(write):
-    write(base=BASE, mine="include: base.yaml\nmatching_cost: {use: absolute_difference, truncation: 5}\n")
+SAME = {"matching_cost.truncation": 5, "matching_cost.interval": True, "aggregation.use": "box > min_filter"}
+OTHER = {"matching_cost.use": "squared_difference", "matching_cost.truncation": None, "matching_cost.interval": False}
+LIST = {"aggregation.use": "box", "aggregation.box.size": 9, "aggregation.box.iterations": 2}
+
+
+@pytest.mark.parametrize(
+    ("mine", "expected"),
+    [
+        ("matching_cost: {use: absolute_difference, truncation: 5}", SAME),
+        ("matching_cost: squared_difference", OTHER),
+        ("aggregation: [{use: box, iterations: 2}]", LIST),
+        *[(f"aggregation: {nothing}", {"aggregation.use": None}) for nothing in ("[]", "null", "")],
+    ],
+)
+def test_the_same_stage_merges_another_replaces_and_a_list_is_replaced_whole(write, mine, expected):
+    write(base=BASE, mine=f"include: base.yaml\n{mine}\n")
     found = _parameters("mine.yaml")
-    assert (found["matching_cost.truncation"], found["matching_cost.interval"]) == (5, True)
-
-
-def test_another_stage_replaces(write):
-    write(base=BASE, mine="include: base.yaml\nmatching_cost: squared_difference\n")
-    found = _parameters("mine.yaml")
-    assert found["matching_cost.use"] == "squared_difference"
-    assert (found["matching_cost.truncation"], found["matching_cost.interval"]) == (None, False)
-
-
-def test_a_list_is_replaced_whole(write):
-    write(base=BASE, mine="include: base.yaml\naggregation: [{use: box, iterations: 2}]\n")
-    found = _parameters("mine.yaml")
-    assert (found["aggregation.use"], found["aggregation.box.size"], found["aggregation.box.iterations"]) == ("box", 9, 2)
-
-
-@pytest.mark.parametrize("nothing", ["[]", "null", ""])
-def test_a_list_can_be_emptied(write, nothing):
-    write(base=BASE, mine=f"include: base.yaml\naggregation: {nothing}\n")
-    assert "aggregation.use" not in _parameters("mine.yaml")
+    assert {name: found.get(name) for name in expected} == expected
 
 
 def test_the_search_range_merges_and_the_name_is_ones_own(write):
@@ -90,11 +85,6 @@ def test_sweeps_merge_axis_by_axis(write):
     assert [tuple(run.axes.items()) for run in load("mine.yaml").settings] == [
         (("matching_cost.truncation", 5.0), ("aggregation.box.size", size)) for size in (7, 9)
     ]
-
-
-def test_including_a_file_twice_is_no_loop(write):
-    write(base=BASE, a="include: base.yaml\n", b="include: base.yaml\nseed: 2\n", mine="include: [a.yaml, b.yaml]\n")
-    assert load("mine.yaml").settings[0].seed == 2
 
 
 def test_a_missing_include_is_the_only_fault(write):

@@ -45,11 +45,6 @@ MATCHER = "matcher: {use: flat, height: 1}\n"
 VOLUME = "matching_cost: {use: absolute_difference, truncation: 20}\noptimization: winner_take_all\naggregation: [box]\n"
 
 
-def test_an_empty_slot_is_none(write):
-    write(mine=f"{VOLUME}matcher:\n")
-    assert _stages(load("mine.yaml").settings[0])["optimization"] == "winner_take_all"
-
-
 @pytest.mark.parametrize(
     ("base", "mine", "left"),
     [
@@ -128,20 +123,6 @@ def test_overrides_of_what_some_methods_do_not_have():
     assert (_stages(a), b.parameters["matching_cost.truncation"]) == ({"matcher": "flat"}, 3.0)
     a, b = load(script, overrides=["matcher.radius=3"]).settings
     assert (a.parameters["matcher.radius"], _stages(b)["optimization"]) == (3, "winner_take_all")
-
-
-def test_the_scene_is_to_be_had_where_no_scheme_is_met():
-    assert len(load({"matcher": "scenic"}).settings) == 1
-    never = {"zip": {"scheme": [[], ["whole"]], "matcher": ["scenic", "flat"]}}
-    assert len(load({"sweep": never}).settings) == 2
-
-
-def test_seeds_of_matchers():
-    script = {"matcher": "dice", "seed": 4, "sweep": {"grid": {"matcher": ["dice", {"use": "dice", "seed": 9}]}}}
-    filled, given = load(script).settings
-    assert (filled.parameters["matcher.seed"], filled.parameters["seed"]) == (4, 4)
-    assert given.parameters["matcher.seed"] == 9
-    assert "seed" not in given.parameters
 
 
 def test_pipelines_by_hand_refuse_the_same():

@@ -1,14 +1,10 @@
 """Methods from outside in scripts: where their files lie, what maps stand instead of, what is checked before anything runs."""
 
-import json
-
-import jsonschema
 import pytest
 import yaml
 
 from stereo_framework.core.errors import ScriptError
 from stereo_framework.script import load
-from stereo_framework.script.schema import schema
 
 COMMAND = "matcher: {use: command, run: './match {left} {right} {output} {maximum}'}"
 
@@ -109,11 +105,3 @@ def test_what_is_wrong_is_told_before_anything_runs(folder, text, said):
     (folder / "a.yaml").write_text(text)
     [fault] = _faults("scripts/a.yaml")
     assert said.removeprefix("script: ") in fault
-
-
-def test_the_schema_knows_maps():
-    check = jsonschema.Draft202012Validator(json.loads(json.dumps(schema())))
-    for good in ("maps/{scene}.pfm", {"place": "maps", "scale": 4}):
-        assert check.is_valid({"methods": {"theirs": {"maps": good}}})
-    for bad in (3, {}, {"place": "maps", "scal": 4}):
-        assert not check.is_valid({"methods": {"theirs": {"maps": bad}}})

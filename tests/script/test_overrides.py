@@ -41,14 +41,6 @@ def test_whole_slots():
     assert "aggregation.use" not in _one("aggregation=[]").parameters
 
 
-def test_the_same_stage_merges():
-    script = {"include": "window", "matching_cost": {"use": "absolute_difference", "truncation": 5}}
-    assert (
-        _one("matching_cost={use: absolute_difference, interval: true}", script=script).parameters["matching_cost.truncation"]
-        == 5
-    )
-
-
 def test_the_rest_of_a_script():
     run = _one(
         "name=mine", "seed=3", "search.step=0.5", "search.maximum=16", "evaluation.protocol={base: taxonomy2002, border: 3}"
@@ -101,16 +93,6 @@ def test_one_method_alone():
     assert {run.parameters["matching_cost.interval"] for run in plain} == {False}
     assert {run.parameters["matching_cost.interval"] for run in other} == {True}
     assert (plain[0].seed, other[0].seed) == (2, 4)
-
-
-def test_the_resolved_script_holds_them():
-    for script, overrides in (
-        (SWEPT, ["matching_cost.truncation=20", "aggregation.box.iterations=2"]),
-        (METHODS, ["matching_cost.interval=true", "methods.v1.5.aggregation.box.size=11"]),
-    ):
-        loaded = load(script, overrides=overrides)
-        again = load(loaded.resolved)
-        assert [(run.parameters, run.axes) for run in again.settings] == [(run.parameters, run.axes) for run in loaded.settings]
 
 
 @pytest.mark.parametrize("key", ["p1", "optimization.p1", "optimization.semi_global.p1"])

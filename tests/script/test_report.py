@@ -83,9 +83,3 @@ def test_statistics_of_all_protocols_are_known():
         for name in evaluate(scene.truth, scene, protocol, confidence={"peak_ratio": scene.truth, "matcher": scene.truth}):
             assert statistic_fault(name) is None, name
     assert statistic_fault("auc_peak_ratoi").endswith("did you mean 'auc_peak_ratio'?")
-
-
-def test_an_included_report_is_replaced_plot_by_plot_or_as_a_whole():
-    base = {"include": "window", "report": {"plots": {"a": {"x": "scene", "y": "energy"}}}}
-    assert list(load(base).report["plots"]) == ["a"]
-    assert list(load(base, overrides=["report.tables={}"]).report) == ["plots", "tables"]

@@ -259,13 +259,6 @@ def test_a_halo_that_raises_fails_its_own_runs(registry, workers):
 VOLUME = 4 * 24 * 32 * 8
 
 
-def test_wrong_options():
-    with pytest.raises(ParameterError, match="workers: 0 is below 1"):
-        swept(workers=0)
-    with pytest.raises(ParameterError, match="memory: 0 bytes is nothing"):
-        swept(memory=0)
-
-
 @pytest.mark.parametrize("workers", [1, 2])
 def test_runs_that_do_not_fit_fail_alone(workers, monkeypatch):
     monkeypatch.setattr(strips, "STRIP_ROWS", 4)

@@ -147,16 +147,6 @@ def test_scenes_are_sent_with_everything():
         assert scene_digest(sent(one)) == scene_digest(one)
 
 
-def test_a_file_that_is_missing_is_missed_where_it_is_needed_and_not_before():
-    frames = (*FRAMES[:2], Frame("frame2", missing, 2))
-    arrived = sent(scene(frames=frames, masks={"nonocc": missing}))
-    assert arrived.truth[0, 0] == 1
-    with pytest.raises(DataError, match=r"^somewhere/file\.png: no such file$"):
-        arrived.image(2)
-    with pytest.raises(DataError, match=r"^somewhere/file\.png: no such file$"):
-        arrived.mask("nonocc")
-
-
 # --- and in the store
 
 METHOD = {"name": "m", "matching_cost": "absolute_difference", "optimization": "winner_take_all"}

@@ -101,20 +101,6 @@ def test_a_third_of_the_settings_leads_to_one_of_the_best(seed):
     assert tuned.best.value <= sorted(expected.values())[3]
 
 
-def test_higher_is_better_where_the_metric_says_so():
-    protocol = {"base": "taxonomy2002", "name": "similar", "measures": ["r_ssim"]}
-    script = swept(**{"aggregation.box.size": [1, 3, 5, 31]}) | {"evaluation": {"protocol": protocol}}
-    tuned = tune(script, "r_ssim", noisy(), trials=4)
-    assert tuned.better == "higher"
-    assert tuned.best.value == max(averages(script, noisy(), "r_ssim").values())
-
-
-def test_seeds_search_differently():
-    first, second, again = (tune(SCRIPT, BAD, noisy(), trials=5, seed=seed) for seed in (0, 1, 0))
-    assert rows(first) == rows(again)
-    assert [t.setting.axes for t in first.trials] != [t.setting.axes for t in second.trials]
-
-
 def test_hopeless_settings_are_not_tried_on_further_scenes(tmp_path):
     tuned = tune(SCRIPT, BAD, [noisy(str(i), i) for i in range(3)], trials=30, out=tmp_path)
     pruned = [t for t in tuned.trials if t.state == "pruned"]
