@@ -73,7 +73,7 @@ def test_images_of_different_size_are_refused():
         ({"aggregation": [box, parabola]}, "^aggregation: parabola is a stage of refinement$"),
         ({"refinement": winner_take_all}, "^refinement: winner_take_all is a stage of optimization$"),
         ({"smoothness": step(box)}, "^smoothness: box is a stage of aggregation$"),
-        ({"optimization": None}, "^optimization: missing; a method needs one, or a matcher$"),
+        ({"optimization": None}, "^optimization: missing; a method needs one, or a matcher; legal stages: "),
         ({"aggregation": [len]}, "^len: not a stage; register it"),
     ],
 )
