@@ -96,33 +96,6 @@ def read_bytes(path: PathLike, most: int | None = None, *, empty: bool = False) 
     return data
 
 
-def read_pipe(path: PathLike) -> bytes:
-    """What a pipe or device delivers.
-
-    Raises
-    ------
-    DataError
-        It cannot be read, or delivers more than a megabyte.
-    """
-    try:
-        with open(path, "rb") as file:
-            data = file.read(limits.TEXT + 1)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
-    if len(data) > limits.TEXT:
-        raise DataError(f"{path}: is longer than {limits.TEXT} bytes")
-    return data
-
-
-def is_pipe(path: PathLike) -> bool:
-    """Whether a path exists and is neither a regular file nor a folder."""
-    try:
-        mode = os.stat(path).st_mode
-    except (OSError, ValueError):
-        return False
-    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
-
-
 def check_file(path: PathLike) -> None:
     """Raise DataError unless `path` is a regular file."""
     path = Path(path)
@@ -198,8 +171,8 @@ def write_bytes(path: PathLike, data: bytes) -> None:
     """
     root, part = _root_of(path), None
     try:
-        if root is None and is_pipe(path):
-            Path(path).write_bytes(data)
+        if root is None and os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+            Path(path).write_bytes(data)  # a pipe
             return
         check_own(path, data)
         target = Path(os.path.realpath(path)) if root is None else inside(root, path)

@@ -1,4 +1,4 @@
-"""PGM and PPM files, plain (P2, P3) and raw (P5, P6), with 8 and 16 bits.
+"""Raw PGM and PPM files (P5, P6) with 8 and 16 bits.
 
 This is code of our own, because OpenCV does not return the largest grey value in the header, by which intensities are scaled.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,10 @@ from stereo_framework.core.errors import DataError
 from stereo_framework.io._files import PathLike
 
 _SPACE = rb"(?:\s|#[^\n\r]*[\n\r])"
-_HEADER = re.compile(rb"P([2356])" + 2 * (_SPACE + rb"+(\d{1,9})") + _SPACE + rb"+(\d{1,9})\s")
+_HEADER = re.compile(rb"P([56])" + 2 * (_SPACE + rb"+(\d{1,9})") + _SPACE + rb"+(\d{1,9})\s")
 
 
-def decode_netpbm(data: bytes, path: PathLike) -> tuple[NDArray[np.uint8] | NDArray[np.uint16], int]:
+def decode_netpbm(data: bytes, path: PathLike) -> tuple[NDArray[Any], int]:
     """The samples as stored, and the largest grey value in the header.
 
     Parameters
@@ -41,31 +42,16 @@ def decode_netpbm(data: bytes, path: PathLike) -> tuple[NDArray[np.uint8] | NDAr
     """
     header = _HEADER.match(data)
     if header is None:
-        raise DataError(f"{path}: starts with {data[:2].decode('latin-1')!r} but has no legal PGM or PPM header")
+        raise DataError(f"{path}: starts with {data[:2].decode('latin-1')!r} but has no legal header of a raw PGM or PPM")
     kind, columns, rows, largest = map(int, header.groups())
     if rows == 0 or columns == 0 or not 0 < largest < 65536:
         raise DataError(f"{path}: the header says {columns}x{rows}, largest grey {largest}; legal: sizes from 1, grey 1..65535")
-    shape = (rows, columns, 3) if kind in (3, 6) else (rows, columns)
-    needed = math.prod(shape)
-    samples = _plain(data[header.end() :], path) if kind in (2, 3) else _raw(data, header.end(), largest)
-    if samples.size < needed:
-        raise DataError(
-            f"{path}: is truncated: {columns}x{rows} needs {needed} samples after the header, the file has {samples.size}"
-        )
-    samples = samples[:needed].reshape(shape)
+    shape = (rows, columns, 3) if kind == 6 else (rows, columns)
+    dtype, needed = np.dtype(np.uint8 if largest < 256 else ">u2"), math.prod(shape)
+    there = (len(data) - header.end()) // dtype.itemsize
+    if there < needed:
+        raise DataError(f"{path}: is truncated: {columns}x{rows} needs {needed} samples after the header, the file has {there}")
+    samples = np.frombuffer(data, dtype, needed, header.end()).reshape(shape)
     if samples.max() > largest:
         raise DataError(f"{path}: holds grey {samples.max()} above the {largest} of its header")
-    return (samples.astype(np.uint8) if largest < 256 else samples.astype(np.uint16)), largest
-
-
-def _raw(data: bytes, offset: int, largest: int) -> NDArray:
-    size = 1 if largest < 256 else 2
-    count = (len(data) - offset) // size
-    return np.frombuffer(data, np.uint8 if size == 1 else ">u2", count, offset)
-
-
-def _plain(text: bytes, path: PathLike) -> NDArray:
-    try:
-        return np.array(re.sub(rb"#[^\n\r]*", b"", text).split(), dtype=np.uint64)
-    except (ValueError, OverflowError):
-        raise DataError(f"{path}: a plain PGM or PPM with something other than numbers from 0 in its data") from None
+    return samples.astype(np.uint8 if largest < 256 else np.uint16), largest

@@ -12,7 +12,7 @@ from typing import Any
 
 from stereo_framework.core import limits, stage
 from stereo_framework.core.errors import DataError, ScriptError, StereoFrameworkError, short
-from stereo_framework.io import is_pipe, read_bytes, read_pipe
+from stereo_framework.io import read_bytes
 from stereo_framework.io.places import Faults, Node, Place, from_python
 from stereo_framework.io.yaml_text import parse as parse_yaml
 from stereo_framework.script.addresses import NAME
@@ -56,8 +56,7 @@ class Reader:
         self._read[real] = None
         self.faults.files.append(shown)
         try:
-            # A pipe is read where somebody asks for it; an include has no business with one.
-            content = read_pipe(path) if not self._open and is_pipe(path) else read_bytes(path, _most(path), empty=True)
+            content = read_bytes(path, _most(path), empty=True)
         except DataError as error:
             self.faults.add(Place(shown, 1, 1), str(error).removeprefix(f"{path}: "))
             return None

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from stereo_framework.core import shipped
 from stereo_framework.core.errors import ScriptError, close_names, short
-from stereo_framework.io import is_pipe
 
 RESOLVED = ".resolved.yaml"
 """End of the name of a script that a run wrote out."""
@@ -41,9 +40,9 @@ def find_script(name: str | Path, base: Path | None = None) -> Path:
     """
     path = (base or Path()) / name
     try:
-        if path.is_file() or is_pipe(path):
-            return path
         folder = path.is_dir()
+        if path.exists() and not folder:
+            return path
     except (OSError, ValueError):  # a name that no file can have
         folder = False
     wanted, names = Path(name).as_posix().removesuffix(".yaml"), shipped.script_names()

@@ -235,13 +235,6 @@ def test_so_many_faults_are_told(monkeypatch):
     assert caught.value.faults[-1] == "script: there are further faults"
 
 
-def test_scripts_from_pipes(tmp_path):
-    command = [sys.executable, "-m", "stereo_framework", "check", "/dev/stdin"]
-    result = subprocess.run(command, input=METHOD.encode(), capture_output=True, check=False)
-    assert (result.returncode, result.stderr) == (0, b""), result.stderr
-    assert result.stdout.startswith(b"/dev/stdin: no fault; 1 run")
-
-
 @pytest.mark.parametrize("words", [["x" * 50_000], ["--" + "x" * 50_000], ["match", "--" + "x" * 50_000]])
 def test_wrong_words_are_shown_shortened(words):
     result = invoke(*words)

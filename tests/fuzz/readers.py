@@ -148,7 +148,6 @@ _PICTURES = [
     ("c.png", _encoded(".png", _ALPHA)),
     ("d.png", _encoded(".png", _GREY.astype(np.uint16) * 256)),
     ("a.pgm", b"P5 8 6 255\n" + _GREY.tobytes()),
-    ("b.pgm", b"P2 8 6 255\n" + b" ".join(b"%d" % v for v in _GREY.ravel())),
     ("a.ppm", b"P6\n# c\n8 6\n255\n" + _COLOUR.tobytes()),
     ("a.jpg", _encoded(".jpg", _GREY)),
     ("b.jpg", _encoded(".jpg", cv2.resize(_COLOUR, (64, 48)))),

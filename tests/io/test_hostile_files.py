@@ -90,10 +90,8 @@ HUGE = "(1000000000, 1000000000)"
     [
         ("a.pfm", b"Pf 1000000000 1000000000 -1\n" + bytes(8), "is not a PFM file"),
         ("a.pfm", b"Pf 999999999 999999999 -1\n" + bytes(8), "is truncated: 999999999x999999999 needs 3999999992000000004 bytes"),
-        ("a.pgm", b"P5 1000000000 1000000000 255\n" + bytes(8), "has no legal PGM or PPM header"),
+        ("a.pgm", b"P5 1000000000 1000000000 255\n" + bytes(8), "has no legal header of a raw PGM or PPM"),
         ("a.pgm", b"P5 999999999 999999999 255\n" + bytes(8), "is truncated"),
-        ("a.pgm", b"P2 999999999 999999999 255\n1 2 3", "is truncated"),
-        ("a.pgm", b"P2 2 1 255\n" + b"9" * 30 + b" 7", "something other than numbers from 0"),
         ("a.png", with_ihdr(10**9, 10**9), "says 1000000000x1000000000 pixels; at most"),
         ("a.png", with_ihdr(2**32 - 1, 2), "says 4294967295x2 pixels"),
         ("a.png", with_ihdr(0, 6), "is damaged, truncated or not an image"),
