@@ -70,7 +70,7 @@ def _halo(length: int, iterations: int) -> int:
     return iterations * (length - 1)
 
 
-@stage("aggregation", source="Zhang, Lu & Lafruit 2009; Mei et al. 2011, section 3.2", halo=_halo, volumes=3)
+@stage("aggregation", source="Zhang, Lu & Lafruit 2009; Mei et al. 2011, section 3.2", halo=_halo, memory=3)
 def cross_based(
     volume: CostVolume,
     reference: Image,

@@ -28,9 +28,7 @@ _FRACTION = 10
 _MANTISSA = 53
 
 
-@stage(
-    "aggregation", source="He, Sun & Tang 2010; Rhemann et al. 2011, section 3.2", halo=lambda size: 2 * (size // 2), volumes=1
-)
+@stage("aggregation", source="He, Sun & Tang 2010; Rhemann et al. 2011, section 3.2", halo=lambda size: 2 * (size // 2), memory=1)
 def guided_filter(
     volume: CostVolume,
     reference: Image,

@@ -27,7 +27,7 @@ class _Tree(NamedTuple):
     differences: NDArray[np.float32]
 
 
-@stage("aggregation", source="Yang 2012", volumes=1)
+@stage("aggregation", source="Yang 2012", memory=1)
 def minimum_spanning_tree(
     volume: CostVolume, reference: Image, *, scale: Annotated[Positive, Unit("grey levels")] = 25.5
 ) -> CostVolume:

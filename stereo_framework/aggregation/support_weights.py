@@ -35,7 +35,7 @@ class _Images(NamedTuple):
     stops: NDArray[np.int64]
 
 
-@stage("aggregation", source="Yoon & Kweon 2006", halo=lambda size: size // 2, volumes=1)
+@stage("aggregation", source="Yoon & Kweon 2006", halo=lambda size: size // 2, memory=1)
 def support_weights(
     volume: CostVolume,
     reference: Image,

@@ -56,11 +56,6 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-NO_SMOOTHNESS = (
-    "the energy has no smoothness term, so every pixel would stand alone; "
-    "give one (smoothness: potts, linear, truncated_linear or truncated_quadratic) or use winner_take_all"
-)
-
 
 @dataclass(frozen=True)
 class Stage:
@@ -85,9 +80,10 @@ class Stage:
         The parameter that counts the iterations of an aggregation that can be continued. Such a stage names the data
         ``partial``: its own result for the same volume and the same other parameters after some iterations, or None. With it
         the stage does as many iterations more as the parameter says, and the result is, bit for bit, that of all of them.
-    volumes : int, optional
-        How many volumes the stage holds at most while it works, its result included, besides the one that it is given; for the estimate of
-        memory. Default: 4 in aggregation, else 2.
+    memory : int or callable, optional
+        For the estimate of memory: how many volumes the stage holds at most while it works, its result included, besides the one that it is given;
+        default: 4 in aggregation, else 2. Of a scheme that cuts pairs up: takes rows and columns of a pair, its `Search`, and the stage's parameters, and
+        returns rows and columns of the largest pair that the scheme makes of it.
     integer : bool
         The stage takes, or makes, volumes of uint8 and uint16 costs. For any other stage the pipeline converts them to float32.
     other_needs : frozenset of str
@@ -96,16 +92,9 @@ class Stage:
         Takes the stage's parameters by name (those it names) and, as ``scene``, the scene or None, and returns the files from outside that decide what
         the stage does: programs, models, maps. Their content is part of a run's identity. It is called when a script is checked, without a scene, and
         raises a ParameterError where something is missing.
-    largest : callable, optional
-        Of a scheme: takes rows and columns of a pair, its `Search`, and the stage's parameters, and returns rows and columns of the largest pair that the scheme
-        makes of it; for the estimate of memory. Default: the whole pair.
     check_parameters : callable, optional
         Takes legal values of the stage's parameters by name (those it names) and returns why they cannot stand together, or None. Scripts are checked with it, and
-        every call of the stage.
-    needs_smoothness : bool
-        Of an optimizer: it refuses an energy without a smoothness term.
-    refuses_smoothness : frozenset of str
-        Of an optimizer: smoothness terms, by their stages' names, that it cannot take. Scripts are checked for them.
+        every call of the stage. An optimizer's may name ``smoothness``, and gets the name of the script's smoothness term, or None.
     """
 
     name: str
@@ -116,14 +105,11 @@ class Stage:
     halo: Callable[..., int | None] | None
     data: tuple[str, ...]
     resume: str | None = None
-    volumes: int | None = None
+    memory: int | Callable[..., tuple[int, int]] | None = None
     integer: bool = False
     other_needs: frozenset[str] = frozenset()
     files: Callable[..., Iterable[Path]] | None = None
-    largest: Callable[..., tuple[int, int]] | None = None
     check_parameters: Callable[..., str | None] | None = None
-    needs_smoothness: bool = False
-    refuses_smoothness: frozenset[str] = frozenset()
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -142,7 +128,7 @@ class Stage:
         return unit(self.parameters[parameter].annotation)
 
     def misfit(self, parameters: Mapping[str, Any]) -> str:
-        """Why legal values of parameters cannot stand together, or nothing.
+        """Why legal values of parameters cannot stand together, or nothing, also where not all that it takes to tell is given.
 
         Examples
         --------
@@ -153,18 +139,17 @@ class Stage:
         if self.check_parameters is None:
             return ""
         wanted = inspect.signature(self.check_parameters).parameters
-        return self.check_parameters(**{k: v for k, v in parameters.items() if k in wanted}) or ""
+        known = {name: value for name, value in parameters.items() if name in wanted}
+        return (self.check_parameters(**known) or "") if len(known) == len(wanted) else ""
 
-    def check(self, parameters: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """Refuse what only parameters and data together show.
+    def check(self, parameters: Mapping[str, Any]) -> None:
+        """Refuse legal values of parameters that cannot stand together.
 
         Raises
         ------
         ParameterError
-            Legal values cannot stand together, or there is no smoothness term where one is needed.
+            What `misfit` says.
         """
-        if self.needs_smoothness and data.get("smoothness") is None:
-            raise ParameterError(f"{self.name}: {NO_SMOOTHNESS}")
         if misfit := self.misfit(parameters):
             raise ParameterError(f"{self.name}: {misfit}")
 
@@ -194,8 +179,7 @@ def stage(slot: str, *, source: str = "", halo: Callable[..., int | None] | None
     halo : callable, optional
         How many rows around its own the stage needs, by its parameters; None: it sees the whole.
     **declared
-        What `Stage` tells about ``resume``, ``volumes``, ``integer``, ``other_needs``, ``files``, ``largest``, ``check_parameters``,
-        ``needs_smoothness`` and ``refuses_smoothness``.
+        What `Stage` tells about ``resume``, ``memory``, ``integer``, ``other_needs``, ``files`` and ``check_parameters``.
 
     Raises
     ------
@@ -217,8 +201,8 @@ def stage(slot: str, *, source: str = "", halo: Callable[..., int | None] | None
                 raise TypeError(f"{name}() takes {len(data)} data, {len(given)} were given; parameters are given by name")
             handed = dict(zip(data, given, strict=False)) | {key: named.pop(key) for key in data if key in named}
             values = with_defaults(function, named)
+            found.check(values)
             taken = border(name, handed, data, integer=found.integer)
-            found.check(values, taken)
             result = function(**taken, **values)
             if slot == "matching_cost":
                 return as_volume(result, taken["search"])

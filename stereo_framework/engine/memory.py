@@ -153,14 +153,14 @@ class _Rehearsal(Walk):
             methods = [method for _, method in step.inner]
             return peak_memory(methods, shape, self.search, both="both" in self.needs[state])
         if step.stage.slot == "scheme":
-            if step.stage.largest is not None:
-                shape = step.stage.largest(shape, self.search, **step.parameters)
+            if callable(step.stage.memory):
+                shape = step.stage.memory(shape, self.search, **step.parameters)
             return peak_memory(step.inner, shape, self.search)
         if step.stage.slot == "matching_cost" and step.halo is not None:  # a sum has one more beside that which it makes
             return volume * (1 + bool(step.inner))
         # Measured: 2 of diffusion, 4 of Bayesian diffusion, up to 1 of graph cuts and simulated annealing.
-        usual = 4 if step.stage.slot == "aggregation" else 2
-        return volume * (usual if step.stage.volumes is None else step.stage.volumes) * step.touches_volume
+        usual, told = 4 if step.stage.slot == "aggregation" else 2, step.stage.memory
+        return volume * (told if isinstance(told, int) else usual) * step.touches_volume
 
 
 def _volumes(views: Sequence[Any]) -> int:

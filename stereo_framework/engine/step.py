@@ -153,7 +153,7 @@ class Step:
         given = {name: sealed(name, data.get(name) if name == "partial" else data[name]) for name in self.stage.data}
         own = {name: value for name, value in self.parameters.items() if name in self.stage.parameters}
         try:
-            self.stage.check(own, given)
+            self.stage.check(own)
             result = self.stage.function(**given, **own)
             return as_volume(result, given["search"]) if self.stage.slot == "matching_cost" else result
         except SystemExit as error:  # a stage of a plug-in's does not end the program

@@ -298,7 +298,7 @@ class Walk:
         [method] = step.inner
         solve = functools.partial(self.solve, method, watch=self.watch)
         # A scheme that cuts pairs up cuts the exchanged one in other places.
-        if step.stage.largest is None and (state[0], 1 - side) in self.needs and _same_from_both_sides(method):
+        if step.stage.memory is None and (state[0], 1 - side) in self.needs and _same_from_both_sides(method):
             solve = functools.partial(self._solve_both, method)
         return taken(step.stage, step({"solve": solve, "pair": replace(view.pair, scene=None)}), view)
 

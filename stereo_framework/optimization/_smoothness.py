@@ -8,6 +8,16 @@ from numpy.typing import NDArray
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.volume import Smoothness
 
+_MISSING = (
+    "the energy has no smoothness term, so every pixel would stand alone; "
+    "give one (smoothness: potts, linear, truncated_linear or truncated_quadratic) or use winner_take_all"
+)
+
+
+def no_smoothness(smoothness: str | None) -> str | None:
+    """Why an optimizer cannot do without a smoothness term, where a script names none."""
+    return _MISSING if smoothness is None else None
+
 
 def required_smoothness(smoothness: Smoothness | None, stage: str) -> Smoothness:
     """The smoothness term of a stage that needs one.
@@ -15,9 +25,10 @@ def required_smoothness(smoothness: Smoothness | None, stage: str) -> Smoothness
     Raises
     ------
     ParameterError
-        It holds what is negative or not finite.
+        There is none, or it holds what is negative or not finite.
     """
-    assert smoothness is not None, "the stage asks for none, or declares that it needs it"
+    if smoothness is None:
+        raise ParameterError(f"{stage}: {_MISSING}")
     for name, array in vars(smoothness).items():
         if not (np.isfinite(array).all() and array.min() >= 0):
             raise ParameterError(f"{stage}: smoothness.{name} holds {array.min():g}; all must be finite and >= 0")

@@ -15,7 +15,7 @@ from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._messages import Messages, accelerated, decide, prior_of, synchronous
 from stereo_framework.optimization._raster import sequential
-from stereo_framework.optimization._smoothness import required_smoothness
+from stereo_framework.optimization._smoothness import no_smoothness, required_smoothness
 
 SCHEDULES: dict[str, Callable[..., object]] = {"accelerated": accelerated, "sequential": sequential, "synchronous": synchronous}
 
@@ -23,8 +23,8 @@ SCHEDULES: dict[str, Callable[..., object]] = {"accelerated": accelerated, "sequ
 @stage(
     "optimization",
     source="Tappen & Freeman 2003, section 3; Felzenszwalb & Huttenlocher 2006, sections 2 and 3; Szeliski et al. 2008, section 2.3",
-    volumes=5,
-    needs_smoothness=True,
+    memory=5,
+    check_parameters=no_smoothness,
 )
 def belief_propagation(
     volume: CostVolume,

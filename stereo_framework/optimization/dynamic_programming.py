@@ -13,12 +13,16 @@ from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._occlusion_path import occlusion_paths
 from stereo_framework.optimization._smoothness import required_smoothness
 
+_REFUSED = ("linear", "truncated_linear", "truncated_quadratic")
+
 
 @stage(
     "optimization",
     source="Scharstein & Szeliski 2002, section 4.3; Bobick & Intille 1999",
     halo=lambda: 0,
-    refuses_smoothness=frozenset({"linear", "truncated_linear", "truncated_quadratic"}),
+    check_parameters=lambda smoothness: (
+        f"cannot take the smoothness term {smoothness}; legal: potts" if smoothness in _REFUSED else None
+    ),
 )
 def dynamic_programming(
     volume: CostVolume,

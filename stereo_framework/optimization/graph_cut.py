@@ -14,14 +14,14 @@ from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import round_counter
 from stereo_framework.kernels.threads import over_rows, thread_count
 from stereo_framework.optimization._graph_moves import Move, Moves, Solver
-from stereo_framework.optimization._smoothness import required_smoothness
+from stereo_framework.optimization._smoothness import no_smoothness, required_smoothness
 from stereo_framework.optimization.winner_take_all import winner_take_all
 
 
 @stage(
     "optimization",
     source="Boykov, Veksler & Zabih 2001, sections 3 and 4; Scharstein & Szeliski 2002, section 4.3",
-    needs_smoothness=True,
+    check_parameters=no_smoothness,
 )
 def graph_cut(
     volume: CostVolume,

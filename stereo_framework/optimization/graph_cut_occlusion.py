@@ -15,7 +15,7 @@ from stereo_framework.kernels.counting import counted
 from stereo_framework.optimization._occlusion_moves import OcclusionMoves
 
 
-@stage("optimization", source="Kolmogorov & Zabih 2001, sections 3 and 4", volumes=4)
+@stage("optimization", source="Kolmogorov & Zabih 2001, sections 3 and 4", memory=4)
 def graph_cut_occlusion(
     volume: CostVolume,
     reference: Image,

@@ -11,11 +11,11 @@ from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.optimization._raster import BLOCK_COLUMNS, BLOCK_ROWS, blocks_of, over_blocks
-from stereo_framework.optimization._smoothness import differences_of, edge_weights, required_smoothness
+from stereo_framework.optimization._smoothness import differences_of, edge_weights, no_smoothness, required_smoothness
 from stereo_framework.optimization.winner_take_all import winner_take_all
 
 
-@stage("optimization", source="Besag 1986, section 2.5; Szeliski et al. 2008, section 2.1", needs_smoothness=True)
+@stage("optimization", source="Besag 1986, section 2.5; Szeliski et al. 2008, section 2.1", check_parameters=no_smoothness)
 def icm(volume: CostVolume, smoothness: Smoothness | None = None, *, iterations: PositiveInt = 100) -> Labeling:
     """Levels that no change of a single pixel improves, found from the winners by changing one pixel after the other.
 

@@ -22,7 +22,7 @@ Values = NDArray[np.float32]
 @stage(
     "optimization",
     source="Facciolo, de Franchis & Meinhardt 2015",
-    volumes=1,
+    memory=1,
     check_parameters=lambda p1, p2: f"p2 is {p2:g}, below p1, {p1:g}" if p2 < p1 else None,
 )
 def more_global_matching(

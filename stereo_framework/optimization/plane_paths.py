@@ -79,7 +79,7 @@ _TOLERANCE = 1.0
 @stage(
     "optimization",
     source="ours, unpublished; Hirschmueller 2008 for paths, Bleyer, Rhemann & Rother 2011 for planes",
-    volumes=2,
+    memory=2,
     integer=True,
     other_needs=["alternatives"],
 )

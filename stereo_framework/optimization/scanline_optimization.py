@@ -10,13 +10,13 @@ from stereo_framework.core.volume import CostVolume, Labeling, Smoothness
 from stereo_framework.kernels.bits import ordered
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.optimization._smoothness import reach_of, required_smoothness
+from stereo_framework.optimization._smoothness import no_smoothness, reach_of, required_smoothness
 
 HIGHEST = np.int32(0x7FFFFFFF)
 """Above the bits of every cost."""
 
 
-@stage("optimization", source="Scharstein & Szeliski 2002, section 4.3", halo=lambda: 0, needs_smoothness=True)
+@stage("optimization", source="Scharstein & Szeliski 2002, section 4.3", halo=lambda: 0, check_parameters=no_smoothness)
 def scanline_optimization(volume: CostVolume, smoothness: Smoothness | None = None) -> Labeling:
     """Levels that minimize, row by row, data costs plus the smoothness term along the row.
 

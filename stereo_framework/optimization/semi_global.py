@@ -18,7 +18,7 @@ from stereo_framework.optimization._semi_global_penalties import Penalties, by_e
 @stage(
     "optimization",
     source="Hirschmueller 2008, section 2.2; Mei et al. 2011",
-    volumes=1,
+    memory=1,
     integer=True,
     check_parameters=lambda p1, p2: f"p2 is {p2:g}, below p1, {p1:g}" if p2 < p1 else None,
 )

@@ -17,7 +17,7 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.random_numbers import random_number
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.optimization._smoothness import differences_of, edge_weights, required_smoothness
+from stereo_framework.optimization._smoothness import differences_of, edge_weights, no_smoothness, required_smoothness
 from stereo_framework.optimization._visiting import fixed_rounds, random_rounds
 from stereo_framework.optimization.winner_take_all import winner_take_all
 
@@ -25,7 +25,7 @@ BATCH = 128
 """Most pixels whose labels are drawn together."""
 
 
-@stage("optimization", source="Scharstein & Szeliski 2002, section 4.3; Geman & Geman 1984", needs_smoothness=True)
+@stage("optimization", source="Scharstein & Szeliski 2002, section 4.3; Geman & Geman 1984", check_parameters=no_smoothness)
 def simulated_annealing(
     volume: CostVolume,
     smoothness: Smoothness | None = None,

@@ -12,14 +12,14 @@ from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.optimization._messages import Messages, Values, prior_of
 from stereo_framework.optimization._raster import BLOCK_COLUMNS, BLOCK_ROWS, over_blocks, sequential
-from stereo_framework.optimization._smoothness import differences_of, required_smoothness
+from stereo_framework.optimization._smoothness import differences_of, no_smoothness, required_smoothness
 
 
 @stage(
     "optimization",
     source="Kolmogorov 2006, sections 4 and 5; Szeliski et al. 2008, section 2.4",
-    volumes=2,
-    needs_smoothness=True,
+    memory=2,
+    check_parameters=no_smoothness,
 )
 def trw_s(volume: CostVolume, smoothness: Smoothness | None = None, *, iterations: PositiveInt = 50) -> Labeling:
     """Levels of low energy, and a bound that no labelling's energy lies below, by messages along the rows and columns.

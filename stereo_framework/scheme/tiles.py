@@ -31,7 +31,7 @@ def _largest(shape: tuple[int, int], search: Search, size: int, overlap: int, fa
     return height, min(shape[1], width + math.ceil(search.maximum - search.minimum) + 3)
 
 
-@stage("scheme", source="Hirschmueller 2008, section 2.6; Rothermel et al. 2012", largest=_largest)
+@stage("scheme", source="Hirschmueller 2008, section 2.6; Rothermel et al. 2012", memory=_largest)
 def tiles(
     solve: Callable[[Pair], Any],
     pair: Pair,

@@ -12,7 +12,7 @@ from typing import Any
 from stereo_framework.core import limits
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.scene import Search
-from stereo_framework.core.stage import NO_SMOOTHNESS, SLOTS, VOLUME_SLOTS
+from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
 from stereo_framework.core.stage import stages as registered
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step
@@ -240,8 +240,11 @@ class Method:
             for other in self.under(home)
         }
         own = {word: slots.get(home + word, ()) for word in SLOTS}
-        steps = [one for word, specs in own.items() if specs for one in self._made_once(self._steps, home + word, specs, seed)]
-        self._check_smoothness(home, own["optimization"], own["smoothness"])
+        # Of terms that are wrong themselves nothing is known.
+        terms = own["smoothness"]
+        known = () if terms is None else (("smoothness", terms[0].stage.name if terms else None),)
+        made = (self._made_once(self._steps, home + word, specs, seed, known) for word, specs in own.items() if specs)
+        steps = list(itertools.chain.from_iterable(made))
         try:
             return Pipeline(steps, others)
         except ParameterError as error:
@@ -263,34 +266,19 @@ class Method:
         others = (self._seeded(methods[names(other)[-1]], other, slots) for other in self.under(home) if methods)
         return (*itertools.chain.from_iterable(others), *own)
 
-    def _steps(self, slot: str, specs: tuple[Spec, ...], seed: int) -> list[Step]:
-        """The steps of a slot; what only whole settings show is reported: parameters that cannot stand together, and outside files that are missing."""
+    def _steps(self, slot: str, specs: tuple[Spec, ...], seed: int, known: tuple[tuple[str, Any], ...]) -> list[Step]:
+        """The steps of a slot, of which besides is known what smoothness term stands beside them; what only whole settings show is reported: parameters that cannot stand together, and outside files that are missing."""
         steps = [spec.seeded(seed).step for spec in specs]
         for i, (spec, one) in enumerate(zip(specs, steps, strict=True)):
             if self._tuning:
                 break
-            if misfit := one.stage.misfit(one.parameters):
+            if misfit := one.stage.misfit({**one.parameters, **dict(known)}):
                 self._once(f"{slot} {i}", spec.place, f"{one.stage.name}: {misfit}")
             try:
                 one.files()
             except ParameterError as error:
                 self._once(f"{slot} {i}", spec.place, str(error))
         return steps
-
-    def _check_smoothness(self, home: str, optimizers: Specs, terms: Specs) -> None:
-        """Report an optimizer that needs a smoothness term, or cannot take the one that there is."""
-        if not optimizers or terms is None or self._tuning:
-            return
-        stage, refused = (
-            optimizers[0].stage,
-            [one.stage.name for one in terms if one.stage.name in optimizers[0].stage.refuses_smoothness],
-        )
-        wrong = NO_SMOOTHNESS if stage.needs_smoothness and not terms else ""
-        if refused:
-            legal = ", ".join(other.name for other in registered("smoothness") if other.name not in stage.refuses_smoothness)
-            wrong = f"cannot take the smoothness term {refused[0]}; legal: {legal}"
-        if wrong:
-            self._once(f"{home}optimization 0", optimizers[0].place, f"{stage.name}: {wrong}")
 
     def _once(self, where: str, place: Place, message: str) -> None:
         """Of each stage of a method one message is enough."""

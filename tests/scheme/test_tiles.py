@@ -243,7 +243,7 @@ def test_no_tile_is_larger_than_the_estimate_says(search, size, overlap, far):
 
     pair = Pair(*np.zeros((2, 13, 40), np.uint8), search)
     tiles(solve, pair, size=size, overlap=overlap, factor=1)
-    largest = of(tiles).largest(pair.shape, search, size=size, overlap=overlap, factor=1, margin=0)
+    largest = of(tiles).memory(pair.shape, search, size=size, overlap=overlap, factor=1, margin=0)
     assert max(shape[0] for shape in seen) <= largest[0]
     assert max(shape[1] for shape in seen) <= largest[1]
 
