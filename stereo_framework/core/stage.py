@@ -140,7 +140,8 @@ class Stage:
             return ""
         wanted = inspect.signature(self.check_parameters).parameters
         known = {name: value for name, value in parameters.items() if name in wanted}
-        return (self.check_parameters(**known) or "") if len(known) == len(wanted) else ""
+        unknown = any(one.default is one.empty for name, one in wanted.items() if name not in known)
+        return "" if unknown else self.check_parameters(**known) or ""
 
     def check(self, parameters: Mapping[str, Any]) -> None:
         """Refuse legal values of parameters that cannot stand together.

@@ -13,7 +13,6 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.scene import Search
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
-from stereo_framework.core.stage import stages as registered
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step
 from stereo_framework.evaluation.protocols import Protocol
