@@ -74,8 +74,9 @@ class Comparison:
 
     @property
     def digits(self) -> int:
-        """Digits after the point that the tolerance has; with fewer of them a table would contradict its verdict."""
-        return max((len(f"{side:f}".rstrip("0").partition(".")[2]) for side in (self.below, self.above) if side), default=0)
+        """Digits after the point with which it is shown: with fewer of them than the tolerance has a table would contradict its verdict."""
+        sides = (f"{side:f}".rstrip("0") for side in (self.below, self.above, self.published) if side)
+        return max([2, *(len(side.partition(".")[2]) for side in sides)])
 
     @property
     def tolerance(self) -> str:
@@ -92,13 +93,12 @@ class Comparison:
 HEADER = ("row", "column", "published", "ours", "difference", "tolerance", "reason")
 
 
-def comparison_table(caption: str, comparisons: Sequence[Comparison], digits: int = 2) -> Table:
+def comparison_table(caption: str, comparisons: Sequence[Comparison]) -> Table:
     """All comparisons as a table that marks those outside their tolerance."""
     rows = []
     for c in comparisons:
-        shown = max(digits, c.digits)
-        numbers = [Cell.number(value, f".{shown}f") for value in (c.published, c.ours)]
-        difference = Cell.number(c.difference, f"+.{shown}f", mark="outside its tolerance" if c.outside else "")
+        numbers = [Cell.number(value, f".{c.digits}f") for value in (c.published, c.ours)]
+        difference = Cell.number(c.difference, f"+.{c.digits}f", mark="outside its tolerance" if c.outside else "")
         rows.append([Cell(c.row), Cell(c.column), *numbers, difference, Cell(c.tolerance), Cell(c.reason)])
     return Table(HEADER, rows, 2, caption)
 

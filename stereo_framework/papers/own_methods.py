@@ -32,29 +32,31 @@ def submission_scores(context: Context, folder: str, measure: str) -> dict[str, 
     return found
 
 
-def scores(context: Context, measure: str) -> DataFrame:
-    """A measure for the paper's script ``own_methods`` and for the submissions that are available.
+def scores(context: Context, measures: Mapping[str, str]) -> dict[str, DataFrame]:
+    """Measures, by the paper's names, for its script ``own_methods`` and for the submissions that are available; none without results, or with one scene only.
 
     All methods have the same columns, which are those of the scenes that our methods ran on.
     """
-    ours: dict[str, dict[str, float]] = {}
-    for r in context.run("own_methods"):
-        if r.error is None:
-            ours.setdefault(r.method, {}).update(_columns(r.scene, measure, r.statistics))
-    theirs = {name: submission_scores(context, folder, measure) for folder, name in SUBMISSIONS.items()} if ours else {}
-    columns = list(dict.fromkeys(c for row in ours.values() for c in row))
-    return DataFrame.from_dict({**ours, **theirs}, orient="index", columns=None).reindex(columns=columns).dropna()
+    results = [r for r in ([] if context.quick else context.run("own_methods")) if r.error is None]
+    found: dict[str, DataFrame] = {}
+    for name, measure in measures.items() if results else ():
+        rows: dict[str, dict[str, float]] = {}
+        for r in results:
+            rows.setdefault(r.method, {}).update(_columns(r.scene, measure, r.statistics))
+        columns = list(dict.fromkeys(c for row in rows.values() for c in row))
+        rows |= {method: submission_scores(context, folder, measure) for folder, method in SUBMISSIONS.items()}
+        found[name] = DataFrame.from_dict(rows, orient="index").reindex(columns=columns).dropna()
+    return found
 
 
 def groups(rows: DataFrame) -> Series:
     """The group of each method by non-dominated sorting of its errors, 1 = no other method dominates it."""
-    return Series(astar_groups(rows.to_numpy()) if len(rows) else [], rows.index, dtype=int)
+    return Series(astar_groups(rows.to_numpy()), rows.index)
 
 
-def ranked(rows: DataFrame) -> DataFrame:
-    """By method, as the benchmark does it: the ``average`` rank over the columns, and the ``rank`` of that."""
-    average = average_ranks(rows.to_numpy())
-    return DataFrame({"average": average, "rank": competition_ranks(average)}, rows.index)
+def ranks(rows: DataFrame) -> Series:
+    """The rank of each method's average rank over the columns, as the benchmark does it."""
+    return Series(competition_ranks(average_ranks(rows.to_numpy())), rows.index)
 
 
 def nearest(column: Series, count: int, apart: Callable[[float, float], float] = operator.truediv) -> list[str]:

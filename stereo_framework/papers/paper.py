@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Any
 from stereo_framework.core.errors import DataError, ParameterError, nearest
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.datasets import load_scene
-from stereo_framework.figures.saving import svg_text
-from stereo_framework.page.page import Block, Details, Picture, Statement
-from stereo_framework.page.report_files import write_report
+from stereo_framework.figures.plots import plot_figure
+from stereo_framework.figures.saving import rendered, svg_text
+from stereo_framework.io.images import encode_png
+from stereo_framework.page.page import Block, Picture, Statement
 from stereo_framework.papers.claim import Claim
 from stereo_framework.papers.comparison import Comparison
 from stereo_framework.papers.published import raw_table
-from stereo_framework.script import Script, load
+from stereo_framework.script import load
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, run
+from stereo_framework.tables.results import of_each_protocol
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,6 +34,11 @@ def drawn(name: str, figure: Figure, description: str, caption: str = "") -> Pic
     return Picture(svg_text(figure), description, caption or description, f"{name}.svg")
 
 
+def painted(name: str, figure: Figure, description: str, caption: str) -> Picture:
+    """The same as pixels: a figure that holds images."""
+    return Picture(encode_png(rendered(figure)), description, caption, f"{name}.png")
+
+
 @dataclass(frozen=True)
 class Outcome:
     """The result of an item.
@@ -39,7 +46,7 @@ class Outcome:
     Parameters
     ----------
     blocks : sequence of Block
-        What the page shows.
+        What the page shows beside published numbers and what was run, which it shows by itself.
     comparisons : sequence of Comparison
         Published numbers and ours.
     data : mapping
@@ -48,8 +55,6 @@ class Outcome:
         For sentences that are judged in print, the same of our own results.
     absent : str
         Why some of the data were not found.
-    files : mapping of str to bytes
-        Further figures to write, by file name.
     statements : sequence of Statement
         Sentences with their verdicts; `Paper.build` adds those of the data.
     """
@@ -59,7 +64,6 @@ class Outcome:
     data: Mapping[str, Any] = field(default_factory=dict)
     ours: Mapping[str, Any] = field(default_factory=dict)
     absent: str = "not measured"
-    files: Mapping[str, bytes] = field(default_factory=dict)
     statements: Sequence[Statement] = ()
 
 
@@ -171,7 +175,8 @@ class Context:
     workers: int = 2
     quick: bool = False
     missing: dict[str, str] = field(default_factory=dict)
-    _runs: dict[tuple[str, tuple[str, ...]], list[Result]] = field(default_factory=dict)
+    used: list[Result] = field(default_factory=list)
+    _runs: dict[tuple[str, ...], list[Result]] = field(default_factory=dict)
 
     def run(
         self,
@@ -199,20 +204,20 @@ class Context:
         wanted = [s for s in asked if isinstance(s, Scene) or s in self.available([s])]
         if self.quick:
             wanted = wanted[:1]
-        key = (f"{script.name} {' '.join(overrides)} {maps}", tuple(s.name if isinstance(s, Scene) else s for s in wanted))
+        names = [s.name if isinstance(s, Scene) else s for s in wanted]
+        key = (script.name, *overrides, str(maps), *names)
         if key not in self._runs:
-            self._runs[key] = self._results(script, wanted, maps) if wanted else []
+            print(f"{script.name}: {len(script.settings)} settings on {', '.join(names)}", file=sys.stderr, flush=True)
+            out = self.out / "runs" / script.name
+            self._runs[key] = run(script, wanted, data=self.data, out=out, workers=self.workers, maps=maps) if wanted else []
+        self.used += self._runs[key]
         return self._runs[key]
 
     def plots(self, name: str, results: Sequence[Result]) -> list[Picture]:
-        """The plots that the report of the script `name` asks for, written to the folder ``plots``."""
-        report = load(f"{self.paper}/{name}").report
-        titles = {plot.name: plot.title for plot in read_report(report).plots}
-        paths = write_report(results, report, self.out) if results else []
-        drawn = [path for path in paths if path.suffix == ".svg"]
-        return [
-            Picture(path.read_text(encoding="utf-8"), f"plot {path.stem}", titles.get(path.stem, path.stem)) for path in drawn
-        ]
+        """The plots that the report of the script `name` asks for."""
+        wanted = read_report(load(f"{self.paper}/{name}").report).plots if results else []
+        shown = [(plot, own) for plot in wanted for _, own in of_each_protocol(results, plot.where, plot.y)]
+        return [drawn(plot.name, plot_figure(plot, own), f"plot {plot.name}", plot.title) for plot, own in shown]
 
     def available(self, scenes: Sequence[str]) -> list[str]:
         """Those of the scenes that can be loaded; the others are noted in `missing` with the reason."""
@@ -234,19 +239,7 @@ class Context:
         """The same scenes with their true disparities; all of the papers' have them."""
         return [(scene, scene.truth) for scene in self.scenes(names) if scene.truth is not None]
 
-    def _results(self, script: Script, scenes: Sequence[str | Scene], maps: bool) -> list[Result]:
-        names = ", ".join(s.name if isinstance(s, Scene) else s for s in scenes)
-        print(f"{script.name}: {len(script.settings)} settings on {names}", file=sys.stderr, flush=True)
-        return run(script, list(scenes), data=self.data, out=self.out / "runs" / script.name, workers=self.workers, maps=maps)
-
 
 def short(scene: str) -> str:
     """A scene's name without its data set."""
     return scene.rpartition("/")[2]
-
-
-def results_details(results: Sequence[Result]) -> Details:
-    """Page blocks on the protocol of results and on the results that failed."""
-    failed = [f"{r.scene} {r.method} {dict(r.axes)}: {r.error}" for r in results if r.error]
-    lines = [f"{len(results)} results", *dict.fromkeys(r.protocol_text for r in results), *failed]
-    return Details("Protocol and number of results", "\n".join(lines))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stereo_framework.io import output_folder, write_bytes
 from stereo_framework.page.page import Block, Details, Page, Picture, Section, Statement, Text
 from stereo_framework.papers.claim import KINDS, failures_first
-from stereo_framework.papers.comparison import Comparison, comparison_table, plain_table
+from stereo_framework.papers.comparison import HEADER, Comparison, comparison_table, plain_table
 from stereo_framework.papers.paper import Context, Item, Outcome, Paper
+from stereo_framework.sweep import Result
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.formats import to_text
 from stereo_framework.tables.tables import Table
@@ -120,7 +121,9 @@ def reproduce(
     start = time.perf_counter()
     with output_folder(out):
         for one in chosen:
-            outcomes[one.name] = outcome = paper.build(one, context)
+            context.used.clear()
+            outcome = paper.build(one, context)
+            outcomes[one.name] = outcome = replace(outcome, blocks=_shown(one, outcome, context.used))
             sections.append(Section(one.title, [*outcome.blocks, *failures_first(outcome.statements)]))
             _write(out, one, outcome)
     done = Reproduction(out / f"{paper.name}.html", outcomes, context.missing)
@@ -131,6 +134,18 @@ def reproduce(
     page = Page(f"{paper.name}: published and ours", " ".join(opening(paper, done)), [summary, *sections])
     page.write(done.page)
     return done
+
+
+def _shown(item: Item, outcome: Outcome, used: Sequence[Result]) -> list[Block]:
+    """What an item shows: what it tells, published numbers, and the rest; then the protocol of the results that it used, and those that failed."""
+    shown = [comparison_table(f"{item.title}: published and ours", outcome.comparisons)] if outcome.comparisons else []
+    told = [block for block in outcome.blocks if isinstance(block, Text)]
+    blocks = [*told, *shown, *(block for block in outcome.blocks if block not in told)]
+    if used:
+        failed = [f"{r.scene} {r.method} {dict(r.axes)}: {r.error}" for r in used if r.error]
+        lines = [f"{len(used)} results", *dict.fromkeys(r.protocol_text for r in used), *failed]
+        blocks.append(Details("Protocol and number of results", "\n".join(lines)))
+    return blocks
 
 
 def opening(paper: Paper, done: Reproduction) -> list[str]:
@@ -178,16 +193,15 @@ def _fetch(scene: str) -> str:
 
 
 def _write(out: Path, item: Item, outcome: Outcome) -> None:
-    pictures = {block.name: block.file for block in outcome.blocks if isinstance(block, Picture) and block.name}
-    for name, content in {**pictures, **outcome.files}.items():
-        write_bytes(out / "figures" / name, content)
+    for block in outcome.blocks:
+        if isinstance(block, Picture) and block.name:
+            write_bytes(out / "figures" / block.name, block.file)
     told = failures_first(outcome.statements)
     rows = tuple((s.verdict, s.asked, s.text, s.source, s.figures, " ".join(s.notes)) for s in told)
     header = ("verdict", "kind", "sentence", "source", "figures", "notes")
-    sentences = Table(header, rows, 0, f"{item.title}: sentences")
-    shown = {item.name: comparison_table(item.title, outcome.comparisons)}
-    shown |= {f"{item.name}_{i}": b for i, b in enumerate(b for b in outcome.blocks if isinstance(b, Table))}
-    tables = {name: _plain(table) for name, table in shown.items()} | {f"{item.name}_statements": sentences}
+    tables = {f"{item.name}_statements": Table(header, rows, 0, f"{item.title}: sentences")}
+    for i, table in enumerate(block for block in outcome.blocks if isinstance(block, Table)):
+        tables[item.name if table.header == HEADER else f"{item.name}_{i}"] = _plain(table)
     for name, table in tables.items():
         for ending, form in (("csv", "csv"), ("md", "markdown"), ("tex", "latex")):
             if table.rows:

@@ -249,10 +249,18 @@ def test_the_kinds_on_the_command_line(monkeypatch, tmp_path, capsys):
 
 def test_a_picture_stands_on_the_page_and_in_a_file_of_its_name(tmp_path):
     shown = Picture("<svg>curves</svg>", "curves", "What is drawn", "curves.svg")
-    item = Item("item", "Figure 1", lambda context: Outcome([shown], files={"whole.png": b"bytes"}))
+    item = Item("item", "Figure 1", lambda context: Outcome([shown]))
     page = reproduce(Paper("made", "A paper", "run", "Why.", "Cannot.", (item,), {}), tmp_path).page
     assert "What is drawn" in page.read_text()
-    assert {path.name: path.read_bytes() for path in (tmp_path / "figures").iterdir()} == {
-        "curves.svg": b"<svg>curves</svg>",
-        "whole.png": b"bytes",
-    }
+    assert (tmp_path / "figures" / "curves.svg").read_bytes() == b"<svg>curves</svg>"
+
+
+def test_an_item_shows_its_numbers_and_what_it_ran(tmp_path):
+    def build(context):
+        context.run({"name": "one", "include": "window", "scenes": ["synthetic/planes"]})
+        return Outcome([Picture("<svg/>", "curves"), Text("What is told")], [Comparison("row", "bad", 1.0, 1.0, 0.1, 0.1, "why")])
+
+    paper = Paper("made", "A paper", "run", "Why.", "Cannot.", (Item("item", "Figure 1", build),), {})
+    told, numbers, curves, ran = reproduce(paper, tmp_path).outcomes["item"].blocks
+    assert (told.text, numbers.title, curves.description) == ("What is told", "Figure 1: published and ours", "curves")
+    assert ran.text.startswith("1 results\ntaxonomy2002")

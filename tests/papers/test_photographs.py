@@ -109,27 +109,21 @@ def test_pages_of_made_results(monkeypatch, tmp_path):
         return found
 
     monkeypatch.setattr(Context, "run", made)
-    monkeypatch.setattr(items, "_memory", lambda context, results: {"fine": 700.0})
     for item in ("costs", "light", "aggregation", "optimizers", "post_processing", "methods"):
         done = reproduce(find_paper("photographs"), tmp_path, item=item)
-        assert (tmp_path / "figures" / f"{item}.svg").stat().st_size > 2000
-        assert (tmp_path / "figures" / f"{item}.pdf").read_bytes().startswith(b"%PDF")
+        assert item == "light" or (tmp_path / "figures" / f"{item}.svg").stat().st_size > 2000
         assert (tmp_path / "tables" / f"{item}_0.csv").read_text().count("\n") > 8
         assert all(s.holds is not None for s in done.statements), item
-    table = (tmp_path / "tables" / "methods_0.md").read_text()
-    assert "| fine\\* |" in table
-    assert "memory (MiB)" in table
-    assert "700" in next(line for line in table.splitlines() if line.startswith("| fine"))
+    assert (tmp_path / "figures" / "methods_time.svg").is_file()
+    assert "| fine\\* |" in (tmp_path / "tables" / "methods_0.md").read_text()
 
 
 @pytest.mark.slow
 def test_quick_on_real_scenes(data, tmp_path):
     done = reproduce(find_paper("photographs"), tmp_path, quick=True)
     assert len(done.outcomes) == 7
-    assert [path.name for path in sorted((tmp_path / "figures").glob("*.pdf"))] == sorted(
-        f"{name}.pdf"
-        for name in ("costs", "light", "aggregation", "optimizers", "sub_pixel", "post_processing", "methods", "methods_time")
-    )
+    names = ("costs", "aggregation", "optimizers", "sub_pixel", "post_processing", "methods", "methods_time")
+    assert {path.stem for path in (tmp_path / "figures").glob("*.svg")} == set(names)
 
 
 def test_the_scenes_are_those_of_the_groups():

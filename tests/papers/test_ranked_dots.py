@@ -2,7 +2,7 @@
 
 from figure_parts import check_layout
 
-from stereo_framework.papers.ranked_dots import ranked_dots_figure
+from stereo_framework.papers.photographs.ranked_dots import ranked_dots_figure
 
 
 def test_dots_lie_at_the_means():

@@ -242,7 +242,7 @@ def test_foreground_fattening(data, tmp_path):
     outcome = reproduce(PAPER, tmp_path, item="figure12", data=data).outcomes["figure12"]
     [statement] = outcome.statements
     assert statement.holds
-    [shown] = outcome.blocks[1:]
+    shown = outcome.blocks[1]
     assert shown.columns == ["image", "truth", "box", "shiftable"]
 
 

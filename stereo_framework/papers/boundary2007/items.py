@@ -16,8 +16,8 @@ from stereo_framework.page.page import Text
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
 from stereo_framework.papers.boundary2007.claims import shown
 from stereo_framework.papers.claim import Alternatives, told
-from stereo_framework.papers.comparison import compared, comparison_table, plain_table
-from stereo_framework.papers.paper import Context, Outcome, drawn, results_details, short
+from stereo_framework.papers.comparison import compared, plain_table
+from stereo_framework.papers.paper import Context, Outcome, drawn, short
 from stereo_framework.papers.published import published_table
 from stereo_framework.sweep import Result
 from stereo_framework.tables.boundary import Boundary, boundary
@@ -85,21 +85,14 @@ def curves(context: Context) -> Outcome:
 
 
 def table1(context: Context) -> Outcome:
-    """Efficiency E of every method on every scene, and that of its mean curve; the most and the least efficient are named."""
-    published, results = published_table("boundary2007", "table1"), _results(context)
-    ours = _by_column(found_boundary(results))
-    comparisons = compared(published, ours, _why_not)
-    marks = []
-    for column in published.columns:
-        of = [{name: row[column] for name, row in rows.items() if column in row} for rows in (published.rows, ours)]
-        marks.append([column, *(which(own, key=own.__getitem__) if own else "-" for own in of for which in (max, min))])
+    """Efficiency E of every method on every scene, and that of its mean curve."""
+    published = published_table("boundary2007", "table1")
+    comparisons = compared(published, _by_column(found_boundary(_results(context))), _why_not)
     text = (
         "E is what a method gains over the zero-algorithm, 0..1, higher is better: 1 for a perfect result, (1 - SR - ER)^2 for a curve of a single "
         "point (equation 10). Expected: of the mean curve over the scenes that are there, not the mean of the row."
     )
-    header = ["scene", "printed: most efficient", "least", "ours: most efficient", "least"]
-    blocks = [comparison_table("Efficiency, published and ours", comparisons, 3), plain_table("Marks of Table 1", header, marks)]
-    return Outcome([Text(text), *blocks, results_details(results)], comparisons)
+    return Outcome([Text(text)], comparisons)
 
 
 def _by_column(found: Boundary) -> dict[str, dict[str, float]]:
@@ -112,7 +105,7 @@ def table2(context: Context) -> Outcome:
     published = published_table("boundary2007", "table2")
     comparisons = compared(published, found_boundary(_results(context)).improvements(), _why_not)
     text = "I(row | column) is what the row's mean curve gains over the column's where it is better, 0..1 (equation 11)."
-    return Outcome([Text(text), comparison_table("Expected improvement, published and ours", comparisons, 3)], comparisons)
+    return Outcome([Text(text)], comparisons)
 
 
 def _why_not(row: str, column: str) -> str:

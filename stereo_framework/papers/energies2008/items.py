@@ -14,8 +14,8 @@ from stereo_framework.figures.energies import energies_figure, visible_errors
 from stereo_framework.figures.saving import svg_text
 from stereo_framework.page.page import Block, Picture, Text
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
-from stereo_framework.papers.comparison import compared, comparison_table, plain_table
-from stereo_framework.papers.paper import Context, Outcome, results_details, short
+from stereo_framework.papers.comparison import compared, plain_table
+from stereo_framework.papers.paper import Context, Outcome, short
 from stereo_framework.papers.published import published_table
 from stereo_framework.script import load
 from stereo_framework.sweep import Result
@@ -29,8 +29,7 @@ def energies(context: Context) -> Outcome:
     by_row = {row: {scene: own[row] for scene, own in found.items() if row in own} for row in published.rows}
     comparisons = compared(published, by_row)
     text = "Energies of float64. Maps of the truth are rounded, half to even, and unknown disparities are 0; in our own checks they are those of the map of the lowest energy."
-    blocks = [Text(text), comparison_table("Energies, the library's and ours", comparisons), *_shown(context, results)]
-    return Outcome(blocks, comparisons, {"found": _energies(context, results, zero=False)})
+    return Outcome([Text(text), *_shown(context, results)], comparisons, {"found": _energies(context, results, zero=False)})
 
 
 def later(context: Context) -> Outcome:
@@ -38,7 +37,7 @@ def later(context: Context) -> Outcome:
     results = [*context.run("later", maps=True), *context.run("later_road", maps=True)]
     found = _energies(context, results, zero=False)
     if not found:
-        return Outcome([results_details(results)])
+        return Outcome([])
     points: dict[str, dict[str, tuple[float, float]]] = {scene: {} for scene in found}
     for r in results:
         if r.energy is not None:
@@ -107,4 +106,4 @@ def _shown(context: Context, results: Sequence[Result]) -> list[Block]:
             if r.disparity is not None:
                 stored[method] = stored_map(r.disparity, caption=caption)
         rows.append(scene_row(load_scene(best.scene, data=context.data), stored))
-    return [*charts, Scenes(rows, "Below each map: energy, errors, time."), results_details(results)]
+    return [*charts, Scenes(rows, "Below each map: energy, errors, time.")]

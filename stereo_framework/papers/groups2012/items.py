@@ -7,11 +7,14 @@ import operator
 from pandas import DataFrame, Series
 
 from stereo_framework.page.page import Text
-from stereo_framework.papers.comparison import Comparison, as_printed, compared, comparison_table, plain_table
-from stereo_framework.papers.own_methods import REGIONS, SUBMISSIONS, groups, nearest, ranked, scores, submission_scores
-from stereo_framework.papers.paper import Context, Outcome, results_details
+from stereo_framework.papers.comparison import Comparison, as_printed, compared, plain_table
+from stereo_framework.papers.own_methods import REGIONS, SUBMISSIONS, groups, nearest, ranks, scores, submission_scores
+from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.published import published_table, raw_table
 from stereo_framework.tables.tables import Cell
+
+MEASURES = {"BMP": "bad_pixels", "SZE": "sigma_z_error"}
+"""The paper's names of the measures, with ours."""
 
 LOCAL = ("DistinctSM", "PatchMatch", "window", "ssd")
 """Local methods: the two that section 5.1 names, and two of our own."""
@@ -23,12 +26,10 @@ def table1(context: Context) -> Outcome:
     rows = [[measure, method, *values] for measure, own in printed["rows"].items() for method, values in own.items()]
     header = ["measure", "method", *printed["columns"]]
     table = plain_table("Tsukuba, as printed", header, rows, ".3f", "The maps are not to be had.")
-    errors, ours = {m: DataFrame(own, REGIONS).T for m, own in printed["rows"].items()}, None
-    if not context.quick and len(by_bad := scores(context, "bad_pixels")):
-        pair = nearest(by_bad["tsukuba_nonocc"], 2, operator.sub)
-        of = {"BMP": by_bad, "SZE": scores(context, "sigma_z_error")}
-        ours = {m: own.loc[pair, [f"tsukuba_{region}" for region in REGIONS]] for m, own in of.items()} if pair else None
-    return Outcome([table], data={"errors": errors}, ours={"errors": ours})
+    errors, found = {m: DataFrame(own, REGIONS).T for m, own in printed["rows"].items()}, scores(context, MEASURES)
+    pair = nearest(found["BMP"]["tsukuba_nonocc"], 2, operator.sub) if found else []
+    ours = {m: own.loc[pair, [f"tsukuba_{region}" for region in REGIONS]] for m, own in found.items()}
+    return Outcome([table], data={"errors": errors}, ours={"errors": ours if pair else None})
 
 
 def table2(context: Context) -> Outcome:
@@ -47,28 +48,24 @@ def table3(context: Context) -> Outcome:
         for name, group in computed.items()
     ]
     again = plain_table("Groups of the rows of Tables 3 and 4", ["method", "printed group", "computed group"], rows, "d")
-    data = {"groups": computed, "rows": published.frame}
-    return Outcome([as_printed("As printed", published), again], data=data, ours={"groups": _own_groups(context)})
+    data, found = {"groups": computed, "rows": published.frame}, scores(context, MEASURES)
+    ours = {"groups": groups(found["SZE"])} if found else {}
+    return Outcome([as_printed("As printed", published), again], data=data, ours=ours)
 
 
 def table4(context: Context) -> Outcome:
     """Sigma-Z-Errors of the PatchMatch submission, and what the paper says of the first group."""
     published = published_table("groups2012", "table4")
-    found, own = submission_scores(context, "patchmatch", "sigma_z_error"), _own_groups(context)
+    found, own = submission_scores(context, "patchmatch", "sigma_z_error"), scores(context, MEASURES)
     comparisons = compared(published, {"PatchMatch": found}, rows=["PatchMatch"])
     absent = "The maps of PatchMatch are not in the data root."
     text = Text("Depth is 1 / disparity, a missing estimate has depth 0 (equation 17)." if found else absent)
-    tables = [
-        comparison_table("PatchMatch, published and ours", comparisons),
-        as_printed("The first group, as printed", published),
-    ]
     data = {"rows": published.frame, "first": list(published.rows), "local": LOCAL, "groups": printed_groups()}
-    ours = {"rows": None, "first": None, "local": LOCAL, "groups": own}
-    if found:
-        ours["rows"] = DataFrame.from_dict({**published.rows, "PatchMatch": found}, orient="index")
-    if own is not None:
-        ours["first"] = list(own.index[own == 1])
-    return Outcome([text, *tables], comparisons, data, ours)
+    ours = {"rows": DataFrame.from_dict({**published.rows, "PatchMatch": found}, orient="index") if found else None}
+    if own:
+        among = groups(own["SZE"])
+        ours |= {"first": list(among.index[among == 1]), "local": LOCAL, "groups": among}
+    return Outcome([text, as_printed("The first group, as printed", published)], comparisons, data, ours)
 
 
 def tables5_to_7(context: Context) -> Outcome:
@@ -81,37 +78,13 @@ def tables5_to_7(context: Context) -> Outcome:
     comparisons = [
         Comparison(n, "group", int(printed[n]), int(among[n]) if n in there.index else None, 0, 0, reason) for n in measured
     ]
-    table6, own = published_table("groups2012", "table6").frame, _own_groups(context)
+    table6, own, ours = published_table("groups2012", "table6").frame, scores(context, MEASURES), {}
     first = list(raw_table("groups2012", "table5")["rows"].values())
     data = {"ranks": table6["middlebury_rank"], "groups": table6["astar_group"], "first_ranks": first}
-    ours = {}
-    if own is not None and len(by_bad := scores(context, "bad_pixels")):
-        ranks = ranked(by_bad)["rank"]
-        ours = {"ranks": ranks, "groups": own, "first_ranks": list(ranks[own[own == 1].index])}
-    return Outcome([comparison_table("Groups, published and ours", comparisons, 0)], comparisons, data, ours)
-
-
-def own_methods(context: Context) -> Outcome:
-    """Groups of our own methods and the public submissions, among themselves and among the printed rows."""
-    ours, printed = scores(context, "sigma_z_error"), _printed_rows()
-    if not len(ours):
-        return Outcome([Text("None of the benchmark's scenes is there.")])
-    found = DataFrame({"alone": groups(ours), "among": groups(_among(printed[list(ours)], ours))[ours.index]})
-    rows = [(name, alone, among) for name, alone, among in found.sort_values(["among", "alone"], kind="stable").itertuples()]
-    text = (
-        "The paper groups 112 methods, whose maps are not to be had but for two. Here are our own methods and those two, by the Sigma-Z-Errors of "
-        f"{len(ours.columns)} columns: {', '.join(ours)}."
-    )
-    note = f"Among: together with the {len(printed.index.difference(ours.index))} other rows that the paper prints. More methods can only move one to a later group."
-    header = ["method", "group among these", "group among the printed rows"]
-    table = plain_table("A* groups by the Sigma-Z-Error", header, rows, "d", note)
-    return Outcome([Text(text), table, results_details(context.run("own_methods"))])
-
-
-def _own_groups(context: Context) -> Series | None:
-    """Groups of our own methods on all scenes; none in a quick reproduction, which has one scene."""
-    found = DataFrame() if context.quick else scores(context, "sigma_z_error")
-    return groups(found) if len(found) else None
+    if own:
+        ours = {"ranks": ranks(own["BMP"]), "groups": groups(own["SZE"])}
+        ours["first_ranks"] = list(ours["ranks"][ours["groups"] == 1])
+    return Outcome([], comparisons, data, ours)
 
 
 def _among(printed: DataFrame, ours: DataFrame) -> DataFrame:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Image, Mask
 from stereo_framework.evaluation.hci import HCI_METRICS, Score, Subsets
@@ -18,11 +17,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-EDGE, FOREGROUND, BACKGROUND, NEIGHBOURHOOD = (20, 20, 20), (213, 94, 0), (86, 180, 233), (90, 90, 90)
-"""RGB: the orange and the blue of Okabe and Ito's palette, which the colour-blind can distinguish, and a grey that no structure has."""
+EDGE, FOREGROUND, BACKGROUND, NEIGHBOURHOOD = "#141414", "#d55e00", "#56b4e9", "#5a5a5a"
+"""The orange and the blue of Okabe and Ito's palette, which the colour-blind can distinguish, and a grey that no structure has."""
 
-GOOD, BAD = (170, 205, 220), (200, 30, 30)
-"""RGB of pixels in metrics that are shares: those that are right, and those that count as wrong."""
+GOOD, BAD = "#aacddc", "#c81e1e"
+"""Colours of pixels in metrics that are shares: those that are right, and those that count as wrong."""
 
 LARGEST: Mapping[str, float] = {
     "hci_fuzziness": 20.0,
@@ -36,9 +35,6 @@ LARGEST: Mapping[str, float] = {
 
 _WIDTH = 5.0
 """Of a picture, in inches."""
-
-Layer = tuple[Mask, tuple[int, ...], str]
-"""Pixels, their colour as RGB, and what they are."""
 
 
 def subsets_figure(image: Image, subsets: Subsets, title: str = "") -> Figure:
@@ -57,21 +53,23 @@ def subsets_figure(image: Image, subsets: Subsets, title: str = "") -> Figure:
         Image and subsets differ in size.
     """
     check_image(image, ("subsets", subsets.evaluated))
-    grey, counted = dimmed(image), subsets.evaluated
+    counted = subsets.evaluated
     planes, structures = (np.where(counted, labels, 0) for labels in (subsets.planes, subsets.structures))
-    bands = [
-        (subsets.background & counted, BACKGROUND, "background M_b"),
-        (subsets.foreground & counted, FOREGROUND, "foreground M_f"),
-        (subsets.edges & counted, EDGE, "discontinuity M_d"),
-    ]
-    near = [(subsets.neighbourhood & counted, NEIGHBOURHOOD, "neighbourhood M_n")]
-    figure, axes = _sheet(image, 3, title)
-    _draw(axes[0], "depth discontinuities", _painted(grey, bands), bands)
+    surfaces, details = (len(np.unique(labels[labels > 0])) for labels in (planes, structures))
     share = f"{np.mean(planes > 0):.0%} of the image"
-    each = [(planes > 0, colour(1), "planes M_p, each in its colour")]
-    _draw(axes[1], f"planar surfaces: {_count(planes)}, {share}", _labelled(grey, planes, 0.65), each)
-    each = [(structures > 0, colour(1), "structures M_s, each in its colour"), *near]
-    _draw(axes[2], f"fine structures: {_count(structures)}", _labelled(_painted(grey, near), structures, 1.0), each)
+    titles = ["depth discontinuities", f"planes M_p: {surfaces}, {share}", f"fine structures M_s: {details}"]
+    figure, (first, second, third) = _sheet(image, titles, title)
+    bands = {
+        "background M_b": (subsets.background, BACKGROUND),
+        "foreground M_f": (subsets.foreground, FOREGROUND),
+        "discontinuity M_d": (subsets.edges, EDGE),
+    }
+    _paint(first, {name: (mask & counted, colour) for name, (mask, colour) in bands.items()})
+    _paint(third, {"neighbourhood M_n": (subsets.neighbourhood & counted, NEIGHBOURHOOD)})
+    for axes, labels in ((second, planes), (third, structures)):
+        # Steps of the golden section around the circle of hues: successive labels get very different ones.
+        hues = np.ma.masked_array(0.618034 * labels % 1, labels == 0)
+        axes.imshow(hues, cmap="hsv", vmin=0, vmax=1, alpha=0.7, interpolation="nearest")
     return figure
 
 
@@ -92,72 +90,48 @@ def metrics_figure(image: Image, scores: Mapping[str, Score], title: str = "") -
         Image and scores differ in size.
     """
     check_image(image, *(("score", score.picture) for score in scores.values()))
-    grey, (figure, places) = dimmed(image), _sheet(image, len(scores), title)
+    figure, places = _sheet(image, [_told(name, score) for name, score in scores.items()], title)
     for axes, (name, score) in zip(places, scores.items(), strict=True):
         metric = HCI_METRICS[name]
-        value = "nothing to measure" if np.isnan(score.value) else f"{score.value:.3g} {metric.unit}"
-        measured = "" if np.isnan(score.coverage) or score.coverage == 1 else f", {score.coverage:.1%} measured"
-        told = f"{metric.title} ({metric.symbol}): {value}{measured}"
         if name in LARGEST:
-            _draw(axes, told, grey)
-            values, label = np.ma.masked_invalid(score.picture), f"{metric.title} ({metric.unit})"
+            values = np.ma.masked_invalid(score.picture)
             drawn = axes.imshow(values, cmap="inferno_r", vmin=0, vmax=LARGEST[name], interpolation="nearest")
-            beyond = "max" if (values > LARGEST[name]).any() else "neither"
-            figure.colorbar(drawn, ax=axes, orientation="horizontal", label=label, extend=beyond, aspect=40)
+            label = f"{metric.title} ({metric.unit})"
+            figure.colorbar(drawn, ax=axes, orientation="horizontal", label=label, extend="max", aspect=40)
         else:
-            layers = [(np.isfinite(score.picture), GOOD, f"rest of {metric.subset}"), (score.picture > 0, BAD, metric.title)]
-            _draw(axes, told, _painted(grey, layers), layers)
+            rest, wrong = np.isfinite(score.picture), score.picture > 0
+            _paint(axes, {f"rest of {metric.subset}": (rest, GOOD), metric.title: (wrong, BAD)})
     return figure
 
 
-def _sheet(image: Image, count: int, title: str) -> tuple[Figure, list[Axes]]:
-    """A figure with so many places for pictures of one size, three in a row."""
-    rows, columns = math.ceil(count / 3), min(3, count)
+def _told(name: str, score: Score) -> str:
+    """A metric, its value, and how much of its subset was measured."""
+    metric = HCI_METRICS[name]
+    value = "nothing to measure" if np.isnan(score.value) else f"{score.value:.3g} {metric.unit}"
+    measured = "" if np.isnan(score.coverage) or score.coverage == 1 else f", {score.coverage:.1%} measured"
+    return f"{metric.title} ({metric.symbol}): {value}{measured}"
+
+
+def _sheet(image: Image, titles: Sequence[str], title: str) -> tuple[Figure, list[Axes]]:
+    """The image in light grey, so that colours stand out, once for each title, three in a row."""
+    rows, columns = math.ceil(len(titles) / 3), min(3, len(titles))
     size = _WIDTH * columns, rows * (_WIDTH * image.shape[0] / image.shape[1] + 1) + 0.4
     figure = new_figure(figsize=size, layout="constrained", facecolor="white")
     figure.suptitle(title, fontsize=FONT + 2, parse_math=False)
-    return figure, [figure.add_subplot(rows, columns, 1 + i, xticks=[], yticks=[]) for i in range(count)]
+    grey, places = image.mean(axis=2) if image.ndim == 3 else image, []
+    for i, name in enumerate(titles):
+        places.append(figure.add_subplot(rows, columns, 1 + i, xticks=[], yticks=[]))
+        places[i].imshow(255 - 0.45 * (255 - grey), cmap="gray", vmin=0, vmax=255)
+        places[i].set_title(name, fontsize=FONT, parse_math=False)
+    return figure, places
 
 
-def _draw(axes: Axes, title: str, picture: NDArray[np.uint8], layers: Sequence[Layer] = ()) -> None:
-    """A picture with what its colours mean."""
+def _paint(axes: Axes, layers: Mapping[str, tuple[Mask, str]]) -> None:
+    """Pixels in colours, later ones over earlier ones, with what these mean."""
+    from matplotlib.colors import to_rgba
     from matplotlib.patches import Patch
 
-    axes.imshow(picture)
-    axes.set_title(title, fontsize=FONT, parse_math=False)
-    if layers:
-        patches = [Patch(facecolor=f"#{bytes(rgb).hex()}", label=meaning) for _, rgb, meaning in layers]
-        axes.legend(handles=patches, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=3, frameon=False, fontsize=FONT - 1)
-
-
-def dimmed(image: Image) -> NDArray[np.uint8]:
-    """The image in light grey, so that colours stand out."""
-    grey = image.mean(axis=2) if image.ndim == 3 else image
-    light = np.clip(255 - 0.45 * (255 - grey), 0, 255).astype(np.uint8)
-    return np.repeat(light[..., None], 3, axis=2)
-
-
-def _painted(under: NDArray[np.uint8], layers: Sequence[Layer]) -> NDArray[np.uint8]:
-    """An image with pixels in colours, later ones over earlier ones."""
-    painted = under.copy()
-    for mask, rgb, _ in layers:
-        painted[mask] = rgb
-    return painted
-
-
-def _labelled(under: NDArray[np.uint8], labels: NDArray[np.int32], strength: float) -> NDArray[np.uint8]:
-    """An image with labels 1, 2, ... in colours that are mixed with it."""
-    colours = np.array([colour(i) for i in range(int(labels.max(initial=0)) + 1)])
-    mixed = (1 - strength) * under + strength * colours[labels]
-    return np.where(labels[..., None] > 0, mixed, under).astype(np.uint8)
-
-
-def colour(label: int) -> tuple[int, ...]:
-    """RGB of a label. Successive labels get very different colours, by steps of the golden section around the circle of hues."""
-    from matplotlib.colors import hsv_to_rgb
-
-    return tuple(int(v) for v in 255 * hsv_to_rgb(((0.58 + 0.618034 * label) % 1, 0.85, 0.85 - 0.2 * (label % 2))))
-
-
-def _count(labels: NDArray[np.int32]) -> int:
-    return len(np.unique(labels[labels > 0]))
+    for mask, colour in layers.values():
+        axes.imshow(mask[..., None] * np.array(to_rgba(colour)), interpolation="nearest")
+    patches = [Patch(facecolor=colour, label=name) for name, (_, colour) in layers.items()]
+    axes.legend(handles=patches, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=3, frameon=False, fontsize=FONT - 1)

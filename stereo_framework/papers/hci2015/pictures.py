@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
@@ -13,18 +12,13 @@ from pandas import DataFrame
 from stereo_framework.core.scene import Disparity
 from stereo_framework.evaluation.hci import HCI_METRICS, Subsets
 from stereo_framework.evaluation.regions import hci_subsets
-from stereo_framework.figures.saving import rendered
-from stereo_framework.io.images import encode_png
-from stereo_framework.page.page import Picture, Text
+from stereo_framework.page.page import Block, Text
 from stereo_framework.papers.comparison import compared, plain_table
 from stereo_framework.papers.hci2015.claims import COLUMNS
 from stereo_framework.papers.hci2015.metric_pictures import metrics_figure, subsets_figure
 from stereo_framework.papers.hci2015.scores import FOLDER, dense, measured, results
-from stereo_framework.papers.paper import Context, Outcome, short
+from stereo_framework.papers.paper import Context, Outcome, painted, short
 from stereo_framework.papers.published import published_table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _NOTES = {
     "Pipes": "Planes on the pipes themselves are their middles, which bend by less than the tolerance of a quarter of a pixel.",
@@ -35,21 +29,17 @@ _NOTES = {
 
 def figure3(context: Context) -> Outcome:
     """The subsets of three scenes."""
-    scenes = {short(scene.name): scene for scene in context.scenes([FOLDER + name for name in _NOTES])}
-    return _pictures(
-        (
-            f"figure3_{name}.png",
-            subsets_figure(scene.reference, hci_subsets(scene), name),
-            f"subsets of {name}: discontinuities, planes, fine structures",
-            f"{name}. {_NOTES[name]}",
-        )
-        for name, scene in scenes.items()
-    )
+    blocks = []
+    for scene in context.scenes([FOLDER + name for name in _NOTES]):
+        name, figure = short(scene.name), subsets_figure(scene.reference, hci_subsets(scene), short(scene.name))
+        description = f"subsets of {name}: discontinuities, planes, fine structures"
+        blocks.append(painted(f"figure3_{name}", figure, description, f"{name}. {_NOTES[name]}"))
+    return Outcome(blocks)
 
 
 def _metrics(item: str, name: str, columns: Sequence[str], methods: Sequence[str], context: Context) -> Outcome:
     """A row of pictures for each of these methods that has a map of a scene."""
-    pictures = []
+    blocks: list[Block] = []
     maps = {r.method: r.disparity for r in results(context) if r.scene == FOLDER + name}
     for scene, truth in context.truths([FOLDER + name]):
         for method in methods:
@@ -57,19 +47,8 @@ def _metrics(item: str, name: str, columns: Sequence[str], methods: Sequence[str
                 found = {COLUMNS[c]: HCI_METRICS[COLUMNS[c]].measure(disparity, truth, hci_subsets(scene)) for c in columns}
                 figure = metrics_figure(scene.reference, found, f"{name}, {method}")
                 description = f"{', '.join(columns)} of {method} on {name}, pixel by pixel"
-                pictures.append((f"{item}_{name}_{method}.png", figure, description, f"{name}, {method}"))
-    return _pictures(pictures) if pictures else Outcome([Text(f"{name} is not among the scenes that were run.")])
-
-
-def _pictures(drawn: Iterable[tuple[str, Figure, str, str]]) -> Outcome:
-    """Figures by file, each with its description and caption: on the page at half size, so that it stays small."""
-    blocks, files = [], {}
-    for name, figure, description, caption in drawn:
-        whole = rendered(figure)
-        files[name] = encode_png(whole)
-        small = cv2.resize(whole, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
-        blocks.append(Picture(encode_png(small), description, caption))
-    return Outcome(blocks, files=files)
+                blocks.append(painted(f"{item}_{name}_{method}", figure, description, f"{name}, {method}"))
+    return Outcome(blocks or [Text(f"{name} is not among the scenes that were run.")])
 
 
 figure2 = partial(_metrics, "figure2", "Adirondack", ("D_fat", "D_thin", "D_fuz"), ("window", "so", "gc", "sgbm"))

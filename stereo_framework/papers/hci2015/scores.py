@@ -21,7 +21,7 @@ from stereo_framework.page.page import Text
 from stereo_framework.papers.comparison import compared, plain_table
 from stereo_framework.papers.hci2015.charts import footnote, histogram_figure, radar_figure, stacked_bars_figure
 from stereo_framework.papers.hci2015.claims import COLUMNS, THREE
-from stereo_framework.papers.paper import Context, Outcome, drawn, results_details
+from stereo_framework.papers.paper import Context, Outcome, drawn
 from stereo_framework.papers.published import published_table, raw_table
 from stereo_framework.sweep import Result
 from stereo_framework.tables.scores import standings
@@ -223,4 +223,4 @@ def scores(context: Context) -> Outcome:
     # Semi-dense methods are only measured where they are certain, so they do not compete for the best score.
     table = plain_table("Scores of all methods", header, (r for r in rows if r[0] in kept), forms, note, lower=COLUMNS)
     semi = plain_table("", header, (r for r in rows if r[0] not in kept), forms)
-    return Outcome([replace(table, rows=[*table.rows, *semi.rows]), results_details(found)])
+    return Outcome([replace(table, rows=[*table.rows, *semi.rows])])

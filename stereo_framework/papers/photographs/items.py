@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import replace
 from statistics import mean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +15,12 @@ from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.figures._curves import Line, Mark, Panel, curves_figure
 from stereo_framework.figures.distributions import distributions_figure
-from stereo_framework.figures.saving import pdf_bytes
-from stereo_framework.page.page import Block
 from stereo_framework.papers.comparison import plain_table
-from stereo_framework.papers.paper import Context, Outcome, drawn, results_details
-from stereo_framework.papers.photographs.claims import GROUPS, JUDGED, errors_of, left_out
-from stereo_framework.papers.ranked_dots import ranked_dots_figure
+from stereo_framework.papers.paper import Context, Outcome, drawn
+from stereo_framework.papers.photographs.claims import COLUMNS, GROUPS, JUDGED, errors_of, left_out
+from stereo_framework.papers.photographs.ranked_dots import ranked_dots_figure
 from stereo_framework.script import load
 from stereo_framework.sweep import Result
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _MADE_HERE = ("fine", "fast", "planes", "half_planes", "plane_paths", "ad_field")
 """What begins like this was made with these scenes in view: it gets a star."""
@@ -36,22 +28,13 @@ _MADE_HERE = ("fine", "fast", "planes", "half_planes", "plane_paths", "ad_field"
 _CHANGES = {"exposure": 1, "gamma": 1, "vignetting": 0, "noise": 0}
 """What of an image is changed, with the values that change nothing."""
 
-_PLAIN = "as it is"
+_PLAIN, _ABSENT = "as it is", "no scene is there"
 _NOTE = "Percent of bad pixels, off by more than 1 pixel, in the mean of the scenes; of roads all pixels with truth, else visible ones. * was made on these scenes."
 _DRAWN = ("truth", "equiangular", "parabola", "half_parabola", "planes")
 """What the histograms of fractions show; whole and half levels have one or two fractions."""
 
 _BINS = 16
 """Of a pixel, in which fractions of disparities are counted."""
-
-_MEASURED = """
-import json, sys
-from stereo_framework import run
-script, scene, data = json.loads(sys.argv[1])
-run(script, scenes=[scene], data=data)
-print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
-"""
-"""Runs a script and prints the KiB that the process took at most."""
 
 
 def costs(context: Context) -> Outcome:
@@ -65,7 +48,7 @@ def light(context: Context) -> Outcome:
     results = [*(r for r in context.run("costs") if r.scene.startswith(photographs)), *context.run("costs_changed")]
     lights = {name: left_out([r for r in results if _light(r) == name]) for name in dict.fromkeys(map(_light, results))}
     if len(lights) < 2:
-        return Outcome([results_details(results)], absent="no photographs are there")
+        return Outcome([], absent="no photographs are there")
     means = {name: _means(found)["photographs"] for name, found in lights.items()}
     plain = lights[_PLAIN]
     rows = [
@@ -75,16 +58,7 @@ def light(context: Context) -> Outcome:
     header = ["cost and what follows", *lights, "ArtL alone"]
     note = f"{_NOTE} One image was changed: a factor, an exponent, the share that corners lose, grey levels of noise. ArtL's images were lit differently."
     table = plain_table("Errors on photographs by change", header, rows, ".1f", note, lower=header)
-    panels = {
-        after: {
-            m.removesuffix(f"_{after}"): [(name, own[m]) for name, own in means.items()]
-            for m in means[_PLAIN].index
-            if m.endswith(after)
-        }
-        for after in ("window", "paths")
-    }
-    figure = _curves(panels, "change of one image", "category", "Changed light")
-    return _outcome([table], results, {"light": (figure, "errors by change")}, {"lights": lights})
+    return Outcome([table], data={"lights": lights})
 
 
 def aggregation(context: Context) -> Outcome:
@@ -133,10 +107,9 @@ def sub_pixel(context: Context) -> Outcome:
         }
         for group in fine
     }
-    figures = {}
-    if shown:
-        figures["sub_pixel"] = distributions_figure(shown, 1 / _BINS, title="Fractions of disparities"), "histograms of fractions"
-    return _outcome([table], results, figures, {"found": found if errors else None})
+    figure = distributions_figure(shown, 1 / _BINS, title="Fractions of disparities") if shown else None
+    pictures = [drawn("sub_pixel", figure, "histograms of fractions")] if figure else []
+    return Outcome([table, *pictures], data={"found": found if errors else None}, absent=_ABSENT)
 
 
 def post_processing(context: Context) -> Outcome:
@@ -145,65 +118,43 @@ def post_processing(context: Context) -> Outcome:
 
 
 def methods(context: Context) -> Outcome:
-    """Whole methods: errors, seconds and memory."""
-    return _compared(context, "methods", "whole methods", whole=True)
+    """Whole methods, and their errors over seconds."""
+    outcome, panels = _compared(context, "methods", "whole methods"), []
+    found = outcome.data.get("found", DataFrame(columns=COLUMNS))
+    for i, (group, own) in enumerate(found[found["group"].isin(JUDGED)].groupby("group", sort=False)):
+        times = own.groupby("method")[["seconds", "error"]].mean()
+        curves = tuple(Line((_starred(m),), (Mark(*point),)) for m, *point in times.itertuples())
+        panels.append(Panel(0, i, str(group), "seconds a pair", "bad pixels (%)", curves))
+    names = {curve.series: str(*curve.series) for panel in panels for curve in panel.curves}
+    figure = curves_figure(panels, names, x_scale="log", title="Errors over time") if panels else None
+    return replace(outcome, blocks=[*outcome.blocks, *([drawn("methods_time", figure, "errors over time")] if figure else [])])
 
 
-def _compared(context: Context, name: str, title: str, *, region: str | None = None, whole: bool = False) -> Outcome:
-    """The results of a script: a row for each method, a chart, and what is asked; of whole methods also seconds over errors, and memory."""
-    results = context.run(name)
-    found = left_out(results, region=region)
+def _compared(context: Context, name: str, title: str, *, region: str | None = None) -> Outcome:
+    """The results of a script: a row for each method, a chart, and what is asked."""
+    found = left_out(context.run(name), region=region)
     if not len(found):
-        return Outcome([results_details(results)], absent="no scene is there")
-    means, memory = _means(found), _memory(context, results) if whole else {}
+        return Outcome([], absent=_ABSENT)
+    means, seconds, chosen, note = _means(found), f"seconds, {found['group'].iloc[0]}", "chosen for most scenes", _NOTE
     first = means.columns[0]
     means = means[means[first].notna()].sort_values(first, kind="stable")
     own = found[found["group"] == first].groupby("method")
-    shown = means.rename(columns=str).assign(**{f"seconds, {first}": own["seconds"].mean()})
-    if memory:
-        shown["memory (MiB)"] = means.index.map(memory)
-    header, forms, note = ["method", *shown], ["", *[".1f"] * len(means.columns), ".2g", *[".0f"] * bool(memory)], _NOTE
-    rows = [[_starred(m), *numbers] for m, *numbers in shown.itertuples()]
+    shown, lower = means.rename(index=_starred, columns=str), [*means, seconds]
+    shown[seconds] = [own.get_group(m)["seconds"].mean() for m in means.index]
     if found["setting"].any():
-        header, forms = [*header, "chosen for most scenes"], [*forms, ""]
-        rows = [
-            [*row, own.get_group(m)["setting"].value_counts(sort=False).idxmax() or "-"]
-            for row, m in zip(rows, means.index, strict=True)
-        ]
+        shown[chosen] = [own.get_group(m)["setting"].value_counts(sort=False).idxmax() or "-" for m in means.index]
         note += f" Parameters: the best of a small grid on the other scenes of the group, never on the scene itself; the grid stands in configs/photographs/{name}.yaml."
-    table = plain_table(f"Errors: {title}", header, rows, forms, note, lower=list(shown))
+    forms = [{seconds: ".2g"}.get(column, ".1f") for column in ("method", *shown)]
+    table = plain_table(f"Errors: {title}", ["method", *shown], shown.itertuples(), forms, note, lower=lower)
     values = {g: {_starred(m): errors_of(found, g, m).tolist() for m in means.index} for g in means}
-    figures = {name: (ranked_dots_figure(values, "bad pixels (%)", title.capitalize()), title)}
-    if whole and (judged := [g for g in JUDGED if g in means]):
-        times = found.groupby(["group", "method"])[["seconds", "error"]].mean()
-        panels = {g: {_starred(m): [tuple(times.loc[g, m])] for m in times.loc[g].index} for g in judged}
-        figures["methods_time"] = _curves(panels, "seconds a pair", "log", "Errors over time"), "errors over time"
-    return _outcome([table], results, figures, {"found": found})
+    picture = drawn(name, ranked_dots_figure(values, "bad pixels (%)", title.capitalize()), title)
+    return Outcome([table, picture], data={"found": found}, absent=_ABSENT)
 
 
 def _means(found: DataFrame) -> DataFrame:
     """The mean errors of methods over the scenes of each group."""
     means = found.groupby(["group", "method"], sort=False)["error"].mean().unstack("group")
     return means.loc[found["method"].unique(), found["group"].unique()]
-
-
-def _curves(panels: Mapping[str, Mapping[str, Sequence[tuple[Any, ...]]]], x_label: str, x_scale: str, title: str) -> Figure:
-    """A panel by its title with a curve for each name."""
-    shown = []
-    for i, (name, lines) in enumerate(panels.items()):
-        curves = tuple(Line((m,), tuple(Mark(x, y) for x, y in own)) for m, own in lines.items())
-        shown.append(Panel(0, i, name, x_label, "bad pixels (%)", curves))
-    names = {(m,): m for lines in panels.values() for m in lines}
-    return curves_figure(shown, names, x_scale=x_scale, title=title)
-
-
-def _outcome(
-    tables: Sequence[Block], results: Sequence[Result], figures: Mapping[str, tuple[Figure, str]], data: Mapping[str, Any]
-) -> Outcome:
-    """Tables, and figures by name with what they show, which are files too."""
-    pictures = [drawn(name, figure, words, words.capitalize()) for name, (figure, words) in figures.items()]
-    files = {f"{name}.pdf": pdf_bytes(figure) for name, (figure, _) in figures.items()}
-    return Outcome([*tables, *pictures, results_details(results)], data=data, files=files, absent="no scene is there")
 
 
 def _starred(method: Any) -> str:
@@ -229,15 +180,3 @@ def _locking(found: Sequence[NDArray], truth: Sequence[NDArray]) -> float:
         return np.bincount(np.rint(_BINS * fractions).astype(int) % _BINS, minlength=_BINS) / max(fractions.size, 1)
 
     return 50 * mean(float(np.abs(shares(own) - shares(true)).sum()) for own, true in zip(found, truth, strict=False))
-
-
-def _memory(context: Context, results: Sequence[Result]) -> dict[str, float]:
-    """MiB that a process of its own takes at most for each method on the first scene; empty where the system does not tell."""
-    found: dict[str, float] = {}
-    for r in results if Path("/proc/self/status").exists() else ():
-        if r.scene == results[0].scene and r.error is None:
-            told = json.dumps([dict(r.script), r.scene, context.data and str(context.data)])
-            process = subprocess.run([sys.executable, "-c", _MEASURED, told], capture_output=True, text=True, check=False)
-            if process.returncode == 0:
-                found[r.method] = int(process.stdout) / 1024
-    return found

@@ -10,11 +10,11 @@ from pandas import DataFrame
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.evaluation import evaluate
 from stereo_framework.figures.colours import NO_VALUE, colour_table
-from stereo_framework.page.page import Block, Text
+from stereo_framework.page.page import Text
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map, stored_picture
-from stereo_framework.papers.comparison import as_printed, compared, comparison_table, plain_table
-from stereo_framework.papers.own_methods import REGIONS, groups, nearest, ranked, scores
-from stereo_framework.papers.paper import Context, Outcome, results_details, short
+from stereo_framework.papers.comparison import as_printed, compared
+from stereo_framework.papers.own_methods import REGIONS, groups, nearest, ranks, scores
+from stereo_framework.papers.paper import Context, Outcome, short
 from stereo_framework.papers.published import published_table
 
 _LOST = "the map is not to be had"
@@ -46,9 +46,7 @@ def figure1_and_table1(context: Context) -> Outcome:
         *compared(published, {}, _VIEWS, columns=["MSSIM", "MSE_rendered", "PSNR_rendered"]),
     ]
     text = "Maps that are one pixel off everywhere have no bad pixel by the usual threshold (equation 1); the far pixels are off by most, depth being 1 / disparity here."
-    scenes: list[Block] = [Scenes(pictures)] if pictures else []
-    blocks = [Text(text), *scenes, comparison_table("Published and ours", comparisons, 3)]
-    return Outcome(blocks, comparisons, {"rows": DataFrame(found).T})
+    return Outcome([Text(text), Scenes(pictures)], comparisons, {"rows": DataFrame(found).T})
 
 
 def table2(context: Context) -> Outcome:
@@ -62,7 +60,7 @@ def table2(context: Context) -> Outcome:
         *compared(published, {}, _LOST, columns=[c for c in published.columns if c not in views], rows=["artefacts"]),
         *compared(published, {}, _VIEWS, columns=views),
     ]
-    return Outcome([comparison_table("Published and ours", comparisons, 3)], comparisons, {"rows": published.frame})
+    return Outcome([], comparisons, {"rows": published.frame})
 
 
 def tables3_and_4(context: Context) -> Outcome:
@@ -72,41 +70,25 @@ def tables3_and_4(context: Context) -> Outcome:
         as_printed("Table 3: venus, all pixels, as printed; the maps are not to be had", table3),
         as_printed("Table 4: tsukuba, non-occluded pixels, as printed; the maps are not to be had", table4),
     ]
-    wanted = {} if context.quick else {"venus": ("venus_all", 3), "tsukuba": ("tsukuba_nonocc", 4)}
-    ours = {name: _nearest(context, *place) for name, place in wanted.items()}
+    ours = {"venus": _nearest(context, "venus_all", 3), "tsukuba": _nearest(context, "tsukuba_nonocc", 4)}
     return Outcome(blocks, data={"venus": table3.frame, "tsukuba": table4.frame}, ours=ours)
 
 
 def _nearest(context: Context, column: str, count: int) -> DataFrame | None:
     """All errors in a column of those of our methods whose bad pixels there are nearest to each other."""
-    by_measure = {name: scores(context, measure) for name, measure in _MEASURES.items()}
-    methods = nearest(by_measure["BMP"][column], count) if len(by_measure["BMP"]) else []
-    return DataFrame({name: own.loc[methods, column] for name, own in by_measure.items()}) if methods else None
+    found = scores(context, _MEASURES)
+    methods = nearest(found["BMP"][column], count) if found else []
+    return DataFrame({name: own.loc[methods, column] for name, own in found.items()}) if methods else None
 
 
 def table5(context: Context) -> Outcome:
-    """The printed ranks of fifteen methods, and our own methods and the public submissions ranked in the same way."""
+    """The printed ranks of fifteen methods, and of our own methods and the public submissions the same."""
     published = published_table("sigma_z2011", "table5")
-    ranks = {m: published.frame[f"{m}_rank"] for m in ("SZE", "BMP")}
-    best = {m: published.frame[f"in_Astar_{m}"] == 1 for m in ranks}
+    printed = {
+        "ranks": {m: published.frame[f"{m}_rank"] for m in ("SZE", "BMP")},
+        "best": {m: published.frame[f"in_Astar_{m}"] == 1 for m in ("SZE", "BMP")},
+    }
+    found = scores(context, {m: _MEASURES[m] for m in ("SZE", "BMP")})
+    ours = {"ranks": {m: ranks(own) for m, own in found.items()}, "best": {m: groups(own) == 1 for m, own in found.items()}}
     table = as_printed("As printed; the maps are not to be had. In A*: 1 = yes", published)
-    data = {"ranks": ranks, "best": best}
-    found = {} if context.quick else {m: scores(context, _MEASURES[m]) for m in ranks}
-    if not any(map(len, found.values())):
-        return Outcome([table], data=data)
-    ours = {m: ranked(rows).assign(best=groups(rows) == 1) for m, rows in found.items()}
-    rows = [
-        [
-            name,
-            *(
-                text
-                for own in ours.values()
-                for text in (own["average"][name], f"{own['rank'][name]}", "yes" if own["best"][name] else "no")
-            ),
-        ]
-        for name in ours["SZE"].index
-    ]
-    header = ["method", *(f"{m} {what}" for m in ours for what in ("average rank", "rank", "in A*"))]
-    own = plain_table("Our own methods and the public submissions by either measure", header, rows)
-    asked = {"ranks": {m: of["rank"] for m, of in ours.items()}, "best": {m: of["best"] for m, of in ours.items()}}
-    return Outcome([table, own, results_details(context.run("own_methods"))], data=data, ours=asked)
+    return Outcome([table], data=printed, ours=ours if found else {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from stereo_framework.page.page import Text
-from stereo_framework.papers.paper import Context, Outcome, results_details
+from stereo_framework.papers.paper import Context, Outcome
 
 _NOTES = {
     "experiment5": "Our annealing starts at a temperature of 200 and makes 500 sweeps; 10 stands in Table 2 as typical, and at which one the paper's began it does not say.",
@@ -20,9 +20,8 @@ def _experiment(name: str, others: tuple[str, ...], context: Context) -> Outcome
         # The map scene has a weight of its own.
         results[name] = [*results[name], *context.run("experiment6_map")]
     plots = [plot for script, own in results.items() if script.startswith(name) for plot in context.plots(script, own)]
-    details = results_details([r for own in results.values() for r in own])
     data = {script: own or None for script, own in (results | {"results": results[name]}).items()}
-    return Outcome([*([Text(_NOTES[name])] if name in _NOTES else []), *plots, details], data=data)
+    return Outcome([*([Text(_NOTES[name])] if name in _NOTES else []), *plots], data=data)
 
 
 experiment1 = partial(_experiment, "experiment1", ("experiment1_window21",))

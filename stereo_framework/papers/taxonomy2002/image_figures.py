@@ -14,13 +14,12 @@ from stereo_framework.evaluation.prediction import prediction_error
 from stereo_framework.evaluation.protocols import derive
 from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.figures.prediction_strip import prediction_figure
-from stereo_framework.figures.saving import rendered
 from stereo_framework.io.images import encode_png
 from stereo_framework.matching_cost.absolute_difference import absolute_difference
 from stereo_framework.page.page import Block, Picture, Text
 from stereo_framework.page.stored_pictures import Scenes, Stored, scene_row, stored_map, stored_picture
 from stereo_framework.papers.comparison import plain_table
-from stereo_framework.papers.paper import Context, Outcome
+from stereo_framework.papers.paper import Context, Outcome, painted
 from stereo_framework.papers.taxonomy2002.tables import SCENES
 
 _SLICES, _ROW = (10, 16, 21), 151
@@ -67,9 +66,9 @@ def _warps(name: str, kind: str, text: str, context: Context) -> Outcome:
     rows: list[tuple[str, str, float, float]] = []
     for scene, truth in context.truths(SCENES):
         views = predictions(scene, truth, derive(resolve("taxonomy2002"), {"prediction": kind}))
-        picture = encode_png(rendered(prediction_figure(views, None, f"{scene.name}: {kind} prediction by the truth")))
+        figure = prediction_figure(views, None, f"{scene.name}: {kind} prediction by the truth")
         description, file = f"{scene.name}: real frames above, {kind} predictions below", scene.name.replace("/", "-")
-        blocks.append(Picture(picture, description, scene.name, f"{name}_{file}.png"))
+        blocks.append(painted(f"{name}_{file}", figure, description, scene.name))
         for place, (prediction, real) in views.items():
             rows.append((scene.name, place, prediction_error(prediction, real), 100 * float(np.mean(~prediction.visible))))
     header = ["scene", "frame", "prediction error (grey levels)", "gaps (%)"]

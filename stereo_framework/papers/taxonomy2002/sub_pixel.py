@@ -21,7 +21,7 @@ from stereo_framework.figures.distributions import distributions_figure
 from stereo_framework.page.page import Block, Text
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
 from stereo_framework.papers.comparison import plain_table
-from stereo_framework.papers.paper import Context, Outcome, drawn, results_details
+from stereo_framework.papers.paper import Context, Outcome, drawn
 from stereo_framework.papers.taxonomy2002.claims_of_optimizers import ERROR
 from stereo_framework.sweep import Result
 
@@ -50,8 +50,7 @@ _FIGURE15 = {
 def experiment7(context: Context) -> Outcome:
     """RMS and inverse prediction errors by sampling step, sub-pixel fit, interval matching and blur; maps, signed errors and histograms."""
     scenes = [_plane(), *map(_crop, context.scenes(["venus"]))]
-    runs = context.run("experiment7", scenes=scenes, maps=True)
-    results = [r for r in runs if r.error is None]
+    results = [r for r in context.run("experiment7", scenes=scenes, maps=True) if r.error is None]
     rows, shown = [], list[Block]()
     heights: dict[str, dict[str, float]] = {}
     for scene in scenes:
@@ -71,7 +70,7 @@ def experiment7(context: Context) -> Outcome:
     note = "In pixels (equation 8). The section leaves textureless regions out; of all pixels beside it."
     table = plain_table("Figure 15: RMS errors", ["scene", "setting", "textured", "all"], rows, ".4f", note, keys=2)
     text = Text(" ".join((__doc__ or "").split("\n\n", 1)[1].split()))
-    blocks = [text, table, *context.plots("experiment7", results), *shown, results_details(runs)]
+    blocks = [text, table, *context.plots("experiment7", results), *shown]
     return Outcome(blocks, data={"results": results, "heights": heights})
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from pandas import DataFrame
 
 from stereo_framework.page.page import Text
-from stereo_framework.papers.comparison import Comparison, compared, comparison_table, plain_table
+from stereo_framework.papers.comparison import Comparison, compared, plain_table
 from stereo_framework.papers.paper import Context, Outcome, short
 from stereo_framework.papers.published import PublishedTable, published_table, raw_table
 from stereo_framework.papers.taxonomy2002.claims import METHODS, REGIONS
@@ -93,15 +93,12 @@ def table5(context: Context) -> Outcome:
     ]
     note = "Ranks: 1 plus the number of better methods, over the columns shown; the other fifteen rows are the paper's."
     header = ["method", "average rank", *among]
-    blocks = [
-        comparison_table("Published and ours (percent)", comparisons),
-        plain_table("All twenty methods, ours in place of the paper's own five", header, named, ".1f", note, lower=header),
-    ]
+    table = plain_table("All twenty methods, ours in place of the paper's own five", header, named, ".1f", note, lower=header)
     numbers = dict(zip(published.rows, (row["id"] for row in raw_table("taxonomy2002", "table5")["rows"]), strict=True))
     whole = ours if all(f"{scene}_nonocc" in own for scene in SCENES for own in ours.values()) else None
     data = {"published": published, "ours": whole, "rows": published.rows, "numbers": numbers}
     data |= {"graph_cuts": found["gc"], "ranks": own_ranks(published, ours)}
-    return Outcome(blocks, comparisons, data, {"rows": whole, "numbers": numbers}, "needs all four scenes")
+    return Outcome([table], comparisons, data, {"rows": whole, "numbers": numbers}, "needs all four scenes")
 
 
 def own_ranks(published: PublishedTable, ours: Rows) -> dict[str, dict[str, tuple[float, float]]]:
@@ -133,8 +130,7 @@ def table6(context: Context) -> Outcome:
             ]
             if cell.ours is not None and lowest is not None:
                 ours[row] |= {f"{scene}_fixed": cell.ours, f"{scene}_best": lowest}
-    table = comparison_table("Non-occluded bad pixels in percent, fixed and best parameters", comparisons)
-    return Outcome([table], comparisons, {"table6": ours if all(ours.values()) else None}, absent="no scene is there")
+    return Outcome([], comparisons, {"table6": ours if all(ours.values()) else None}, absent="no scene is there")
 
 
 def table7(context: Context) -> Outcome:
@@ -148,4 +144,4 @@ def table7(context: Context) -> Outcome:
     comparisons = compared(published_table("taxonomy2002", "table7"), found, "another machine", rows=list(rows.values()))
     machine = environment_text().partition("\n")[0]
     text = f"Seconds of a run as it was computed among {context.workers} at a time on {os.cpu_count()} cores, one thread each; {machine}. Of graph cuts the fastest of seven orders of moves."
-    return Outcome([Text(text), comparison_table("Seconds, 2002 and now", comparisons)], comparisons)
+    return Outcome([Text(text)], comparisons)
