@@ -117,10 +117,10 @@ def test_a_map_is_measured_against_a_map():
     truth = SCENE.truth
     found = sf.evaluate(truth + np.float32(0.75), truth, mask=truth < 10, thresholds=[0.5, 2])
     assert found == {
-        "rms_error_all": pytest.approx(0.75),
-        "bad_pixels_all": 100,
-        "bad0.5_all": 100,
-        "bad2_all": 0,
+        "rms_error": pytest.approx(0.75),
+        "bad_pixels": 100,
+        "bad0.5": 100,
+        "bad2": 0,
         "fraction_matched": 1,
     }
     whole = sf.evaluate(truth + np.float32(0.75), SCENE, thresholds=[0.5, 2])

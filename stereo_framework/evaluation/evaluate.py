@@ -47,8 +47,8 @@ def evaluate(
     disparity : ndarray, float32, (rows, columns)
         Pixels between the scene's reference and match frame, larger = nearer; NaN or infinite = no estimate.
     scene : Scene, or ndarray, float32, (rows, columns)
-        Supplies truth, reference image, masks and border; or the truth alone, pixels, NaN = unknown: then the whole map is one region, ``all``, and what needs images
-        is left out.
+        Supplies truth, reference image, masks and border; or the truth alone, pixels, NaN = unknown: then the whole map, or what `mask` leaves of it,
+        is the only region, which no name tells (``rms_error``), and what needs images is left out.
     protocol : str, mapping or Protocol, optional
         As `resolve` takes it. Default: the scene's own; of a truth alone ``taxonomy2002``.
     thresholds : sequence of float, optional
@@ -99,10 +99,11 @@ def evaluate(
     >>> evaluate(truth + 0.5, scene)["rms_error_all"]
     0.5
     >>> evaluate(truth + 0.5, truth, thresholds=[0.25, 2])
-    {'rms_error_all': 0.5, 'bad_pixels_all': 100.0, 'bad0.25_all': 100.0, 'bad2_all': 0.0, 'fraction_matched': 1.0}
+    {'rms_error': 0.5, 'bad_pixels': 100.0, 'bad0.25': 100.0, 'bad2': 0.0, 'fraction_matched': 1.0}
     """
     check_kind("evaluate", "disparity", disparity, np.ndarray, "an array, float32 (rows, columns); io.read_disparity reads files")
     check_kind("evaluate", "scene", scene, (Scene, np.ndarray), "a Scene, such as load_scene(NAME) gives, or the truth")
+    alone = isinstance(scene, np.ndarray)
     if isinstance(scene, np.ndarray):
         scene, protocol = of_truth(scene, protocol)
     if thresholds is not None:
@@ -112,7 +113,7 @@ def evaluate(
     scene = scene if mask is None else scene.within(mask)
     found = statistics_of(disparity, scene, protocol, confidence, reference)
     warn(doubts(unmasked("the map", disparity), scene))
-    return found
+    return {name.removesuffix("_all"): value for name, value in found.items()} if alone else found
 
 
 def of_truth(truth: Disparity, protocol: str | Mapping[str, Any] | Protocol | None = None) -> tuple[Scene, Protocol]:
