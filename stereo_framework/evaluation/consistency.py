@@ -10,7 +10,7 @@ import numpy as np
 
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Disparity, Mask
-from stereo_framework.evaluation._sizes import check_one_size
+from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.evaluation.disparity_error import bad_pixels, mean_absolute_error
 from stereo_framework.kernels.left_right import left_right_kernel
 from stereo_framework.kernels.threads import over_rows
@@ -49,7 +49,7 @@ def left_right_difference(disparity: Disparity, match_disparity: Disparity, dire
     >>> left_right_difference(np.float32([[0, 1, 1, 2.5]]), np.float32([[1, 3, 0, 0]]), 1)
     array([[1. , 0. , 2. , 1.5]], dtype=float32)
     """
-    check_one_size("the map of the reference frame is", disparity.shape, "that of the match frame", match_disparity.shape)
+    check_sizes("left_right_difference", disparity=disparity, match_disparity=match_disparity)
     if direction not in (1, -1):
         raise ParameterError(f"direction: {direction!r} is neither 1 nor -1")
     difference = np.empty(disparity.shape, np.float32)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.errors import warn
 from stereo_framework.core.parameters import check_kind
 from stereo_framework.core.scene import Disparity, Mask, Scene, unmasked
-from stereo_framework.evaluation._sizes import check_one_size
+from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.evaluation.disparity_error import fraction_matched
 from stereo_framework.evaluation.hci import hci_metrics
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, Region, View, sparsified
@@ -147,7 +147,7 @@ def statistics_of(
         if "subsets" in kinds:
             seen["subsets"] = hci_metrics(given, scene.truth, hci_subsets(scene, protocol.hci))
         if confidence:
-            orders = _orders(confidence, disparity.shape, whole, protocol)
+            orders = _orders(confidence, disparity, whole, protocol)
             seen["confidence"], seen["sparsification"] = orders, {"": next(iter(orders.values()))}
     if reference is not None:
         seen["reference"] = {"": Region(prepared, reference, masks["all"], given, None)}
@@ -191,13 +191,13 @@ def predictions(
 
 
 def _orders(
-    confidence: Mapping[str, NDArray], shape: tuple[int, ...], whole: Region, protocol: Protocol
+    confidence: Mapping[str, NDArray], disparity: Disparity, whole: Region, protocol: Protocol
 ) -> dict[str, Sparsification]:
     """The orders in which measures of confidence put the pixels of the map."""
-    factor = whole.given.shape[1] // shape[1]
+    factor = whole.given.shape[1] // disparity.shape[1]
     found = {}
     for name, values in confidence.items():
-        check_one_size(f"confidence {name}: is", values.shape, "the map", shape)
+        check_sizes("evaluate", disparity=disparity, **{f"confidence_{name}": values})
         # The pixels of an enlarged map are repeated, so those of its confidence are too.
         large = values.repeat(factor, axis=0).repeat(factor, axis=1) if factor > 1 else values
         found[name] = sparsified(whole, large, protocol.thresholds[0], protocol.relative_threshold)

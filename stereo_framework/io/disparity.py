@@ -56,11 +56,11 @@ def read_disparity(path: PathLike, *, scale: float | None = None, unknown: int |
         The file is missing, damaged, in colour or a JPEG; the scale is missing; or a scale or minimum is given for a file that holds
         disparities in pixels.
     """
-    values, valid = stored_map(path)
+    values, valid = map_values(path)
     return in_pixels(path, values, valid, scale=scale, unknown=unknown, minimum=minimum)
 
 
-def stored_map(path: PathLike) -> tuple[NDArray[Any], Mask | None]:
+def map_values(path: PathLike) -> tuple[NDArray[Any], Mask | None]:
     """What a file holds: disparities themselves, floats, or grey levels that stand for them, uint8 or uint16; and the pixels that hold data, None for all."""
     suffix, values = Path(path).suffix.lower(), own_read(path, "disparity")
     if values is None and suffix not in (".pfm", ".npy", ".npz"):
@@ -84,11 +84,12 @@ def in_pixels(
     unknown: int | None = 0,
     minimum: float = 0.0,
 ) -> Disparity:
-    """The disparities that `stored_map` found in a file, or that the grey levels there stand for; as `read_disparity` returns them."""
+    """The disparities that `map_values` found in a file, or that the grey levels there stand for; as `read_disparity` returns them."""
     if values.dtype.kind == "f":
         if scale is not None or minimum != 0:
             raise DataError(f"{path}: holds disparities in pixels; scale and minimum are for grey pictures")
-        return np.where(np.isfinite(values), values, np.nan).astype(np.float32)
+        known = np.isfinite(values) if valid is None else np.isfinite(values) & valid
+        return np.where(known, values, np.nan).astype(np.float32)
     if scale is not None and not (math.isfinite(scale) and scale > 0):
         raise DataError(f"{path}: scale {scale:g} is not above 0")
     if scale is None and values.dtype == np.uint8:

@@ -69,6 +69,8 @@ def read_image(path: PathLike, *, masked: bool = False) -> Image:
         image, largest, valid = _stored(path)
         if image.dtype.kind == "u" and largest != 255:
             image = image / (largest / 255)
+        elif valid is not None and image.dtype.kind != "u":
+            image = np.where(valid if image.ndim == 2 else valid[..., None], image, np.nan)
     if image.dtype != np.uint8:
         with np.errstate(over="ignore"):
             image = image.astype(np.float32, copy=False)

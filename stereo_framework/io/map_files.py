@@ -10,7 +10,7 @@ import numpy as np
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.io._files import PathLike
-from stereo_framework.io.disparity import in_pixels, stored_map
+from stereo_framework.io.disparity import in_pixels, map_values
 from stereo_framework.io.readers import own_suffixes
 
 SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff")
@@ -114,7 +114,7 @@ def read_map(
     DataError
         The file is missing or damaged, or the scale is missing.
     """
-    values, valid = stored_map(path)
+    values, valid = map_values(path)
     if values.dtype.kind == "f":
         disparity = in_pixels(path, values, valid, scale=scale)
         return disparity if unknown is None else np.where(disparity == unknown, np.float32(np.nan), disparity)

@@ -68,7 +68,7 @@ def read_tiff(path: PathLike) -> tuple[NDArray[Any], Mask | None]:
     Returns
     -------
     samples : ndarray, (rows, columns) or (rows, columns, 3) RGB
-        Samples as stored, of any numeric type; floats are NaN where there is no data.
+        Samples as stored, of any numeric type.
     valid : ndarray, bool, (rows, columns), or None
         The pixels that hold data according to the alpha channel and GDAL's nodata value; None for a file that has neither.
 
@@ -94,8 +94,6 @@ def read_tiff(path: PathLike) -> tuple[NDArray[Any], Mask | None]:
             known = samples != samples.dtype.type(nodata)
         known = known if known.ndim == 2 else known.any(axis=2)
         valid = known if valid is None else valid & known
-    if valid is not None and samples.dtype.kind not in "u":
-        samples = np.where(valid if samples.ndim == 2 else valid[..., None], samples, np.float32(np.nan))
     return samples, valid
 
 

@@ -61,7 +61,7 @@ def test_true_maps_of_a_real_scene_agree_where_its_mask_says_visible(data):
 def test_mistakes_are_one_line():
     small, large = np.ones((2, 3), np.float32), np.ones((2, 4), np.float32)
     with pytest.raises(
-        DataError, match="^the map of the reference frame is 3 x 2, that of the match frame 4 x 2; expected one size$"
+        DataError, match=r"^left_right_difference: match_disparity has shape \(2, 4\); \(2, 3\) fits the disparity$"
     ):
         left_right_difference(small, large, 1)
     with pytest.raises(ParameterError, match="^direction: 0 is neither 1 nor -1$"):

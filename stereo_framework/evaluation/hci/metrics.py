@@ -27,7 +27,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from stereo_framework.core.scene import Disparity
-from stereo_framework.evaluation._sizes import check_one_size
+from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.evaluation.hci.discontinuity_metrics import foreground_fattening, foreground_thinning, fuzziness
 from stereo_framework.evaluation.hci.plane_metrics import bumpiness, misorientation, offset
 from stereo_framework.evaluation.hci.score import Score
@@ -111,8 +111,7 @@ def hci_metrics(disparity: Disparity, truth: Disparity, subsets: Subsets) -> dic
     DataError
         The maps and the subsets differ in size.
     """
-    for what, one in (("the map is", disparity), ("the truth is", truth)):
-        check_one_size(what, one.shape, "the subsets", subsets.evaluated.shape)
+    check_sizes("hci_metrics", subsets=subsets.evaluated, disparity=disparity, truth=truth)
     scores = {name: metric.measure(disparity, truth, subsets) for name, metric in HCI_METRICS.items()}
     values = {name: score.value for name, score in scores.items()}
     values |= {name.replace("hci_", "hci_coverage_"): score.coverage for name, score in scores.items()}

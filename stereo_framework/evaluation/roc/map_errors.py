@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stereo_framework.core.scene import Disparity
-from stereo_framework.evaluation._sizes import check_one_size
+from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.evaluation.roc.matching_table import OCCLUDED, UNKNOWN, VISIBLE, MatchingTable, column_of
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
@@ -86,7 +86,7 @@ def map_errors(disparity: Disparity, table: MatchingTable) -> MapErrors:
     >>> map_errors(truth + np.float32(3), table)  # columns 2 to 9 correspond, without the ends' surroundings 4 to 7
     MapErrors(mismatches=8, false_positives=2, false_negatives=0, correspondences=4, pixels=10)
     """
-    check_one_size("the map is", disparity.shape, "the truth", table.truth.shape)
+    check_sizes("map_errors", disparity=disparity, truth=table.truth)
     depth = np.ascontiguousarray(disparity[:, :: table.direction], np.float32)
     counts = np.zeros((len(depth), 4), np.int64)
     known = (table.truth, table.target, table.reference_status, table.match_status, table.ends)

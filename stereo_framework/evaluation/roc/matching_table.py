@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.scene import Disparity, Mask, Scene
-from stereo_framework.evaluation._sizes import check_one_size
+from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.evaluation.regions import kept, region_masks
 from stereo_framework.kernels.decorator import kernel
@@ -140,9 +140,8 @@ def matching_table(
         raise ParameterError(f"radius: {radius!r} is below 0; expected cells around the ends of segments, such as 2")
     if direction not in (1, -1):
         raise ParameterError(f"direction: {direction!r} is neither 1 nor -1")
-    for name, other in (("truth of the match frame", match_truth), ("mask of evaluated pixels", evaluated)):
-        if other is not None:
-            check_one_size("the truth is", truth.shape, f"the {name}", other.shape)
+    others = {"match_truth": match_truth, "evaluated": evaluated}
+    check_sizes("matching_table", truth=truth, **{name: other for name, other in others.items() if other is not None})
     # Mirrored, a pair of direction -1 is one of direction 1.
     depth = np.ascontiguousarray(truth[:, ::direction], np.float32)
     target = np.empty(depth.shape, np.int32)

@@ -146,11 +146,11 @@ def test_mistakes_are_one_line():
         matching_table(truth, radius=-1)
     with pytest.raises(ParameterError, match="^direction: 0 is neither 1 nor -1$"):
         matching_table(truth, direction=0)
-    with pytest.raises(DataError, match="^the truth is 3 x 2, the truth of the match frame 2 x 2; expected one size$"):
+    with pytest.raises(DataError, match=r"^matching_table: match_truth has shape \(2, 2\); \(2, 3\) fits the truth$"):
         matching_table(truth, truth[:, :2])
-    with pytest.raises(DataError, match="the mask of evaluated pixels 3 x 1"):
+    with pytest.raises(DataError, match="evaluated has shape \\(1, 3\\)"):
         matching_table(truth, evaluated=truth[:1] > 0)
-    with pytest.raises(DataError, match="^the map is 2 x 2, the truth 3 x 2; expected one size$"):
+    with pytest.raises(DataError, match=r"^map_errors: truth has shape \(2, 3\); \(2, 2\) fits the disparity$"):
         map_errors(truth[:, :2], matching_table(truth))
     with pytest.raises(DataError, match="scene made: error and sparsity rates need its truth"):
         scene_table(make_scene(image=np.zeros((2, 3), np.uint8)))
