@@ -118,27 +118,25 @@ class Reader:
 
     def _included(self, names: Sequence[Node], folder: Path | None) -> Iterator[Node]:
         for item in names:
+            node = None
             try:
                 path = find_script(str(text(item)), folder)
+                if (real := path.resolve()) in self._open:
+                    chain = [*self._open[self._open.index(real) :], real]
+                    raise ScriptError(["an include loop: " + " > ".join(os.path.relpath(link) for link in chain)])
+                if len(self._open) > limits.INCLUDE_DEPTH:
+                    raise ScriptError([f"includes that are nested more than {limits.INCLUDE_DEPTH} deep"])
+                if len(self._read) > limits.INCLUDES:
+                    raise ScriptError([f"the script includes more than {limits.INCLUDES} files"])
+                node = self.file(path)
             except ScriptError as error:
                 self.faults.add(item.place, error.faults[0])
-                self.complete = False
-                continue
-            if path.resolve() in self._open:
-                chain = [*self._open[self._open.index(path.resolve()) :], path.resolve()]
-                self.faults.add(item.place, "an include loop: " + " > ".join(os.path.relpath(link) for link in chain))
-                self.complete = False
-                continue
-            if len(self._open) > limits.INCLUDE_DEPTH or len(self._read) > limits.INCLUDES:
-                deep = f"includes that are nested more than {limits.INCLUDE_DEPTH} deep"
-                many = f"the script includes more than {limits.INCLUDES} files"
-                self.faults.add(item.place, deep if len(self._open) > limits.INCLUDE_DEPTH else many)
-                self.complete = False
-                break
-            node = self.file(path)
-            self.complete &= node is not None
             if node is not None:
                 yield node
+            else:
+                self.complete = False
+            if len(self._read) > limits.INCLUDES and not self.complete:
+                break
 
     def load_plugins(self, top: Path | None) -> tuple[str, ...]:
         """Import the plug-ins of a script in the folder `top` (None: from Python); returns the paths of their sources."""

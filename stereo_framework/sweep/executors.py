@@ -94,11 +94,10 @@ class Crew(contextlib.ExitStack):
         self._stopped = threading.Event()
         self.callback(self._leave)
 
-    def _use(self, pool: Executor) -> Executor:
+    def _use(self, pool: Executor) -> None:
         self._pool = self.enter_context(pool)
         # Before that pool waits for its threads.
         self.callback(self._leave)
-        return pool
 
     def _leave(self) -> None:
         self._stopped.set()
@@ -169,7 +168,8 @@ class Crew(contextlib.ExitStack):
         try:
             future = pool.submit(*call)
         except BrokenExecutor:
-            future = self._use(Processes(self._workers)).submit(*call)
+            self._lost += unit
+            return
         self._running[future] = unit, need
         future.add_done_callback(self._done.put)
 

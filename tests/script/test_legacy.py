@@ -90,13 +90,6 @@ def test_what_cannot_be_carried_over(parameters, message):
         translate(parameters)
 
 
-def test_a_report_instead_of_an_error():
-    lines = []
-    script = translate({"match_interpolated": 1, "evaluate_only": 1}, report=lines.append)
-    assert len(lines) == 2
-    assert script["matching_cost"]["use"] == "absolute_difference"
-
-
 @pytest.fixture
 def tree(tmp_path):
     """A tree of scripts as the original's users had them: cd per data set, experiments shared."""

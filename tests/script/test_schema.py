@@ -8,9 +8,8 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from stereo_framework.core import stage
-from stereo_framework.core.docstrings import parameter_texts
 from stereo_framework.core.errors import ScriptError
-from stereo_framework.core.stage import SLOTS, PositiveInt
+from stereo_framework.core.stage import SLOTS
 from stereo_framework.script import find_script, load, schema, script_names
 
 WINDOW = {
@@ -33,6 +32,7 @@ def validator():
 
 def test_the_schema_is_one(validator):
     Draft202012Validator.check_schema(validator.schema)
+    assert all(validator.schema["$defs"][slot]["description"] for slot in SLOTS)
 
 
 @pytest.mark.parametrize("name", script_names())
@@ -80,35 +80,6 @@ def test_every_parameter_is_described_with_its_default(validator):
             assert about[name]["default"] == parameter.default
             assert len(about[name]["description"]) > 10, f"{one.name}.{name}"
     assert validator.schema["$defs"]["aggregation.box"]["properties"]["size"]["minimum"] == 1
-
-
-def test_stages_of_plugins_are_in(registry):
-    @stage.stage("aggregation", source="a test")
-    def added(volume, *, size: PositiveInt = 3, other: PositiveInt = 4):
-        """Add.
-
-        Parameters
-        ----------
-        volume : CostVolume
-        size, other : int
-            Pixels, for a window
-            on two lines.
-
-        Returns
-        -------
-        CostVolume
-            Not a parameter.
-        """
-        return volume
-
-    assert parameter_texts(added) == {"size": "Pixels, for a window on two lines.", "other": "Pixels, for a window on two lines."}
-    validator = Draft202012Validator(schema())
-    assert validator.is_valid({**WINDOW, "aggregation": [{"use": "added", "size": 2}]})
-    assert not validator.is_valid({**WINDOW, "aggregation": [{"use": "added", "sise": 2}]})
-
-
-def test_all_slots_are_described(validator):
-    assert all(validator.schema["$defs"][slot]["description"] for slot in SLOTS)
 
 
 ALTERNATIVES = {"refinement": "blend", "alternatives": {"a": {"include": "ssd", "alternatives": {"b-2": {"matcher": "flat"}}}}}

@@ -9,7 +9,7 @@ from sweep_parts import dots, numbers
 import stereo_framework
 from stereo_framework.script import load
 from stereo_framework.sweep.executors import Processes
-from stereo_framework.sweep.plan import plan, units
+from stereo_framework.sweep.plan import plan
 
 SCRIPT = {
     "matching_cost": ["absolute_difference", {"use": "tenfold", "scale": 30}],
@@ -82,15 +82,6 @@ def test_everything_that_decides_a_map_is_part_of_its_identity():
     for one, other in itertools.combinations(ids, 2):
         assert one != other
     assert identity("matching_cost.tenfold.weight=1") == identity("matching_cost.tenfold.weight=1.0") == ids[0]
-
-
-@pytest.mark.usefixtures("tiny")
-def test_runs_with_the_same_alternatives_stay_together():
-    script = {**SCRIPT, "methods": {"sum": {}}}
-    tasks = plan(load(script), [dots()])
-    for unit in units(tasks, 8):
-        assert len({task.setting.axes["alternatives.a.aggregation.box.size"] for task in unit}) == 1
-        assert len(unit) == 2
 
 
 def test_processes_get_them(registry, tmp_path):

@@ -41,11 +41,6 @@ def test_iterations_that_continue_each_other_stay_together():
     assert [{axes["aggregation.diffusion.rate"] for axes in unit} for unit in found] == [{0.1}, {0.2}]
 
 
-def test_scenes_and_search_ranges_share_nothing():
-    found = bundles(WINDOW, {"search.maximum": [2, 3]}, 1, [dots("a"), dots("b")])
-    assert [len(unit) for unit in found] == [1] * 4
-
-
 def test_a_setting_that_is_planned_takes_little_memory():
     """Until it is computed, a setting is a few small objects: 200,000 of them, the most that a script may have, fit into 300 MB."""
 

@@ -13,7 +13,6 @@ from stereo_framework.io.pfm import read_pfm
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.script import load
 from stereo_framework.sweep import executors
-from stereo_framework.sweep.identity import code_digest
 from stereo_framework.sweep.plan import plan
 from stereo_framework.sweep.runs import execute
 
@@ -57,14 +56,6 @@ def test_a_second_run_computes_nothing_but_for_another_scene_of_the_same_name(tm
     assert {r.id for r in first}.isdisjoint(r.id for r in other)
     monkeypatch.setattr(executors, "measure", lambda *_, **__: pytest.fail("a stored result was computed again"))
     assert numbers(stereo_framework.run(SIZES, scenes=dots(), out=tmp_path, workers=1)) == numbers(first)
-
-
-def test_a_plugins_code_is_part_of_the_identity(tmp_path):
-    for name, text in (("one", "limit = 1\n"), ("same", "limit = 1\n"), ("other", "limit = 2\n")):
-        (tmp_path / f"{name}.py").write_text(text)
-    one, same, other = (code_digest((str(tmp_path / f"{name}.py"),)) for name in ("one", "same", "other"))
-    assert one == same
-    assert len({one, other, code_digest()}) == 3
 
 
 def test_the_cell_of_a_notebook_may_run_again_and_is_part_of_the_identity(registry, tmp_path):

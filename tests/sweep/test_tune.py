@@ -168,20 +168,6 @@ def test_numbers_in_order_are_searched_along_it():
     }
 
 
-def test_axes_of_fine_steps():
-    steps = {"geomspace": [1, 200, 1000]}
-    tuned = tune(swept(**{"matching_cost.truncation": steps, "aggregation.box.size": [3]}), BAD, noisy(), trials=25)
-    values = [t.setting.axes["matching_cost.truncation"] for t in tuned.trials]
-    assert (len(set(values)), tuned.size) == (25, 1000)
-    # The first ten are drawn by chance: of geometric steps half lie below the geometric mean.
-    assert sum(v < 200**0.5 for v in values[:10]) >= 3
-    listed = averages(swept(**{"matching_cost.truncation": [5, 20, 80, 200], "aggregation.box.size": [3]}), noisy())
-    assert tuned.best.value <= min(listed.values()) + 0.5
-    # The best script is one of plain values that runs to the same number.
-    [result] = stereo_framework.run(tuned.best_script, noisy())
-    assert result.statistics[BAD] == tuned.best.value
-
-
 # --- failures ---------------------------------------------------------------------------------------------------------
 
 
