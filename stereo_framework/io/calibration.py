@@ -28,18 +28,19 @@ _LEVELS = range(2, 32768)
 """Legal numbers of disparities in a search."""
 
 
-_STEREO = {
-    "M1": ("M1", "K1", "cameraMatrix1"),
-    "D1": ("D1", "distCoeffs1"),
-    "M2": ("M2", "K2", "cameraMatrix2"),
-    "D2": ("D2", "distCoeffs2"),
-    "R": ("R",),
-    "T": ("T",),
-}
-"""Names under which files hold the results of `cv2.stereoCalibrate`: in OpenCV's example, in many textbooks, and in the function itself."""
-
 _DISTORTIONS = (4, 5, 8, 12, 14)
 """The numbers of distortion coefficients that OpenCV knows."""
+
+_STEREO = {
+    ("M1", "K1", "cameraMatrix1"): (9,),
+    ("D1", "distCoeffs1"): _DISTORTIONS,
+    ("M2", "K2", "cameraMatrix2"): (9,),
+    ("D2", "distCoeffs2"): _DISTORTIONS,
+    ("R",): (9,),
+    ("T",): (3,),
+}
+"""Names under which files hold the results of `cv2.stereoCalibrate`: in OpenCV's example, in many textbooks, and in the function itself; and how many
+numbers each has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,32 +192,20 @@ def read_stereo_calibration(paths: Sequence[PathLike]) -> StereoCalibration:
     found: dict[str, NDArray[np.float64]] = {}
     for path in paths:
         found |= _matrices(path)
-    named = {what: next((name for name in names if name in found), None) for what, names in _STEREO.items()}
-    missing = [_or(_STEREO[what]) for what, name in named.items() if name is None]
+    named = [next((name for name in names if name in found), None) for names in _STEREO]
+    missing = [_or(names) for names, name in zip(_STEREO, named, strict=True) if name is None]
     if missing:
         more = "; where they are in two files, as of OpenCV's stereo_calib, name both" if len(paths) == 1 else ""
         raise DataError(f"{said}: no {', no '.join(missing)}; expected a stereo calibration{more}")
-    values = {what: found[str(name)] for what, name in named.items()}
-
-    def refuse(what: str, expected: str) -> DataError:
-        return DataError(f"{said}: {named[what]} is {'x'.join(map(str, values[what].shape))}; expected {expected}")
-
-    for what in ("M1", "M2"):
-        matrix = values[what]
-        if matrix.shape != (3, 3) or min(matrix[0, 0], matrix[1, 1]) <= 0 or matrix[2].tolist() != [0, 0, 1]:
-            raise refuse(what, "a camera matrix, [f 0 cx; 0 f cy; 0 0 1] with f above 0")
-    for what in ("D1", "D2"):
-        if min(values[what].shape) != 1 or values[what].size not in _DISTORTIONS:
-            raise refuse(what, f"a row or column of {_or([str(n) for n in _DISTORTIONS])} coefficients")
-    rotation = values["R"]
-    # Files have six digits or more; a reflection is not a rotation.
-    if rotation.shape != (3, 3) or np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-3 or np.linalg.det(rotation) < 0:
-        raise refuse("R", "a rotation, 3x3")
-    if values["T"].size != 3 or not values["T"].any():
-        raise refuse("T", "a translation other than 0, 3x1")
-    return StereoCalibration(
-        values["M1"], values["D1"].ravel(), values["M2"], values["D2"].ravel(), rotation, values["T"].ravel()
-    )
+    values = [found[str(name)] for name in named]
+    for name, value, sizes in zip(named, values, _STEREO.values(), strict=True):
+        if value.size not in sizes:
+            raise DataError(f"{said}: {name} has {value.size} numbers; expected {_or([str(size) for size in sizes])}")
+    left, left_distortion, right, right_distortion, rotation = (v.reshape(3, 3) if v.size == 9 else v.ravel() for v in values[:5])
+    # A reflection is not a rotation.
+    if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-3 or np.linalg.det(rotation) < 0:
+        raise DataError(f"{said}: R is not a rotation")
+    return StereoCalibration(left, left_distortion, right, right_distortion, rotation, values[5].ravel())
 
 
 def _or(names: Sequence[str]) -> str:
