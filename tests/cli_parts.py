@@ -1,6 +1,8 @@
 """What tests of the command line share."""
 
 import functools
+import os
+import unittest.mock
 
 import typer.main
 import typer.testing
@@ -13,7 +15,8 @@ typer.testing._get_command = functools.cache(typer.main.get_command)
 
 def invoke(*arguments):
     """The command line in this process, with all that it prints."""
-    return typer.testing.CliRunner().invoke(app, [str(argument) for argument in arguments])
+    with unittest.mock.patch.dict(os.environ):  # which the options of every verb set
+        return typer.testing.CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def call(*arguments, status=0):

@@ -57,6 +57,8 @@ _EVERYWHERE = {
     "traceback": opt.Traceback,
 }
 """Options that every verb has."""
+_VARIABLES = ("STEREO_DATA", "STEREO_MAX_PIXELS", "STEREO_NO_PLUGINS")
+"""The environment's word for some of them."""
 _UsageError: Any = typer.BadParameter.__base__
 """Click's, which newer versions of typer bring along."""
 
@@ -131,9 +133,10 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
         wanted = everywhere["traceback"]
         try:
             _check_numbers(options | everywhere)
-            variables = {"STEREO_DATA": everywhere["data"], "STEREO_MAX_PIXELS": everywhere["max_pixels"]}
-            variables["STEREO_NO_PLUGINS"] = everywhere["no_plugins"] or None
-            with interruptible(), _warnings_in_one_line(), _environment(variables):
+            # Processes that are started meanwhile see these too.
+            variables = {name: everywhere[name.removeprefix("STEREO_").lower()] for name in _VARIABLES}
+            os.environ.update({name: str(value) for name, value in variables.items() if value})
+            with interruptible(), _warnings_in_one_line():
                 if everywhere["plugin"] and everywhere["no_plugins"]:
                     raise ParameterError("--plugin and --no-plugins contradict each other; give one")
                 if everywhere["plugin"] and "plugin" not in own:
@@ -196,19 +199,6 @@ def _check_numbers(options: Mapping[str, Any]) -> None:
             raise ParameterError(f"{option}: {value} is not a finite number")
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise ParameterError(f"{option}: a whole number of more than 64 bits")
-
-
-@contextlib.contextmanager
-def _environment(variables: Mapping[str, Any]) -> Iterator[None]:
-    """Set variables of the environment, which processes that are started meanwhile see too; None leaves one as it is."""
-    before = dict(os.environ)
-    os.environ.update({name: str(value) for name, value in variables.items() if value is not None})
-    try:
-        yield
-    finally:
-        for name in variables:
-            os.environ.pop(name, None)
-        os.environ.update({name: before[name] for name in variables if name in before})
 
 
 @contextlib.contextmanager

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -214,46 +215,45 @@ class Matched:
         """
         folder = Path(folder)
         check_folder(folder)
-        names: list[str] = []
-
-        def put(name: str, write: Callable[..., object], *contents: Any, **more: Any) -> None:
-            write(folder / name, *contents, **more)
-            names.append(name)
-
+        names = []
         with output_folder(folder):
-            self._put_maps(put)
-            if self.rectified:
-                self._put_rectified(put)
+            for name, write, *contents in (*self._maps(), *self._rectified()):
+                write(folder / name, *contents)
+                names.append(name)
         return names
 
-    def _put_maps(self, put: Callable[..., None]) -> None:
+    def _maps(self) -> Iterator[tuple[Any, ...]]:
+        """The files of the map: names, what writes them, and what it is given."""
         path = Path(self.scene.frames[self.scene.reference_index].name)
         tags = () if self.rectified or not path.is_file() else geo_tags(path)
-        put("disparity.pfm", write_disparity, self.disparity)
+        write_tagged = functools.partial(write_disparity, tags=tags)
+        yield "disparity.pfm", write_disparity, self.disparity
         # Smoothing may take disparities a little below the range; they are moved to its end.
         within = np.where((self.disparity < 0) & (self.disparity > -1), np.float32(0), self.disparity)
         if not ((within < 0) | (within * KITTI_SCALE > np.iinfo(np.uint16).max)).any():
-            put("disparity.png", write_disparity, within)
+            yield "disparity.png", write_disparity, within
         if tags:
-            put("disparity.tiff", write_disparity, self.disparity, tags=tags)
-        put("picture.png", write_image, picture(self.scene.reference, self.disparity, self._shown))
-        put("confidence.pfm", write_pfm, self.confidence)
-        put("status.png", write_image, _STATUS_GREYS[self.status])
+            yield "disparity.tiff", write_tagged, self.disparity
+        yield "picture.png", write_image, picture(self.scene.reference, self.disparity, self._shown)
+        yield "confidence.pfm", write_pfm, self.confidence
+        yield "status.png", write_image, _STATUS_GREYS[self.status]
         for measure in sorted(self.result.confidence.keys() - {CONFIDENCE}):
-            put(f"confidence_{measure}.pfm", write_pfm, self.result.confidence[measure])
+            yield f"confidence_{measure}.pfm", write_pfm, self.result.confidence[measure]
         if self.scene.calibration is not None:
-            put("depth.tiff", write_disparity, self.depth(), tags=tags)
-            put("points.ply", write_points, *self.points())
+            yield "depth.tiff", write_tagged, self.depth()
+            yield "points.ply", write_points, *self.points()
 
-    def _put_rectified(self, put: Callable[..., None]) -> None:
-        for name, index in (("left_rectified", self.scene.reference_index), ("right_rectified", self.scene.match_index)):
+    def _rectified(self) -> Iterator[tuple[Any, ...]]:
+        """The files of a rectified pair."""
+        sides = (("left_rectified", self.scene.reference_index), ("right_rectified", self.scene.match_index))
+        for name, index in sides if self.rectified else ():
             image, valid = self.scene.image(index), self.scene.valid(index)
             if image.dtype == np.uint8:
-                put(f"{name}.png", write_image, image, valid)
+                yield f"{name}.png", write_image, image, valid
                 continue
             samples = image.astype(np.float32)  # as they were matched, to the last digit
             if valid is not None:
                 samples[~valid] = np.nan
-            put(f"{name}.tiff", write_float_tiff, samples)
-        if self.scene.calibration is not None:  # by points alone there is none
-            put("rectified.yml", write_opencv_calibration, self.scene.calibration, self.disparity.shape)
+            yield f"{name}.tiff", write_float_tiff, samples
+        if self.rectified and self.scene.calibration is not None:  # by points alone there is none
+            yield "rectified.yml", write_opencv_calibration, self.scene.calibration, self.disparity.shape
