@@ -25,32 +25,33 @@ def _map(*rows):
     return np.array(rows, np.float32)
 
 
-def test_error_levels(tmp_path):
-    truth = np.full((1, 9), 10, np.float32)
-    disparity = _map([10, 10.25, 9.75, 9.25, 9, 11, 13.5, 110, -90])
-    error_picture(tmp_path / "e.png", disparity, truth, scale=2)
-    # error * 2 + 0.5 = 0.5, 1, 0, -1, -1.5, 2.5, 7.5, far out; what is left of the point counts.
-    np.testing.assert_array_equal(read_image(tmp_path / "e.png"), [[128, 129, 128, 127, 127, 130, 135, 255, 0]])
-    error_picture(tmp_path / "e.png", _map([1, 2, 9]), _map([2, 1, 1]))
-    np.testing.assert_array_equal(read_image(tmp_path / "e.png"), [[128 - 15, 128 + 16, 255]])
+MAGENTA = (255, 0, 255)
 
 
-def test_error_border_and_unknown_truth_are_128(tmp_path):
-    disparity, truth = np.full((4, 6), 3, np.float32), np.ones((4, 6), np.float32)
-    disparity[0, 0] = NAN
-    disparity[1, 2], truth[1, 2] = NAN, NAN
-    truth[2, 3] = INF
-    error_picture(tmp_path / "e.png", disparity, truth, scale=10, border=1)
-    expected = np.full((4, 6), 128)
-    expected[1:3, 1:5] = 148
-    expected[1, 2] = expected[2, 3] = 128
-    np.testing.assert_array_equal(read_image(tmp_path / "e.png"), expected)
-
-
-def test_missing_estimates_are_magenta(tmp_path):
-    error_picture(tmp_path / "e.png", _map([NAN, INF, -INF, 2]), _map([1, 1, 1, 1]), scale=1)
-    magenta = (255, 0, 255)
-    np.testing.assert_array_equal(read_image(tmp_path / "e.png"), [[magenta, magenta, magenta, (129, 129, 129)]])
+@pytest.mark.parametrize(
+    ("disparity", "truth", "options", "levels"),
+    [
+        # error * 2 + 0.5 = 0.5, 1, 0, -1, -1.5, 2.5, 7.5, far out; what is left of the point counts.
+        (
+            [[10, 10.25, 9.75, 9.25, 9, 11, 13.5, 110, -90]],
+            [[10] * 9],
+            {"scale": 2},
+            [[128, 129, 128, 127, 127, 130, 135, 255, 0]],
+        ),
+        ([[1, 2, 9]], [[2, 1, 1]], {}, [[128 - 15, 128 + 16, 255]]),
+        # The border and unknown truth are 128, whatever stands there; a missing estimate elsewhere has a colour.
+        (
+            [[NAN, 3, 3, 3], [3, 3, NAN, 3], [3, 3, 3, 3], [3, 3, 3, 3]],
+            [[1, 1, 1, 1], [1, 1, NAN, 1], [1, 1, INF, 1], [1, 1, 1, 1]],
+            {"scale": 10, "border": 1},
+            [[128] * 4, [128, 148, 128, 128], [128, 148, 128, 128], [128] * 4],
+        ),
+        ([[NAN, INF, -INF, 2]], [[1] * 4], {"scale": 1}, [[MAGENTA, MAGENTA, MAGENTA, (129, 129, 129)]]),
+    ],
+)
+def test_error_levels(tmp_path, disparity, truth, options, levels):
+    error_picture(tmp_path / "e.png", _map(*disparity), _map(*truth), **options)
+    np.testing.assert_array_equal(read_image(tmp_path / "e.png"), levels)
 
 
 def test_bad_pixel_levels(tmp_path):
@@ -100,16 +101,12 @@ def test_the_bar_tells_what_lies_beyond(shown, extend):
     assert figure.axes[0].images[0].get_clim() == shown
 
 
-def test_a_range_of_one_value_still_tells_values_apart():
+def test_ranges_of_one_value_and_maps_without_estimates(tmp_path):
     picture = disparity_figure(_map([3, 5]), (3, 3), "").axes[0].images[0]
     np.testing.assert_allclose(255 * picture.to_rgba(picture.get_array())[0, :, :3], [DARK, BRIGHT], atol=1)
-
-
-def test_a_map_without_estimates(tmp_path):
     save_picture(tmp_path / "d.png", disparity_figure(np.full((5, 5), NAN, np.float32), (3, 3)))
-    picture = read_image(tmp_path / "d.png").astype(int)
     for end in (DARK, BRIGHT):  # of the bar
-        assert (abs(picture - end) <= 1).all(2).any()
+        assert (abs(read_image(tmp_path / "d.png").astype(int) - end) <= 1).all(2).any()
 
 
 def test_one_map_stands_in_a_row_with_its_error():

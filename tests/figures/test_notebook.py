@@ -12,9 +12,9 @@ from stereo_framework import Pipeline, Scene, load, plot, run, show, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation import resolve
+from stereo_framework.figures.prediction_strip import prediction_figure
 from stereo_framework.figures.saving import rendered
 from stereo_framework.matching_cost import absolute_difference, census
-from stereo_framework.sweep.result import ResultList
 
 ROWS, COLUMNS = 24, 32
 IMAGE = np.random.default_rng(0).integers(0, 255, (ROWS, COLUMNS, 3), np.uint8)
@@ -40,12 +40,10 @@ def test_words_are_short(match, results):
     unread = Scene("far", (replace(SCENE.frames[0], load=None), SCENE.frames[1]))
     assert repr(unread) == "Scene('far', 2 frames, no search range, without truth)"
     assert re.fullmatch(r"Match\(100% of 32x24 pixels estimated, search 0..5 step 1, \S+ s\)", repr(match))
-    assert repr(METHOD) == "Pipeline(absolute_difference > box > winner_take_all > left_right_consistency)"
     weighted = Pipeline([step(census, weight=0.5), "absolute_difference", step(box, size=5), "winner_take_all"])
     assert repr(weighted) == "Pipeline(census(weight=0.5) > absolute_difference > box(size=5) > winner_take_all)"
     assert repr(results[0]).startswith("Result(made & own, boxes, aggregation.box.size=3: bad_pixels_")
     assert repr(results) == "2 results of 1 method on 1 scene"
-    assert repr(ResultList(results)) == "2 results of 1 method on 1 scene"
     assert repr(result("a", {}, {}, error="stage box failed")).endswith("stage box failed)")
     assert repr(resolve("taxonomy2002")) == "Protocol('taxonomy2002': bad (percent) = error > 1 px; ...)"
 
@@ -64,6 +62,8 @@ def test_show_puts_pictures_side_by_side(match, results):
     assert show(np.float32([[2, np.nan], [7, 4]])).axes[0].images[0].get_clim() == (2, 7)
     with pytest.raises(ParameterError, match="nothing to show"):
         show()
+    with pytest.raises(ParameterError, match="^predictions: none given"):
+        prediction_figure({})
     with pytest.raises(ParameterError, match="show: size has no picture"):
         show(size=3)
 

@@ -5,7 +5,6 @@ import pytest
 from figure_parts import check_layout, legends, titles
 
 from stereo_framework import load_scene
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.prediction import EMPTY, Prediction, forward_prediction, frame_shift, predicted_frames
 from stereo_framework.figures.prediction_strip import prediction_figure
@@ -76,8 +75,3 @@ def test_nothing_overlaps(shape, count):
     image = np.zeros(shape, np.uint8)
     predictions = {name: (Prediction(image, image > 0), image) for name in ("near", "middle", "match", "far")[:count]}
     check_layout(prediction_figure(predictions, dict.fromkeys(predictions, 255.0), "a scene with a long name " * 9))
-
-
-def test_without_a_prediction_there_is_no_picture():
-    with pytest.raises(ParameterError, match="^predictions: none given"):
-        prediction_figure({})

@@ -99,12 +99,11 @@ def test_choose(chosen):
     assert load(chosen.runs["fine"].mapping).only.pipeline == chosen.runs["fine"].pipeline
 
 
-def test_the_default_is_left_for_the_best_of_the_better_ones_only(chosen):
-    def name(*found):
-        return dataclasses.replace(chosen, standings=tuple(Standing(n, d, 2.0) for n, d in found)).name
-
-    assert name(("sgbm", -5.0), ("window", -3.0)) == "sgbm"
-    assert name(("sgbm", -1.0), ("window", 3.0)) == "fine"
+@pytest.mark.parametrize(
+    ("found", "name"), [([("sgbm", -5.0), ("window", -3.0)], "sgbm"), ([("sgbm", -1.0), ("window", 3.0)], "fine")]
+)
+def test_the_default_is_left_for_the_best_of_the_better_ones_only(chosen, found, name):
+    assert dataclasses.replace(chosen, standings=tuple(Standing(n, d, 2.0) for n, d in found)).name == name
 
 
 def test_what_is_known_of_a_shipped_method_is_not_said_of_a_users_file(scene, tmp_path, monkeypatch):

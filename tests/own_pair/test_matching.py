@@ -70,22 +70,15 @@ def test_measures_of_the_method_are_written(scene, tmp_path):
     np.testing.assert_array_equal(read_pfm(tmp_path / "confidence.pfm"), found.confidence)
 
 
-def test_what_does_not_fit_16_bits_is_left_out(scene, tmp_path):
-    left, right = (np.roll(image, shift, axis=1) for image, shift in ((scene.reference, -30), (scene.match, 0)))
-    found = stereo_framework.match(left, right, (-35, 1), method="ssd")
-    names = found.save(tmp_path)
-    assert "disparity.png" not in names
-    assert "disparity.pfm" in names
-
-
-def test_what_smoothing_takes_below_zero_is_zero_in_16_bits(found, tmp_path):
+@pytest.mark.parametrize(("value", "written"), [(-0.25, 1 / 256), (-1.5, None), (256, None)])
+def test_what_does_not_fit_16_bits_is_left_out_unless_smoothing_took_it_below_0(found, tmp_path, value, written):
     disparity = found.disparity.copy()
-    disparity[3, 4] = -0.25
+    disparity[3, 4] = value
     matched = dataclasses.replace(found, result=dataclasses.replace(found.result, disparity=disparity))
-    assert "disparity.png" in matched.save(tmp_path)
+    assert ("disparity.png" in matched.save(tmp_path)) == (written is not None)
     # Grey 0 means no estimate, so that 0 is written as 1/256.
-    assert read_disparity(tmp_path / "disparity.png")[3, 4] == 1 / 256
-    assert read_disparity(tmp_path / "disparity.pfm")[3, 4] == -0.25
+    assert written is None or read_disparity(tmp_path / "disparity.png")[3, 4] == written
+    assert read_disparity(tmp_path / "disparity.pfm")[3, 4] == value
 
 
 def test_files_and_ranges(scene, tmp_path):

@@ -35,19 +35,12 @@ def test_sparse_matches_lie_on_the_surfaces(scene, sparse):
     assert np.mean(np.abs(nearest - points) < 1) > 0.95
 
 
-def test_the_range_covers_the_truth_and_little_more(scene, sparse):
-    low, high = estimate_range(scene, sparse)
+@pytest.mark.parametrize("name", ["synthetic/planes", "middlebury2003/teddy"])
+def test_the_range_covers_the_truth_and_little_more(name, data):
+    """Of teddy too, whose nearest ground fills three rows at the lower border: half a percent of the truth."""
+    scene = load_scene(name, data=data)
+    low, high = estimate_range(scene, sparse_matches(scene))
     truth = scene.truth[np.isfinite(scene.truth)]
-    assert np.mean((truth >= low) & (truth <= high)) >= 0.995
-    # Here factor 1: two pixels of margin at either end, and one of rounding.
-    assert high - low <= 1.3 * (truth.max() - truth.min())
-
-
-def test_near_things_at_the_border_belong_to_the_range(data):
-    # The nearest ground fills three rows at teddy's lower border: half a percent of the truth.
-    teddy = load_scene("middlebury2003/teddy", data=data)
-    low, high = estimate_range(teddy, sparse_matches(teddy))
-    truth = teddy.truth[np.isfinite(teddy.truth)]
     assert np.mean((truth >= low) & (truth <= high)) >= 0.995
     assert high - low <= 1.3 * (truth.max() - truth.min())
 
@@ -82,38 +75,28 @@ def test_images_without_anything_in_common():
     assert doubt.startswith("the images show little in common: 0 points")
 
 
+SHIFTED = "the images look exchanged: 100 % of 40 matched points have a disparity below 0"
+APART = "the pair is not rectified: 40 matched points lie 2.5 rows apart in the median; "
+FORTY, NEGATIVE = range(1, 41), range(-40, 0)
+
+
 @pytest.mark.parametrize(
-    ("points", "vertical", "search", "said"),
+    ("points", "vertical", "search", "options", "said"),
     [
-        (range(1, 41), 0, (0, 50), None),
-        (
-            range(1, 41),
-            2.5,
-            (0, 50),
-            "the pair is not rectified: 40 matched points lie 2.5 rows apart in the median; 'match --rectify",
-        ),
-        (range(1, 41), 0, (0, 30), "the range is too narrow: 25 % of 40 matched points lie outside 0:30; they have 1:40"),
-        (range(-40, 0), 0, (0, 50), "the images look exchanged: 100 % of 40 matched points have a disparity below 0"),
-        (range(-40, 0), 0, (-50, 0), None),
-        (range(3), 0, (0, 50), "the images show little in common: 3 points"),
+        (FORTY, 0, (0, 50), {}, None),
+        (FORTY, 2.5, (0, 50), {}, f"{APART}'match --rectify"),
+        (FORTY, 2.5, (0, 50), {"rectified": True}, f"{APART}the calibration given with --rectify is not that of these images"),
+        (FORTY, 0, (0, 30), {}, "the range is too narrow: 25 % of 40 matched points lie outside 0:30; they have 1:40"),
+        (NEGATIVE, 0, (0, 50), {}, SHIFTED),
+        (NEGATIVE, 0, (-50, 0), {}, None),
+        (NEGATIVE, 0, (-50, 0), {"estimated": True}, SHIFTED),
+        (range(3), 0, (0, 50), {}, "the images show little in common: 3 points"),
     ],
 )
-def test_doubts(points, vertical, search, said):
-    found = doubts(made(list(points), vertical), Search(*search))
+def test_doubts(points, vertical, search, options, said):
+    found = doubts(made(list(points), vertical), Search(*search), **options)
     assert len(found) == (said is not None)
     assert all(text.startswith(said) for text in found)
-
-
-def test_a_rectified_pair_that_is_none():
-    [doubt] = doubts(made(list(range(1, 41)), 2.5), Search(0, 50), rectified=True)
-    assert doubt.endswith("the calibration given with --rectify is not that of these images, or they are exchanged")
-
-
-def test_an_estimated_range_below_zero_is_doubted():
-    points = made(list(range(-40, 0)))
-    assert doubts(points, Search(-50, 0)) == []
-    [doubt] = doubts(points, Search(-50, 0), estimated=True)
-    assert doubt.startswith("the images look exchanged")
 
 
 def test_a_wide_range_is_told_by_the_map():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from published import rows, table
+from published import rows
 
 from stereo_framework.tables.ranking import astar_groups, astar_verdict
 
@@ -56,23 +56,6 @@ def test_printed_dominance():
     for method in (1, 2):
         beaten_by = [name for name, row in zip(names, first, strict=True) if naive_ranking.dominates(row, chain[method])]
         assert beaten_by == ["GC+SegmBorder"]
-
-
-def test_printed_groups_agree_with_each_other():
-    first, others = rows("cabezas2012_table5"), rows("cabezas2012_table7")
-    assert not set(first) & set(others)
-    sizes = np.bincount([1] * len(first) + list(others.values()), minlength=8)[1:].tolist()
-    counts = table("cabezas2012_table2")
-    assert sizes == [count for count, _ in counts["groups"].values()] == [9, 47, 19, 19, 6, 9, 3]
-    assert sum(sizes) == counts["total"] == 112
-    # Percentages are printed with one digit, truncated or rounded.
-    assert all(abs(100 * count / 112 - percent) < 0.1 for count, percent in counts["groups"].values())
-    for name, (rank, group) in rows("cabezas2012_table6").items():
-        assert group == (1 if name in first else others[name])
-        assert name not in first or first[name] == rank
-    # The A* set of 2011, of 15 of these methods and by the same measure: those of group 1, and nobody else.
-    astar = {name for name, row in rows("cabezas2011_table5").items() if row[2]}
-    assert astar == set(rows("cabezas2011_table5")) & set(first)
 
 
 def test_verdicts():
