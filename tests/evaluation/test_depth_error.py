@@ -65,23 +65,6 @@ def test_equals_the_slow_version(data, scale, mu, missing):
     assert mean == pytest.approx(math.fsum(terms) / len(terms) if terms else math.nan, rel=1e-12, nan_ok=True)
 
 
-def test_missing_estimates_by_hand():
-    truth = np.full((1, 5), 4, np.float32)
-    disparity = np.array([[4, 0, np.nan, np.inf, -3]], np.float32)
-    everywhere = np.ones((1, 5), bool)
-    assert sigma_z_error(disparity, truth, everywhere) == 4 * 0.25
-    assert sigma_z_error(disparity, truth, everywhere, scale=8, mean=True) == 4 * 2 / 5
-    assert sigma_z_error(disparity, truth, everywhere, missing="skip", mean=True) == 0
-    assert sigma_z_error(disparity, truth, everywhere, missing="literal", mu=1) == pytest.approx(4 * (1 - 0.2))
-
-
-def test_what_is_infinitely_far_or_unknown_is_left_out():
-    truth = np.array([[0, -1, np.nan, np.inf, 5]], np.float32)
-    assert sigma_z_error(np.full((1, 5), 4, np.float32), truth, np.ones((1, 5), bool), mean=True) == pytest.approx(1 / 4 - 1 / 5)
-    assert math.isnan(sigma_z_error(truth, truth, np.array([[True, True, True, True, False]])))
-    assert math.isnan(sigma_z_error(truth, truth, np.zeros((1, 5), bool)))
-
-
 def test_depths_are_metric_with_a_calibration():
     # A camera with f = 1000 px, b = 0.2 m, doffs = 10 px: 190 px is 1 m, 90 px is 2 m.
     far, near = (np.full((1, 1), d, np.float32) for d in (90, 190))

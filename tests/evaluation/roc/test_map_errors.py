@@ -1,11 +1,9 @@
 """Regions and errors against whole matching tables of cells, by hand, and on real scenes."""
 
-import math
-
 import naive_roc
 import numpy as np
 import pytest
-from evaluation_inputs import disparity_maps, make_scene
+from evaluation_inputs import make_scene
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import in_threads
@@ -66,13 +64,6 @@ def test_equals_tables_of_cells(inputs, direction, radius):
             assert _counts(map_errors(disparity[:, ::direction], table)) == expected
 
 
-@given(st.data())
-def test_equals_tables_of_cells_on_any_maps(data):
-    truth = data.draw(disparity_maps())
-    disparity = data.draw(disparity_maps(truth.shape))
-    assert _counts(map_errors(disparity, matching_table(truth))) == naive_roc.map_errors(disparity, truth)
-
-
 def test_one_row_by_hand():
     """A near surface, d = 2, before a background of 0, and a match of every kind."""
     truth = np.float32([[0] * 10 + [2] * 8 + [0] * 10])
@@ -97,47 +88,6 @@ def test_one_row_by_hand():
     # Hidden by a match of another pixel, a missing one is no false negative: the mismatch has been counted.
     found[0, 6] = 1  # to column 5
     assert _counts(map_errors(found, table)) == (3, 1, 0, 14, 28)
-
-
-def test_a_slanted_surface_hides_nothing():
-    """Stretched to twice its width it steps over every other column: these are not occluded."""
-    columns = np.arange(20, dtype=np.float32)
-    table = matching_table((10 - columns)[None], radius=0)
-    status = table.match_status[0]
-    assert np.flatnonzero(table.reference_status[0] == VISIBLE).tolist() == list(range(5, 15))
-    # Columns 0, 2, .. 18 are hit, the odd ones lie between; 19 does, too, since pixel 15 falls on 20.
-    assert (status == VISIBLE).all()
-    # Compressed to half, two pixels share a column; neither is occluded.
-    table = matching_table((columns / 2)[None], radius=0)
-    assert (table.reference_status == VISIBLE).all()
-    assert np.flatnonzero(table.match_status[0] == VISIBLE).tolist() == list(range(11))
-
-
-def test_what_is_unknown_counts_nowhere():
-    truth = np.full((1, 20), 2, np.float32)
-    truth[0, 8:12] = NAN
-    table = matching_table(truth, radius=0)
-    # Out of view go 0 and 1, which are occluded, and 2..7; 12..14 and 19 go to others' columns; 15..18 to columns 6..9, of the stretch.
-    assert _counts(map_errors(np.full_like(truth, 9), table))[:2] == (6 + 4, 2)
-    anything = np.where(np.isnan(truth), 7, NAN).astype(np.float32)
-    assert _counts(map_errors(anything, table))[:2] == (0, 0)
-    # A known pixel that is matched to a column of the unknown stretch.
-    to_unknown = np.full_like(truth, NAN)
-    to_unknown[0, 15] = 8
-    assert _counts(map_errors(to_unknown, table))[:2] == (0, 0)
-    outside = matching_table(truth, evaluated=np.zeros(truth.shape, bool))
-    errors = map_errors(np.full_like(truth, 9), outside)
-    assert errors.error_rate == 0
-    assert math.isnan(errors.sparsity_rate)
-
-
-def test_matches_out_of_view_are_wrong():
-    truth = np.full((1, 12), 3, np.float32)
-    table = matching_table(truth, radius=0)
-    dense = map_errors(truth, table)
-    # Pixels 0, 1, 2 correspond to nothing.
-    assert (dense.mismatches, dense.false_positives) == (0, 3)
-    assert map_errors(np.full_like(truth, 1e30), table).mismatches == 9
 
 
 def test_mistakes_are_one_line():
