@@ -57,7 +57,7 @@ def table4(context: Context) -> Outcome:
 def measured(context: Context) -> dict[str, dict[str, list[float]]]:
     """Percentages by method and column of Table 5, one for each random order."""
     found: dict[str, dict[str, list[float]]] = {method: {} for method in METHODS}
-    for r in context.run("table5", overrides=["methods.gc.seed=0"] if context.quick else [], maps=True):
+    for r in context.run("table5", overrides=["seed=0"] if context.quick else [], maps=True):
         for region in REGIONS if r.error is None else ():
             found[r.method].setdefault(f"{short(r.scene)}_{region}", []).append(r.statistics[f"bad_pixels_{region}"])
     return found
