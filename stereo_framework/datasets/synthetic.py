@@ -73,7 +73,7 @@ def planes_scene(
     (9.0, 5.0, '4..9 step 1')
     """
     planes, positions = tuple(planes), tuple(positions)
-    _check(planes, rows, columns, positions, noise, seed)
+    _check(planes, positions)
     reference, match = positions.index(0), positions.index(1)
 
     def frame(index: int) -> NDArray[np.uint8]:
@@ -113,13 +113,7 @@ def planes_scene(
     )
 
 
-def _check(planes: tuple[Plane, ...], rows: int, columns: int, positions: tuple[float, ...], noise: float, seed: int) -> None:
-    if rows < 1 or columns < 1:
-        raise ParameterError(f"size {columns}x{rows}; legal: 1x1 and larger")
-    if not noise >= 0:
-        raise ParameterError(f"noise: {noise} is not 0 or more")
-    if seed < 0:
-        raise ParameterError(f"seed: {seed} is negative")
+def _check(planes: tuple[Plane, ...], positions: tuple[float, ...]) -> None:
     if 0 not in positions or 1 not in positions or len(set(positions)) < len(positions):
         raise ParameterError(f"positions: {positions}; expected distinct ones, 0 (reference) and 1 (match) among them")
     if all(plane.outline for plane in planes):

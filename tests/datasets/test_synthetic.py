@@ -222,10 +222,6 @@ def test_search_range():
         ),
         ({"positions": (0, 0.5)}, r"positions: \(0, 0.5\); expected distinct ones, 0 \(reference\) and 1 \(match\)"),
         ({"positions": (0, 1, 1)}, "positions: .* expected distinct ones"),
-        ({"noise": -1}, "noise: -1 is not 0 or more"),
-        ({"noise": np.nan}, "noise: nan is not 0 or more"),
-        ({"seed": -1}, "seed: -1 is negative"),
-        ({"rows": 0}, "size 64x0; legal: 1x1 and larger"),
     ],
 )
 def test_wrong_parameters(options, message):
