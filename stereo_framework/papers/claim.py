@@ -95,45 +95,42 @@ class Claim:
         """Whether it is asked of the data of this item."""
         return item == self.item if isinstance(self.item, str) else item in self.item
 
-    def stated(self, data: Mapping[str, Any], ours: Mapping[str, Any], absent: str) -> Statement:
-        """The sentence with its verdict on what an item found; `absent` says why some of it was not, which is None or left out."""
+    def stated(self, data: Mapping[str, Any], ours: Mapping[str, Any], absent: str = "") -> Statement:
+        """The sentence with its verdict on what an item found, and beside it what is so of our own results.
+
+        `absent` says why some of the data was not found, which is None or left out.
+        """
         if self.judge is None:
-            return self.unasked(self.reason)
+            return self._statement(None, self.reason)
         taken = inspect.signature(self.judge).parameters.values()
         names = self.of or [p.name for p in taken if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty]
         found, own = ([given.get(name) for name in names] for given in (data, ours))
         if any(one is None for one in found):
-            return self.unasked(absent)
+            return self._statement(None, absent)
         if isinstance(found[0], Alternatives):
             return self._on_all(found[0])
-        return self.asked(*found, ours=() if self.reason or any(one is None for one in own) else tuple(own))
+        beside = self.reason and f"Not asked of our own results: {self.reason}."
+        if not self.reason and not any(one is None for one in own):
+            holds, figures = verdict(self.judge(*own))
+            told = {None: "cannot be told", True: "holds", False: "does not hold"}[holds]
+            beside = f"Asked of our own results, it {told}: {figures}."
+        return self._statement(*verdict(self.judge(*found)), beside)
 
     def _on_all(self, data: Alternatives) -> Statement:
         """The sentence judged on each of the alternatives, the first being ours; not judged where they do not all say the same."""
         assert self.judge is not None
-        verdicts = {words: verdict(self.judge(found))[0] for words, found in data.found.items()}
-        if len(set(verdicts.values())) == 1:
-            return self.asked(next(iter(data.found.values())))
-        split = {holds: "; ".join(words for words, own in verdicts.items() if own is holds) for holds in (True, False)}
+        verdicts = {words: verdict(self.judge(found)) for words, found in data.found.items()}
+        if len({holds for holds, _ in verdicts.values()}) == 1:
+            return self._statement(*next(iter(verdicts.values())))
+        split = {one: "; ".join(words for words, (holds, _) in verdicts.items() if holds is one) for one in (True, False)}
         reason = f"{data.what} not specified: it holds with {split[True]}, and does not with {split[False]}"
-        return replace(self, kind="not judged", reason="").unasked(reason)
+        return replace(self, kind="not judged")._statement(None, reason)
 
-    def asked(self, *data: Any, ours: tuple[Any, ...] = ()) -> Statement:
-        """The sentence with its verdict on these data, and beside it what is so of our own results."""
-        assert self.judge is not None
-        holds, figures = verdict(self.judge(*data))
-        own = "Asked of our own results, it {}: {}.".format(*_told(verdict(self.judge(*ours)))) if ours else ""
-        return self._statement(holds, figures, own or (self.reason and f"Not asked of our own results: {self.reason}."))
-
-    def unasked(self, reason: str) -> Statement:
-        """The sentence without a verdict, for this reason."""
-        return self._statement(None, reason, "")
-
-    def _statement(self, holds: bool | None, figures: str, own: str) -> Statement:
+    def _statement(self, holds: bool | None, figures: str, beside: str = "") -> Statement:
         rule, before = self.rule and f"Rule: {self.rule}.", self.before and f"Before: {self.before}."
         why = f"What we know of why not: {self.why}." if holds is False and self.why else ""
         text = f"“{self.says}”" if self.section else self.says
-        return Statement(text, holds, figures, self.section, KINDS[self.kind], tuple(filter(None, (rule, own, before, why))))
+        return Statement(text, holds, figures, self.section, KINDS[self.kind], tuple(filter(None, (rule, beside, before, why))))
 
 
 def verdict(cases: Cases) -> tuple[bool | None, str]:
@@ -154,8 +151,15 @@ def cases(rows: Iterable[tuple[Any, Any]], holds: Callable[[Any], bool], unit: s
         yield f"{where}: {told(own, unit, form)}", holds(own)
 
 
-def _told(judged: tuple[bool | None, str]) -> tuple[str, str]:
-    return {None: "cannot be told", True: "holds", False: "does not hold"}[judged[0]], judged[1]
+def most(holds: Series) -> bool:
+    """Whether something holds of more than half."""
+    return bool(2 * holds.sum() > len(holds))
+
+
+def tally(holds: Series, things: str, enough: Callable[[Series], Any] = all, where: str = "") -> Cases:
+    """A case for all things together, if there are any: of how many something holds, and whether that is enough."""
+    if len(holds):
+        yield f"{where}{holds.sum()} of {len(holds)} {things}".rstrip(), bool(enough(holds))
 
 
 def failures_first(statements: Iterable[Statement]) -> list[Statement]:

@@ -47,9 +47,12 @@ def test_every_method_has_its_row_and_every_scene_its_column():
 
 
 def test_figures_of_verdicts():
-    told = CLAIMS["gc_reaches_tsukuba_only"].asked(changed(("venus", "gc", [(0.01, 0.01), (1.0, 0.0)])))
+    told = CLAIMS["gc_reaches_tsukuba_only"].stated({"found": changed(("venus", "gc", [(0.01, 0.01), (1.0, 0.0)]))}, {})
     assert "NOT venus: 1 points" in told.figures
-    assert CLAIMS["gc_not_in_mean"].asked(found(AS_IN_THE_PAPER)).figures == "settings on M: CSM 2, SDM 2, GC 0, DP 2, BP 2"
+    assert (
+        CLAIMS["gc_not_in_mean"].stated({"found": found(AS_IN_THE_PAPER)}, {}).figures
+        == "settings on M: CSM 2, SDM 2, GC 0, DP 2, BP 2"
+    )
 
 
 def _with(**methods):
@@ -64,15 +67,15 @@ def test_a_sentence_that_turns_on_a_cost_is_not_judged():
     tried = [(gc, bp) for gc in ("GC", "gc_absolute") for bp in ("BP", "bp_squares")]
     found = {f"{items.COSTS[gc]}, {items.COSTS[bp]}": with_costs(everything, gc, bp) for gc, bp in tried}
     data = {"found": Alternatives("cost", found)}
-    told = CLAIMS["gc_not_in_mean"].stated(data, {}, "")
+    told = CLAIMS["gc_not_in_mean"].stated(data, {})
     assert (told.holds, told.asked) == (None, "not judged")
     assert told.figures == (
         "cost not specified: it holds with GC: squared differences (as run), BP: absolute differences (as run); GC: squared differences (as run), "
         "BP: squared differences, and does not with GC: absolute differences, BP: absolute differences (as run); GC: absolute differences, BP: squared differences"
     )
     # What says the same with all costs keeps its verdict, that of our own cost.
-    assert CLAIMS["csm_on_stripes"].stated(data, {}, "").holds is True
-    assert CLAIMS["models_violated"].stated(data, {}, "").figures.startswith("the paper has no measure")
+    assert CLAIMS["csm_on_stripes"].stated(data, {}).holds is True
+    assert CLAIMS["models_violated"].stated(data, {}).figures.startswith("the paper has no measure")
 
 
 def test_methods_in_the_place_of_others():

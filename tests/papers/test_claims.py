@@ -78,32 +78,35 @@ CHECK = _claim("check", "Our sums agree", rule="", kind="own", judge=_below)
 LACKS = _claim("lacks", "It stays there.", "section 3", judge=_below)
 
 
+def asked(claim, value, ours=None, absent=""):
+    """A sentence of these data, which have its name."""
+    return claim.stated({claim.name: value}, {claim.name: ours}, absent)
+
+
 def test_a_sentence_with_its_verdict():
-    fails = SAID.asked(2)
+    fails, unasked = asked(SAID, 2), asked(SAID, None, absent="no data")
     assert (fails.text, fails.source, fails.holds, fails.figures) == ("“It stays below one.”", "section 3", False, "NOT 2")
     assert fails.asked == "judged on our runs"
     assert fails.notes == ("Rule: below one.", "Before: it was above.", "What we know of why not: ours is another method.")
     # Why not is told only where it does not hold.
-    assert SAID.asked(0.5).notes == SAID.unasked("no data").notes == fails.notes[:2]
-    assert (SAID.unasked("no data").holds, SAID.unasked("no data").figures) == (None, "no data")
-    never = NEVER.stated({"never": 1}, {}, "not measured")
-    assert [s.verdict for s in (fails, SAID.asked(0), never)] == ["does not hold", "holds", "no verdict"]
+    assert asked(SAID, 0.5).notes == unasked.notes == fails.notes[:2]
+    assert (unasked.holds, unasked.figures) == (None, "no data")
+    never = asked(NEVER, 1)
+    assert [s.verdict for s in (fails, asked(SAID, 0), never)] == ["does not hold", "holds", "no verdict"]
     assert (never.figures, never.asked) == ("beauty is not measured", "not judged")
-    assert (CHECK.asked(0).text, CHECK.asked(0).notes) == ("Our sums agree", ())
+    assert (asked(CHECK, 0).text, asked(CHECK, 0).notes) == ("Our sums agree", ())
 
 
 def test_what_is_so_of_our_own_results_stands_beside_the_print():
-    told = PRINTED.asked(0, ours=(3,))
+    told = asked(PRINTED, 0, ours=3)
     assert told.holds is True
     assert told.notes[1] == "Asked of our own results, it does not hold: NOT 3."
-    assert PRINTED.asked(0, ours=(0.5,)).notes[1] == "Asked of our own results, it holds: 0.5."
-    assert ALONE.asked(0).notes[1] == "Not asked of our own results: its map is lost."
+    assert asked(PRINTED, 0, ours=0.5).notes[1] == "Asked of our own results, it holds: 0.5."
+    assert asked(ALONE, 0, ours=3).notes[1] == "Not asked of our own results: its map is lost."
     # What is asked is taken from the data of the item, by name.
-    for own, notes in (({"printed": 3}, told.notes), ({}, told.notes[:1]), ({"printed": None}, told.notes[:1])):
-        assert PRINTED.stated({"printed": 0, "said": 2}, own, "").notes == notes
-    assert ALONE.stated({"alone": 0}, {"alone": 3}, "").notes == ALONE.asked(0).notes
-    for data in ({}, {"printed": None}):
-        assert PRINTED.stated(data, {"printed": 3}, "one scene") == PRINTED.unasked("one scene")
+    assert PRINTED.stated({"printed": 0, "said": 2}, {}).notes == asked(PRINTED, 0).notes == told.notes[:1]
+    assert PRINTED.stated({}, {"printed": 3}, "one scene") == asked(PRINTED, None, 3, "one scene")
+    assert (asked(PRINTED, None, 3, "one scene").holds, asked(PRINTED, None, 3, "one scene").figures) == (None, "one scene")
 
 
 def test_data_are_named_as_the_judge_names_them():
@@ -120,7 +123,7 @@ def test_cases_that_do_not_hold_come_first():
 
 
 def test_order_of_verdicts():
-    order = [CHECK.asked(2), SAID.unasked("x"), SAID.asked(0), SAID.asked(2)]
+    order = [asked(CHECK, 2), asked(SAID, None), asked(SAID, 0), asked(SAID, 2)]
     assert [(s.asked == KINDS["own"], s.holds) for s in failures_first(order)] == [
         (False, False),
         (False, True),

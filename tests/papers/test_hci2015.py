@@ -118,7 +118,7 @@ def test_figure_10_is_of_jadeplant_and_figure_11_of_all(monkeypatch, tmp_path):
     ours = {(c.row, c.column): c.ours for c in outcome.comparisons}
     assert ours["RMS", "Bad1.0"] == pytest.approx(1)
     assert ours["RMS", "Bad4.0"] < 0.95
-    assert outcome.blocks[0].text.startswith("Ours over 8 maps")
+    assert "Ours over 8 maps" in outcome.blocks[0].text
     # 11 cells of the first row and 10 of each of the others, of which 6 pairs stand there twice.
     assert "of 45 pairs" in outcome.statements[0].figures
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from pandas import DataFrame, Series
 
-from stereo_framework.papers.claim import Cases
+from stereo_framework.papers.claim import Cases, most, tally
 from stereo_framework.papers.own_methods import REGIONS
 
 
@@ -58,8 +58,7 @@ def ranks_are_distant(first_ranks: Collection[int]) -> Cases:
 
 
 def most_in_group_two(groups: Series) -> Cases:
-    second = (groups == 2).sum()
-    yield f"{second} of {len(groups)}", 2 * second > len(groups)
+    return tally(groups == 2, "", most)
 
 
 def no_single_winner(groups: Series) -> Cases:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pandas import DataFrame, Series, concat
 
-from stereo_framework.papers.claim import Cases, cases, told
+from stereo_framework.papers.claim import Cases, cases, most, tally, told
 from stereo_framework.papers.paper import short
 from stereo_framework.sweep import Result
 
@@ -77,7 +77,7 @@ def _places(data: Any) -> Iterator[tuple[str, Any]]:
 
 def _everywhere(holds: Series, things: str) -> Cases:
     """Whether something holds of all things, in each region and on each scene."""
-    return ((f"{where}: {own.sum()} of {len(own)} {things}", bool(own.all())) for where, own in _places(holds))
+    return (case for where, own in _places(holds) for case in tally(own, things, where=f"{where}: "))
 
 
 def _listed(truncations: Any) -> str:
@@ -181,9 +181,7 @@ def comparable(shifted: Results, plain: Results) -> Cases:
 
 
 def global_truncation_helps(results: Results) -> Cases:
-    better = curves(results, region="nonocc").idxmin(axis=1).isin(_GOOD)
-    if len(better):
-        yield f"{better.sum()} of {len(better)} curves", better.any()
+    return tally(curves(results, region="nonocc").idxmin(axis=1).isin(_GOOD), "curves", Series.any)
 
 
 def global_interval_mixed(results: Results) -> Cases:
@@ -201,36 +199,33 @@ def interval_in_scanlines(results: Results) -> Cases:
 # --- Experiment 4 -----------------------------------------------------------------------------------------------------
 
 
-def _supports(results: Results, region: str) -> Iterator[tuple[tuple[str, str], Series]]:
-    """By scene and method percent of bad pixels from small to large support, as the script lists them."""
-    rows = [(short(r.scene), r.method, r.statistics[f"bad_pixels_{region}"]) for r in results if r.error is None]
-    for place, own in DataFrame(rows, columns=["scene", "method", "error"]).groupby(["scene", "method"], sort=False):
-        yield place, own["error"].reset_index(drop=True)
+def _supports(results: Results) -> DataFrame:
+    """Percent of bad pixels by scene, method and region, in the order of the script: from small to large support."""
+    rows = [(short(r.scene), r.method, *(r.statistics[f"bad_pixels_{n}"] for n in REGIONS)) for r in results if r.error is None]
+    return DataFrame(rows, columns=["scene", "method", *REGIONS]).set_index(["scene", "method"])
 
 
-def _flat_and_edge(results: Results) -> Iterator[tuple[str, str, Series, Series]]:
-    """Scene, method, and the percentages in textureless regions and near discontinuities."""
-    flat, edge = (_supports(results, region) for region in ("textureless", "discont"))
-    return ((scene, method, own, near) for ((scene, method), own), (_, near) in zip(flat, edge, strict=True))
+def _each_method(results: Results, *regions: str) -> Iterator[tuple[str, str, list[Series]]]:
+    """Scene, method and the percentages in these regions."""
+    for (scene, method), own in _supports(results).groupby(level=["scene", "method"], sort=False):
+        yield scene, method, [own[region].reset_index(drop=True) for region in regions]
 
 
 def trade_off(results: Results) -> Cases:
-    for scene, method, flat, near in _flat_and_edge(results):
+    for scene, method, (flat, near) in _each_method(results, "textureless", "discont"):
         first, last, end = flat.iloc[0], flat.iloc[-1], near.iloc[-1]
         figures = f"textureless {first:.1f} to {last:.1f} %, discontinuities {near.min():.1f} at best to {end:.1f} %"
         yield f"{scene} {method}: {figures}", last < first and end > near.min()
 
 
 def intermediate_best(results: Results) -> Cases:
-    between = [own[1:-1].min() < min(own.iloc[0], own.iloc[-1]) for _, own in _supports(results, "nonocc")]
-    if between:
-        yield f"{sum(between)} of {len(between)} curves", 2 * sum(between) > len(between)
+    between = [own[1:-1].min() < min(own.iloc[0], own.iloc[-1]) for _, _, (own,) in _each_method(results, "nonocc")]
+    yield from tally(Series(between, dtype=bool), "curves", most)
 
 
 def _lowest(results: Results, region: str) -> Iterator[tuple[str, Series]]:
     """The lowest error of each method by scene."""
-    lowest = Series({place: own.min() for place, own in _supports(results, region)}, dtype=float)
-    return each(lowest.rename_axis(["scene", "method"])) if len(lowest) else iter(())
+    return each(_supports(results)[region].groupby(level=["scene", "method"], sort=False).min())
 
 
 def _lead(best: Series) -> float:
@@ -257,14 +252,14 @@ def others_alike(results: Results) -> Cases:
 
 
 def shiftable_sizes(results: Results) -> Cases:
-    for scene, method, *both in _flat_and_edge(results):
+    for scene, method, both in _each_method(results, "textureless", "discont"):
         if method == "shiftable":
             flat, near = (3 + 2 * own.idxmin() for own in both)
             yield f"{scene}: {flat} in textureless areas, {near} near discontinuities", flat >= 2 * near
 
 
 def large_support(results: Results) -> Cases:
-    for scene, method, *both in _flat_and_edge(results):
+    for scene, method, both in _each_method(results, "textureless", "discont"):
         # Of equal errors the smaller support is the best.
         flat, near = (own.idxmin() + 1 for own in both)
         yield f"{scene} {method}: best at {flat} of {len(both[0])}, near discontinuities at {near}", flat > near

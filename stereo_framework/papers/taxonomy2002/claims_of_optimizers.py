@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame, Series
 
-from stereo_framework.papers.claim import Cases, cases, told
+from stereo_framework.papers.claim import Cases, cases, most, tally, told
 from stereo_framework.papers.paper import short
 from stereo_framework.papers.published import PublishedTable
 from stereo_framework.papers.taxonomy2002.claims import KEYS, METHODS, REGIONS, Results, each, errors, only
@@ -68,7 +68,7 @@ def lowest_energy(results: Results) -> Cases:
     cuts = only(energies, method="gc").groupby(level=["scene", "weight"]).max()
     found = cuts <= energies.groupby(level=["scene", "weight"]).min().reindex(cuts.index)
     for scene, own in found.groupby(level="scene"):
-        yield f"{scene}: {own.sum()} of {len(own)} weights", own.all()
+        yield from tally(own, "weights", where=f"{scene}: ")
 
 
 def streaks(changes: Mapping[str, Mapping[str, float]]) -> Cases:
@@ -115,9 +115,7 @@ def _penalty_gains(results: Results) -> Series:
 
 
 def penalty_usually_helps(results: Results) -> Cases:
-    gained = _penalty_gains(results)
-    if len(gained):
-        yield f"{(gained > 0).sum()} of {len(gained)} cases", 2 * (gained > 0).sum() > len(gained)
+    return tally(_penalty_gains(results) > 0, "cases", most)
 
 
 def penalty_helps_so(results: Results) -> Cases:
