@@ -10,17 +10,6 @@ pytestmark = pytest.mark.usefixtures("tiny")
 HOST = {"include": "window", "refinement": "blend"}
 
 
-@pytest.fixture
-def write(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def write(**files):
-        for name, text in files.items():
-            (tmp_path / f"{name}.yaml").write_text(text)
-
-    return write
-
-
 def _faults(source, **options):
     with pytest.raises(ScriptError) as caught:
         load(source, **options)
@@ -147,12 +136,9 @@ def test_axes_are_those_of_the_methods_that_have_the_alternative(write):
     ]
 
 
-def test_includes_and_loops(write, tmp_path):
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "sub/inner.yaml").write_text(
-        "include: flat.yaml\nalternatives: {deep: {include: flat.yaml}}\nrefinement: blend\n"
-    )
-    (tmp_path / "sub/flat.yaml").write_text("matcher: flat\n")
+def test_includes_and_loops(write):
+    write(sub__inner="include: flat.yaml\nalternatives: {deep: {include: flat.yaml}}\nrefinement: blend\n")
+    write(sub__flat="matcher: flat\n")
     write(mine="include: window\nrefinement: blend\nalternatives: {a: {include: sub/inner.yaml, refinement: []}}\n")
     found = _one("mine.yaml").parameters
     assert (found["alternatives.a.matcher.use"], found["alternatives.a.alternatives.deep.matcher.use"]) == ("flat", "flat")

@@ -5,20 +5,6 @@ import pytest
 from stereo_framework.core.errors import ScriptError
 from stereo_framework.script import load
 
-
-@pytest.fixture
-def write(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def write(**files):
-        for name, text in files.items():
-            path = tmp_path / f"{name.replace('__', '/')}.yaml"
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text)
-
-    return write
-
-
 BASE = """\
 name: base
 matching_cost: {use: absolute_difference, truncation: 20, interval: true}

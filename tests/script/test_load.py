@@ -14,6 +14,7 @@ from stereo_framework.evaluation import protocols
 from stereo_framework.matching_cost import squared_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.script import load
+from stereo_framework.script.load import check_without_plugins
 
 WINDOW = {
     "matching_cost": "absolute_difference",
@@ -76,19 +77,9 @@ def test_all_parameters_stand_under_dotted_names():
     )
 
 
-@pytest.mark.parametrize(
-    ("aggregation", "expected"),
-    [
-        ("box", [step(box)]),
-        ({"use": "box", "size": 5}, [step(box, size=5)]),
-        (["box", "min_filter"], [step(box), step(min_filter)]),
-        (("box",), [step(box)]),
-        ([], []),
-        (None, []),
-    ],
-)
-def test_short_forms(aggregation, expected):
-    assert load({**WINDOW, "aggregation": aggregation}).pipeline.in_slot("aggregation") == tuple(expected)
+@pytest.mark.parametrize("aggregation", ["box", ["box"], ("box",), {"use": "box"}, [{"use": "box", "size": 9}]])
+def test_short_forms(aggregation):
+    assert load({**WINDOW, "aggregation": aggregation}).pipeline.in_slot("aggregation") == (step(box),)
 
 
 def test_numbers_of_numpy_are_numbers():
@@ -272,3 +263,14 @@ def test_faulty_plugins(registry, tmp_path):
     assert ":2:11: plugins[0]: no file " in nowhere
     assert ":2:23: plugins[1]: broken.py cannot be imported: ZeroDivisionError" in broken
     assert ":2:34: plugins[2]: no_such_module cannot be imported" in module
+
+
+def test_what_plugins_that_are_not_loaded_may_bring_is_passed_over(write):
+    write(
+        mine="plugins: none.py\nmatching_cost: census\noptimization: theirs\nrefinement: [{use: strange, a: 1}, medan]\nsed: 3\n"
+    )
+    with pytest.raises(ScriptError, match=r"^mine\.yaml:5:1: no such key 'sed'") as caught:
+        check_without_plugins("mine.yaml")
+    assert len(caught.value.faults) == 1
+    write(mine="plugins: none.py\nmatching_cost: census\noptimization: theirs\n")
+    assert check_without_plugins("mine.yaml") == (("none.py",), ("optimization theirs",))

@@ -10,17 +10,6 @@ from stereo_framework.script import load
 pytestmark = pytest.mark.usefixtures("tiny")
 
 
-@pytest.fixture
-def write(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def write(**files):
-        for name, text in files.items():
-            (tmp_path / f"{name}.yaml").write_text(text)
-
-    return write
-
-
 def _stages(run):
     return {key.removesuffix(".use"): value for key, value in run.parameters.items() if key.endswith(".use")}
 
