@@ -99,9 +99,7 @@ def _merge(root: Node, key: str, node: Node, model: Model) -> Node:
     whole = {"name", "scenes", "evaluation", "report", "search", "sweep"}
     stages = {name: value for name, value in later.entries.items() if name not in whole}
     methods = root.at("methods")
-    named = {
-        name: merge(without_axes(own, gone), Node(stages, own.place, later.keys)) for name, own in methods.entries.items()
-    }
+    named = {name: merge(without_axes(own, gone), Node(stages, own.place, later.keys)) for name, own in methods.entries.items()}
     if named:
         root = replace(root, value={**root.entries, "methods": replace(methods, value=named)})
     return merge(without_axes(root, gone), replace(later, place=root.place))

@@ -64,35 +64,27 @@ def find_maps(
     folder = Path(folder)
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder")
-    preset: str | None = None
     if protocol is not None:
         resolve(protocol)
-        preset = None if scenes else protocol if isinstance(protocol, str) else str(protocol["base"])
+    preset = None if protocol is None or scenes else protocol if isinstance(protocol, str) else str(protocol["base"])
     candidates = _candidates(preset, scenes, data)
-    files = map_files(folder)
+    fits = {path: list(best_scenes(path.relative_to(folder.parent), candidates)) for path in map_files(folder)}
     maps: dict[str, Path] = {}
-    strangers = []
-    for path in files:
-        fits = list(best_scenes(path.relative_to(folder.parent), candidates))
-        if len(fits) > 1:
-            raise DataError(f"{path}: belongs to {' or '.join(fits)}; say which data set with --protocol or --scene")
-        if not fits:
-            strangers.append(path)
-        elif fits[0] in maps:
-            raise DataError(
-                f"{folder}: two maps for {fits[0]}: {maps[fits[0]].relative_to(folder)} and {path.relative_to(folder)}"
-            )
-        else:
-            maps[fits[0]] = path
+    for path, names in fits.items():
+        if len(names) > 1:
+            raise DataError(f"{path}: belongs to {' or '.join(names)}; say which data set with --protocol or --scene")
+        if names and (first := maps.setdefault(names[0], path)) is not path:
+            raise DataError(f"{folder}: two maps for {names[0]}: {first.relative_to(folder)} and {path.relative_to(folder)}")
     if not maps:
         wanted = f" of {preset}" if preset else ""
         raise DataError(
-            f"{folder}: holds no map of a scene{wanted}: {len(files)} files with a map's ending, {len(candidates)} scenes found; "
+            f"{folder}: holds no map of a scene{wanted}: {len(fits)} files with a map's ending, {len(candidates)} scenes found; "
             "a file or its folder is named like its scene"
         )
     sets = {name.rpartition("/")[0] for name in maps}
     missing = tuple(name for name in candidates if name not in maps and name.rpartition("/")[0] in sets)
-    return Submission({name: maps[name] for name in candidates if name in maps}, tuple(strangers), missing)
+    strangers = tuple(path for path, names in fits.items() if not names)
+    return Submission({name: maps[name] for name in candidates if name in maps}, strangers, missing)
 
 
 def _candidates(protocol: str | None, scenes: Sequence[str], data: PathLike | None) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import yaml
 
-from stereo_framework.core.errors import MissingExtraError, ParameterError, brings, close_names, nearest
+from stereo_framework.core.errors import MissingExtraError, ParameterError, brings, nearest
 from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.metrics import metric_of
@@ -252,10 +252,8 @@ def _prepared(script: Script, statistic: str, scenes: Sequence[Scene]) -> Tuned:
     blank = [statistics_of(zero, scene, protocol, reference=zero) for scene, zero in zip(scenes, zeros, strict=True)]
     there = average(blank, protocol, [scene.weight for scene in scenes])
     if statistic not in there:
-        close = close_names(statistic, there, 5)
-        legal = f"did you mean {', '.join(close)}?" if close else nearest(statistic, there)
         where = f"{', '.join(scene.name for scene in scenes)} under {protocol.name}"
-        raise ParameterError(f"statistic: no {statistic!r} on {where}; {legal}")
+        raise ParameterError(f"statistic: no {statistic!r} on {where}; {nearest(statistic, there)}")
     metric = metric_of(statistic)
     if metric is None or not metric.better:
         raise ParameterError(f"statistic: {statistic} is neither better low nor high; name one that is, as bad_pixels_nonocc")

@@ -97,7 +97,7 @@ choose l.png r.png --scene synthetic/planes | --scene NAME brings its own images
 tune ssd --scene synthetic/planes | nothing to tune
 tune sweep.yaml | no scene to run on
 tune sweep.yaml --scene synthetic/planes --trials 0 | trials: 0 is below 1
-tune sweep.yaml --scene synthetic/planes --statistic bad_pixels_nonoc | did you mean bad_pixels_nonocc
+tune sweep.yaml --scene synthetic/planes --statistic bad_pixels_nonoc | did you mean 'bad_pixels_nonocc'
 reproduce taxonomy2003 | did you mean 'taxonomy2002'?
 reproduce taxonomy2002/tabel4 --out p | did you mean 'table4'?
 scenes tsukuba | say what to do: --describe tsukuba, or --fetch tsukuba

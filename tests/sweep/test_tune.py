@@ -207,9 +207,9 @@ def test_trials_may_all_fail(statistic, options, said):
         (
             {},
             {"statistic": "bad_pixel_al"},
-            "statistic: no 'bad_pixel_al' on noisy under taxonomy2002; did you mean bad_pixels_all",
+            "statistic: no 'bad_pixel_al' on noisy under taxonomy2002; legal: .*; did you mean 'bad_pixels_all'",
         ),
-        ({}, {"statistic": "fraction_matchd"}, "did you mean fraction_matched"),
+        ({}, {"statistic": "fraction_matchd"}, "did you mean 'fraction_matched'"),
         ({"sweep": {}}, {}, "small: nothing to tune: no axis of the script has two values; give some"),
         ({}, {"trials": 0}, "trials: 0 is below 1"),
         ({}, {"seed": -1}, "seed: -1 is below 0"),
