@@ -54,6 +54,7 @@ def tune(
     """
     from stereo_framework.script import load
     from stereo_framework.sweep.tune import tune as search
+    from stereo_framework.tables.words import name_of
 
     if protocol is not None:
         settings = [*(settings or []), f"evaluation.protocol={protocol}"]
@@ -70,7 +71,8 @@ def tune(
         _print(tuned, out)
     for trial in tuned.trials:
         if trial.error:
-            print(f"error: trial {trial.number} ({_said(trial.setting.axes)}): {trial.error}", file=sys.stderr)
+            name = name_of(trial.setting.method, trial.setting.axes)
+            print(f"error: trial {trial.number}, {name}: {trial.error}", file=sys.stderr)
     if traceback:
         _output.print_tracebacks(tuned.trials)
     return 1 if any(trial.error for trial in tuned.trials) else 0
@@ -80,7 +82,8 @@ def _print(tuned: Tuned, out: Path | None) -> None:
     import yaml
 
     from stereo_framework.sweep.tune import BEST
-    from stereo_framework.tables.tables import show
+    from stereo_framework.tables.values import show
+    from stereo_framework.tables.words import name_of
 
     states = [trial.state for trial in tuned.trials]
     others = [f"{states.count(state)} {state}" for state in ("pruned", "failed") if state in states]
@@ -89,9 +92,8 @@ def _print(tuned: Tuned, out: Path | None) -> None:
         print(f"no trial was completed: {tried}")
         return
     best = tuned.best
-    _output.say(
-        f"best of {tried} of {tuned.size} settings: trial {best.number}, {best.setting.method}, {_said(best.setting.axes)}"
-    )
+    name = name_of(best.setting.method, best.setting.axes)
+    _output.say(f"best of {tried} of {tuned.size} settings: trial {best.number}, {name}")
     rows = [[scene, show(value)] for scene, value in best.scenes.items()]
     _output.print_table(["scene", tuned.statistic], [*rows, ["average", show(best.value)]])
     _output.say(_output.said_protocol(str(tuned.protocol)))
@@ -99,9 +101,3 @@ def _print(tuned: Tuned, out: Path | None) -> None:
         print(f"\n{yaml.safe_dump(tuned.best_script, sort_keys=False)}", end="")
     else:
         _output.say(f"best script: {out / BEST}; all trials' results: stereo-framework results {out}")
-
-
-def _said(axes: Any) -> str:
-    from stereo_framework.tables.tables import show
-
-    return ", ".join(f"{name}={show(value)}" for name, value in axes.items())

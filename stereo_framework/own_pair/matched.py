@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,6 @@ from stereo_framework.io import (
 from stereo_framework.io.disparity import KITTI_SCALE
 from stereo_framework.io.tiff import write_float_tiff
 from stereo_framework.own_pair.picture import picture
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 CONFIDENCE = left_right_consistency.__name__
 """The measure of confidence that decides which pixels are sure. It is added to methods that do not have it."""
@@ -169,19 +166,6 @@ class Matched:
         place = np.stack([(x - column) * z / calibration.focal_length, (y - row) * z / calibration.focal_length, z], axis=1)
         return PointCloud(place.astype(np.float32), rgb(self.scene.reference)[y, x])
 
-    def plot(self) -> Figure:
-        """The reference image beside the map, as a matplotlib figure. The colours end at the extremes of the map, except one percent at either end."""
-        from stereo_framework.figures.disparity_figures import side_by_side_figure
-
-        maps = {"disparity": self.disparity}
-        return side_by_side_figure(self.scene.reference, maps, self._shown, None, f"{self.name}: {self.method}")
-
-    @property
-    def _shown(self) -> tuple[float, float]:
-        known = self.disparity[np.isfinite(self.disparity)]
-        low, high = np.percentile(known, [1, 99]) if known.size else (self.search.minimum, self.search.maximum)
-        return float(low), float(max(high, low + 1))
-
     def save(self, folder: str | Path) -> list[str]:
         """Write the map and everything that follows from it to a folder.
 
@@ -234,7 +218,10 @@ class Matched:
             yield "disparity.png", write_disparity, within
         if tags:
             yield "disparity.tiff", write_tagged, self.disparity
-        yield "picture.png", write_image, picture(self.scene.reference, self.disparity, self._shown)
+        known = self.disparity[np.isfinite(self.disparity)]
+        # The colours end at the extremes of the map, except one percent at either end.
+        low, high = np.percentile(known, [1, 99]) if known.size else (self.search.minimum, self.search.maximum)
+        yield "picture.png", write_image, picture(self.scene.reference, self.disparity, (float(low), float(max(high, low + 1))))
         yield "confidence.pfm", write_pfm, self.confidence
         yield "status.png", write_image, _STATUS_GREYS[self.status]
         for measure in sorted(self.result.confidence.keys() - {CONFIDENCE}):

@@ -81,7 +81,7 @@ def match(
     Returns
     -------
     Matched
-        ``.disparity``, ``.confidence``, ``.status``, ``.depth()``, ``.points()``, ``.save(folder)``, ``.plot()``.
+        ``.disparity``, ``.confidence``, ``.status``, ``.depth()``, ``.points()``, ``.save(folder)``.
 
     Raises
     ------
