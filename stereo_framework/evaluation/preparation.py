@@ -98,12 +98,8 @@ def _checked(disparity: NDArray, scene: Scene, protocol: Protocol) -> Disparity:
     factor = columns // disparity.shape[1] if disparity.shape[1] else 0
     if protocol.enlarge and factor in (2, 4) and (rows, columns) == (factor * disparity.shape[0], factor * disparity.shape[1]):
         return np.repeat(np.repeat(measured * np.float32(factor), factor, axis=0), factor, axis=1)
-    hint = ""
-    for factor in (2, 3, 4):
-        if all(abs(factor * a - b) < factor for a, b in zip(disparity.shape, (rows, columns), strict=True)):
-            hint = f": it seems to be made from images reduced to 1/{factor}; enlarge it and multiply its disparities by {factor}"
-        elif all(abs(a - factor * b) < factor for a, b in zip(disparity.shape, (rows, columns), strict=True)):
-            hint = f": it seems to belong to images {factor} times as large"
+    smaller = disparity.shape[0] < rows and disparity.shape[1] < columns
+    hint = ": where it is of reduced images, enlarge it and multiply its disparities by as much" if smaller else ""
     raise DataError(
         f"scene {scene.name}: the map is {disparity.shape[1]}x{disparity.shape[0]}, the scene's images are {columns}x{rows}{hint}"
     )

@@ -48,9 +48,9 @@ def test_a_map_that_needs_nothing_is_not_copied():
 @pytest.mark.parametrize(
     ("shape", "protocol", "message"),
     [
-        ((4, 6), "taxonomy2002", "the map is 6x4, the scene's images are 12x8: it seems to be made from images reduced to 1/2"),
-        ((2, 3), "taxonomy2002", "reduced to 1/4; enlarge it and multiply its disparities by 4"),
-        ((16, 24), "middlebury-v3", "it seems to belong to images 2 times as large"),
+        ((4, 6), "taxonomy2002", "the map is 6x4, the scene's images are 12x8: where it is of reduced images, enlarge it"),
+        ((2, 3), "taxonomy2002", "enlarge it and multiply its disparities by as much"),
+        ((16, 24), "middlebury-v3", "the map is 24x16, the scene's images are 12x8"),
         ((8, 11), "middlebury-v3", "the map is 11x8, the scene's images are 12x8"),
         ((0, 0), "middlebury-v3", "the map is 0x0"),
         ((8, 12, 3), "taxonomy2002", "has shape (8, 12, 3); expected (rows, columns) = (8, 12)"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -16,14 +15,9 @@ from stereo_framework.evaluation.hci.parameters import Parameters
 from stereo_framework.kernels.decorator import kernel
 
 
-class Planes(NamedTuple):
-    """Labels int32, ``(rows, columns)``, and coefficients float64, ``(planes, 3)``; see `Subsets`."""
-
-    planes: NDArray[np.int32]
-    coefficients: NDArray[np.float64]
-
-
-def find_planes(truth: Disparity, evaluated: Mask, blocked: Mask, parameters: Parameters) -> Planes:
+def find_planes(
+    truth: Disparity, evaluated: Mask, blocked: Mask, parameters: Parameters
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Find regions in which the truth is a plane, and the planes.
 
     Parameters
@@ -38,8 +32,9 @@ def find_planes(truth: Disparity, evaluated: Mask, blocked: Mask, parameters: Pa
 
     Returns
     -------
-    Planes
-        Labels 1, 2, ... count the regions in raster order and, within a region, the planes in the order in which they were found.
+    planes : ndarray, int32, (rows, columns)
+    coefficients : ndarray, float64, (planes, 3)
+        As in `Subsets`. Labels 1, 2, ... count the regions in raster order and, within a region, the planes in the order in which they were found.
 
     Notes
     -----
@@ -67,7 +62,7 @@ def find_planes(truth: Disparity, evaluated: Mask, blocked: Mask, parameters: Pa
             a, b, c = fit_plane(truth[window], mask)
             coefficients.append((a, b, c - a * left - b * top))
             planes[window][mask] = len(coefficients)
-    return Planes(planes, np.array(coefficients, np.float64).reshape(-1, 3))
+    return planes, np.array(coefficients, np.float64).reshape(-1, 3)
 
 
 def fit_plane(disparity: Disparity, mask: Mask) -> tuple[float, float, float]:

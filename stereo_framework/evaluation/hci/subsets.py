@@ -110,6 +110,6 @@ def extract_subsets(truth: Disparity, nonocc: Mask | None = None, parameters: Pa
     visible = known if nonocc is None else known & nonocc
     evaluated = inside_border(truth.shape, int(parameters.border.of(truth.shape[1]))) & visible
     edges = find_edges(truth, parameters)
-    planes = find_planes(truth, evaluated, edges.edges | ~visible, parameters)
+    planes, coefficients = find_planes(truth, evaluated, edges.edges | ~visible, parameters)
     structures = find_structures(truth, evaluated, parameters)
-    return Subsets(parameters, evaluated, *edges, planes.planes, planes.coefficients, *structures)
+    return Subsets(parameters, evaluated, *edges, planes, coefficients, *structures)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Disparity, Mask, Scene
 from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.evaluation.protocols import of_scene
@@ -116,8 +116,6 @@ def matching_table(
     ------
     DataError
         The arrays differ in size.
-    ParameterError
-        A radius below 0, or a direction that is neither 1 nor -1.
 
     Notes
     -----
@@ -136,10 +134,6 @@ def matching_table(
     >>> table.match_status.tolist()  # and uncovers columns 3 and 4 of the match frame
     [[2, 2, 2, 1, 1, 2, 2, 2]]
     """
-    if radius < 0:
-        raise ParameterError(f"radius: {radius!r} is below 0; expected cells around the ends of segments, such as 2")
-    if direction not in (1, -1):
-        raise ParameterError(f"direction: {direction!r} is neither 1 nor -1")
     others = {"match_truth": match_truth, "evaluated": evaluated}
     check_sizes("matching_table", truth=truth, **{name: other for name, other in others.items() if other is not None})
     # Mirrored, a pair of direction -1 is one of direction 1.
