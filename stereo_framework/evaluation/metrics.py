@@ -160,10 +160,6 @@ def _of_errors(function: Callable[..., float], region: Region, *, missing: str) 
     return math.inf if unmeasured else value
 
 
-def _mean_relative_error(disparity: Disparity, truth: Disparity, mask: Mask) -> float:
-    return mean_absolute_percentage_error(disparity, truth, mask) / 100
-
-
 def _pixels(region: Region, *, missing: str) -> float:
     return float(np.count_nonzero(_counted(region, missing)))
 
@@ -237,7 +233,9 @@ _TABLE = (
     _per_region("avg_error", "px", _KITTI + "mean absolute error", mean_absolute_error, "mean"),
     _per_region("mse", "px^2", _MAPE, mean_squared_error, "mean"),
     *(_per_region(f"A{q}", "px", _V3, partial(error_quantile, quantile=q / 100)) for q in (50, 90, 95, 99)),
-    _per_region("mre", "fraction", "mean relative error, of the truth", _mean_relative_error, "mean"),
+    _per_region(
+        "mre", "fraction", "mean relative error, of the truth", lambda *maps: mean_absolute_percentage_error(*maps) / 100, "mean"
+    ),
     _per_region("mape", "%", _MAPE, mean_absolute_percentage_error, "mean"),
     Metric("sigma_z_error", "depth", "lower", "region", _SZE, _sigma_z, "sum"),
     Metric("mean_sigma_z_error", "depth", "lower", "region", _SZE + ", per pixel", partial(_sigma_z, mean=True), "mean"),

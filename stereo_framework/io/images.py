@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, warn
 from stereo_framework.core.scene import Image, Mask
-from stereo_framework.io._files import PathLike, check_file, read_bytes, write_bytes
+from stereo_framework.io._files import PathLike, read_bytes, write_bytes
 from stereo_framework.io.netpbm import decode_netpbm
 from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.io.pfm import read_pfm
@@ -79,9 +79,9 @@ def read_image(path: PathLike, *, masked: bool = False) -> Image:
     return image
 
 
-def _stored(path: PathLike) -> tuple[Samples, int, Mask | None]:
+def _stored(path: PathLike, *, exact: bool = False) -> tuple[Samples, int, Mask | None]:
     """Sample values as stored, ``(rows, columns)`` or ``(rows, columns, 3)`` RGB; the largest value that the format allows, where they are of 8 or 16 bits
-    without sign: 255 or 65535, or the value in the header of a PGM or PPM file; and the pixels that hold data.
+    without sign: 255 or 65535, or the value in the header of a PGM or PPM file; and the pixels that hold data. `exact` refuses what changes values.
     """
     if is_tiff(path):
         samples, valid = read_tiff(path)
@@ -94,10 +94,13 @@ def _stored(path: PathLike) -> tuple[Samples, int, Mask | None]:
         return samples, 0, None
     if data[:1] == b"P" and data[1:2] in b"2356":
         return *decode_netpbm(data, path), None
+    if exact and data.startswith(_JPEG):
+        raise DataError(f"{path}: is a JPEG, whose compression changes values: they cannot be recovered; expected PNG or PGM")
     decoded = _decoded(_checked(data, path))
     if decoded is None:
         raise DataError(f"{path}: {_NO_IMAGE}")
-    valid = decoded[..., 3] > 0 if decoded.ndim == 3 and decoded.shape[2] == 4 else None
+    # The fourth channel of a BMP is mostly zeros and means nothing.
+    valid = decoded[..., 3] > 0 if decoded.shape[2:] == (4,) and data.startswith(_PNG) else None
     if decoded.ndim == 3:
         grey = data.startswith(_PNG) and data[25] == _GREY_AND_ALPHA
         decoded = np.ascontiguousarray(decoded[..., 0] if grey else decoded[..., 2::-1])
@@ -124,11 +127,7 @@ def read_grey(path: PathLike) -> Samples:
 
 def stored_grey(path: PathLike) -> tuple[Samples, Mask | None]:
     """What `read_grey` returns, or the floats of a TIFF file; and the pixels that hold data, None where all do."""
-    check_file(path)
-    with open(path, "rb") as file:
-        if file.read(2) == _JPEG:
-            raise DataError(f"{path}: is a JPEG, whose compression changes values: they cannot be recovered; expected PNG or PGM")
-    samples, _, valid = _stored(path)
+    samples, _, valid = _stored(path, exact=True)
     if samples.ndim == 3:
         if (samples != samples[..., :1]).any():
             raise DataError(

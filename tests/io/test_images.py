@@ -96,6 +96,12 @@ def test_other_formats(tmp_path, ending):
     np.testing.assert_allclose(read_image(path), image, atol=3 if ending == "jpg" else 0)
 
 
+def test_the_fourth_channel_of_a_bmp_means_nothing(tmp_path):
+    image = np.dstack([np.full((5, 4, 3), 9, np.uint8), np.zeros((5, 4), np.uint8)])
+    path = written(tmp_path / "a.bmp", cv2.imencode(".bmp", image)[1].tobytes())
+    assert not without_data(path).any()
+
+
 def test_content_counts_not_the_name(tmp_path, grey):
     same(read_image(written(tmp_path / "a.jpg", naive_files.png_bytes(grey, colour=0))), grey)
 
