@@ -1,0 +1,81 @@
+"""Energies, lower bounds and how far above them maps lie, in tables and reports; methods without an optimizer have none: missing everywhere, never 0."""
+
+import csv
+
+import pytest
+from cli_parts import call
+
+from stereo_framework import run
+from stereo_framework.sweep.result import tidy
+from stereo_framework.tables.results import ordered, stored, where
+from stereo_framework.tables.summaries import group, pivot
+from stereo_framework.tables.tables import csv_text, listing
+from stereo_framework.tables.values import better
+
+SCRIPT = {
+    "name": "mixed",
+    "scenes": ["synthetic/planes", "synthetic/slanted"],
+    "search": {"minimum": 0, "maximum": 6},
+    "matching_cost": "absolute_difference",
+    "smoothness": "potts",
+    "methods": {
+        "first": {"optimization": {"use": "trw_s", "iterations": 1}},
+        "second": {"optimization": {"use": "trw_s", "iterations": 4}},
+        "rows": {"optimization": "scanline_optimization"},
+        "whole": {"matcher": {"use": "opencv_bm", "size": 9}},
+    },
+    "report": {
+        "plots": {"energies": {"x": "scene", "y": "energy", "series": "method", "x_scale": "category"}},
+        "tables": {"energies": {"rows": "method", "columns": "scene", "value": "energy"}},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("energies")
+    run(SCRIPT, out=place)
+    return place
+
+
+def test_results_have_the_bound_and_the_gap(folder):
+    first, second, rows, whole = where(stored(folder), ["scene=planes"])
+    for one in (first, second):
+        bound = one.statistics["lower_bound"]
+        assert bound <= min(r.energy for r in (first, second, rows))
+        assert one.statistics["gap"] == pytest.approx(100 * (one.energy - bound) / bound)
+    assert second.statistics["gap"] < first.statistics["gap"]
+    assert not {"lower_bound", "gap"} & {*rows.statistics, *whole.statistics}
+    assert (whole.error, whole.energy, whole.record()["energy"]) == (None, None, None)
+
+
+def test_tables_show_them_where_there_are_some(folder):
+    found = stored(folder)
+    table = listing(found)
+    assert table.header[-4:] == ("energy", "lower_bound", "gap", "seconds")
+    energy, bound, gap = ([row[table.header.index(name)] for row in table.rows] for name in table.header[-4:-1])
+    assert energy == [r.energy for r in found]
+    assert [cell is None for cell in bound] == [cell is None for cell in gap] == [r.method in ("rows", "whole") for r in found]
+    assert not {"energy", "lower_bound", "gap"} & set(listing(where(found, ["method=rows"])).header)
+    assert [better(name) for name in ("energy", "lower_bound", "gap")] == ["lower", "higher", "lower"]
+
+
+def test_an_energy_that_is_missing_is_empty_and_last(folder):
+    found, without = stored(folder), [r.method == "whole" for r in stored(folder)]
+    rows = list(csv.DictReader(csv_text(*tidy(found)).splitlines()))
+    assert [row["energy"] == "" for row in rows] == found.frame["energy"].isna().tolist() == without
+    for key in ("energy", "-energy"):
+        assert [r.method for r in ordered(found, [key])][-2:] == ["whole"] * 2
+    assert "whole" not in {r.method for r in where(found, ["energy < 1e12"])}
+    grouped = group(found, ["method"], ["energy", "bad_pixels_all"])
+    assert [row[2] is None for row in grouped.rows] == [False] * 3 + [True]
+    assert grouped.notes[0] == "not given: energy of whole, which has none"
+    assert pivot(found, ["method"], ["scene"], ["energy"]).rows[-1][1:] == (None, None)
+    assert "not given: energy, which no result has" in group(where(found, ["method=whole"]), ["method"], ["energy"]).notes
+
+
+def test_reports_are_written_all_the_same(folder):
+    for verb in (["results", folder, "--plots"], ["report", folder], ["rank", folder, "--columns", "bad_pixels_all"]):
+        call(*verb)
+    assert list(csv.reader((folder / "tables/energies.csv").read_text().splitlines()))[-1] == ["whole", "", ""]
+    assert (folder / "plots/energies.svg").is_file()
