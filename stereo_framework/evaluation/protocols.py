@@ -66,10 +66,6 @@ def protocol(name: str, *, base: str | Mapping[str, Any] | Protocol, **fields: A
     return found
 
 
-WITHOUT_TRUTH = "truthfree-1"
-"""The preset of scenes without ground truth."""
-
-
 def resolve(spec: str | Mapping[str, Any] | Protocol) -> Protocol:
     """The protocol that `spec` stands for.
 
@@ -173,7 +169,7 @@ def faults(spec: object) -> dict[str, str]:
 def of_scene(scene: Scene) -> Protocol:
     """The protocol of the scene's data set, or ``taxonomy2002`` if that is not a preset; ``truthfree-1`` for a scene without truth."""
     if (scene.reference_index, scene.match_index) not in scene.truths:
-        return PRESETS[WITHOUT_TRUTH]
+        return PRESETS["truthfree-1"]
     return PRESETS.get(scene.protocol, PRESETS["taxonomy2002"])
 
 

@@ -36,8 +36,7 @@ def doubts(disparity: Disparity, scene: Scene) -> list[str]:
         2, 4, 8, 16 or 256 (up or down), and far fewer do as it is. So are images with intensities from 0 to 1. A map that passes is doubted too if several percent of it hold one value outside the scene's search range, which is what some
         programs write for "no estimate".
     """
-    estimated = np.isfinite(disparity)
-    if not estimated.any():
+    if not np.isfinite(disparity).any():
         return [f"{scene.name}: the map holds no estimate at all"]
     if disparity.shape != scene.reference.shape[:2]:
         return []

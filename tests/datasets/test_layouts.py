@@ -302,60 +302,21 @@ def test_single_pairs(root):
     np.testing.assert_array_equal(scene.truth, np.where(ALL, 12.5, NAN))
 
 
-@pytest.mark.parametrize(
-    ("name", "left", "right", "truth", "protocol", "range_"),
-    [
-        (
-            "sceneflow/frames_finalpass/TEST/A/0000/left/0006",
-            "frames_finalpass/TEST/A/0000/left/0006.png",
-            "frames_finalpass/TEST/A/0000/right/0006.png",
-            "disparity/TEST/A/0000/left/0006.pfm",
-            "sceneflow",
-            (0, 191),
-        ),
-        (
-            "spring/train/0001/frame_left/frame_left_0002",
-            "train/0001/frame_left/frame_left_0002.png",
-            "train/0001/frame_right/frame_right_0002.png",
-            "train/0001/disp1_left/disp1_left_0002.dsp5",
-            "taxonomy2002",
-            None,
-        ),
-        (
-            "drivingstereo/left-image-half-size/2018/a",
-            "left-image-half-size/2018/a.jpg",
-            "right-image-half-size/2018/a.jpg",
-            "disparity-map-half-size/2018/a.png",
-            "kitti2015",
-            (0, 127),
-        ),
-        (
-            "instereo2k/test/000000/left",
-            "test/000000/left.png",
-            "test/000000/right.png",
-            "test/000000/left_disp.png",
-            "taxonomy2002",
-            (0, 255),
-        ),
-        (
-            "booster/train/balanced/Bath/camera_00/im0",
-            "train/balanced/Bath/camera_00/im0.png",
-            "train/balanced/Bath/camera_02/im0.png",
-            "train/balanced/Bath/disp_00.npy",
-            "taxonomy2002",
-            None,
-        ),
-        (
-            "us3d/JAX_004_LEFT_RGB",
-            "JAX_004_LEFT_RGB.tif",
-            "JAX_004_RIGHT_RGB.tif",
-            "JAX_004_LEFT_DSP.tif",
-            "taxonomy2002",
-            (-64, 64),
-        ),
-    ],
-)
-def test_pairs_in_publishers_folders(tmp_path, name, left, right, truth, protocol, range_):
+# The scene, the ending of its left image, the right image, the truth; the protocol and the range.
+PAIRS = """
+sceneflow/frames_finalpass/TEST/A/0000/left/0006 .png frames_finalpass/TEST/A/0000/right/0006.png disparity/TEST/A/0000/left/0006.pfm sceneflow 0 191
+spring/train/0001/frame_left/frame_left_0002 .png train/0001/frame_right/frame_right_0002.png train/0001/disp1_left/disp1_left_0002.dsp5 taxonomy2002
+drivingstereo/left-image-half-size/2018/a .jpg right-image-half-size/2018/a.jpg disparity-map-half-size/2018/a.png kitti2015 0 127
+instereo2k/test/000000/left .png test/000000/right.png test/000000/left_disp.png taxonomy2002 0 255
+booster/train/balanced/Bath/camera_00/im0 .png train/balanced/Bath/camera_02/im0.png train/balanced/Bath/disp_00.npy taxonomy2002
+us3d/JAX_004_LEFT_RGB .tif JAX_004_RIGHT_RGB.tif JAX_004_LEFT_DSP.tif taxonomy2002 -64 64
+"""
+
+
+@pytest.mark.parametrize("line", PAIRS.strip().splitlines(), ids=lambda line: line.partition("/")[0])
+def test_pairs_in_publishers_folders(tmp_path, line):
+    name, ending, right, truth, protocol, *ends = line.split()
+    left, range_ = f"{name.partition('/')[2]}{ending}", tuple(map(float, ends)) or None
     folder = tmp_path / name.partition("/")[0]
     disparity = np.full((4, 600), 2.5, np.float32)
     disparity[1, 2] = np.nan

@@ -122,6 +122,7 @@ def test_a_function_sees_mirrored_images_from_the_left(source):
     ("body", "said"),
     [
         ("raise ValueError('no such net\\nsecond')", r".*theirs\.py:4: go: ValueError: no such net"),
+        ("import sys; sys.exit(3)", r"theirs\.py:4: go: SystemExit: 3"),
         ("return None", r"go: gave NoneType; expected a map of numbers, \(4, 6\)"),
         ("return left", r"go: gave uint8 \(4, 6, 3\); expected"),
         ("return np.array('a')", r"go: gave <U1 \(\); expected"),
@@ -385,13 +386,6 @@ def test_what_lies_beside_a_network_belongs_to_it(tmp_path):
     for name in ("net.onnx", "net.onnx.data", "other.onnx"):
         (tmp_path / name).write_text("")
     assert step(onnx, model=str(tmp_path / "net.onnx")).files() == (tmp_path / "net.onnx", tmp_path / "net.onnx.data")
-
-
-def test_a_function_that_ends_the_interpreter_is_told(tmp_path):
-    (tmp_path / "ends.py").write_text("import sys\n\n\ndef ends(left, right, minimum, maximum):\n    sys.exit(3)\n")
-    images = np.zeros((2, 8, 9), np.uint8)
-    with pytest.raises(StereoFrameworkError, match=r"ends.py:5: ends: SystemExit: 3"):
-        python(*images, Search(0, 3), function=f"{tmp_path / 'ends.py'}:ends")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links to a device")
