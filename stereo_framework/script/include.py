@@ -104,7 +104,7 @@ class Reader:
     def _below(self, script: Node, legal: tuple[str, ...], place: Place) -> Node:
         """An included script as the mapping that includes it can take it.
 
-        Of a method these are its stages, sweep, seed and search, of an alternative its stages and the seed that they run with alone. How it
+        Of a method these are its stages, sweep, seed and search, of an alternative its stages. How it
         is run alone (scenes, evaluation, report) is left out; its name everywhere: a script that includes ``ssd`` is not called so.
         """
         alternative = legal == ALTERNATIVE_KEYS
@@ -113,8 +113,7 @@ class Reader:
                 file, what = script.place.file or "the included script", "an alternative" if alternative else "a method"
                 where = "; write its axes as alternatives.NAME.ADDRESS" if key == "sweep" else "; include it at the top"
                 self.faults.add(place, f"{file} sets {key!r} and cannot be included in {what}{where}")
-        taken = {*legal, "seed"} - {"name"}
-        return replace(script, value={key: value for key, value in script.entries.items() if key in taken})
+        return replace(script, value={key: value for key, value in script.entries.items() if key in legal and key != "name"})
 
     def _included(self, names: Sequence[Node], folder: Path | None) -> Iterator[Node]:
         for item in names:

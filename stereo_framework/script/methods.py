@@ -55,13 +55,8 @@ class Method:
         self.slots: dict[str, Specs] = {}
         for home, part in tree(whole):
             self.slots |= {home + word: model.slot(word, part.entries[word]) for word in SLOTS if word in part.entries}
-            seed = model.seed(part.at("seed")) if home else None
             if clash(filled(whole, home)):
                 self.slots |= dict.fromkeys([home + word for word in ("matcher", *VOLUME_SLOTS)])
-            if seed is not None:
-                for word in SLOTS:
-                    specs = self.slots.get(home + word)
-                    self.slots[home + word] = specs and tuple(spec.seeded(seed) for spec in specs)
         if "maps" in whole.entries:
             self.slots["matcher"] = model.maps(whole.entries["maps"])
         self.search, self.seed = model.search(whole.at("search")), model.seed(whole.at("seed")) or 0

@@ -78,9 +78,9 @@ def test_seeds_reach_in(write):
     write(tuned="seed: 5\nmatcher: dice\n", plain="matcher: dice\n")
     script = {**HOST, "seed": 3, "alternatives": {"a": {"include": "tuned.yaml"}, "b": {"include": "plain.yaml"}}}
     run = _one(script)
-    # A script brings the seed that it runs with alone.
-    assert (run.parameters["alternatives.a.matcher.seed"], run.parameters["alternatives.b.matcher.seed"]) == (5, 3)
-    assert run.seeded == ("alternatives.b.matcher",)
+    # There is one seed, whatever those say that are included.
+    assert (run.parameters["alternatives.a.matcher.seed"], run.parameters["alternatives.b.matcher.seed"]) == (3, 3)
+    assert run.seeded == ("alternatives.a.matcher", "alternatives.b.matcher")
     assert "seed" not in run.mapping["alternatives"]["b"]["matcher"]
     runs = load({**script, "sweep": {"grid": {"seed": [1, 2]}}}).settings
     assert [run.parameters["alternatives.b.matcher.seed"] for run in runs] == [1, 2]
