@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stereo_framework.cli import _output
@@ -11,20 +10,17 @@ from stereo_framework.cli import _output
 if TYPE_CHECKING:
     from stereo_framework.evaluation.roc import Point
     from stereo_framework.sweep import Result
-    from stereo_framework.tables.boundary import Boundary
 
 
-def print_boundary(results: Sequence[Result], *, drop_incomplete: bool, out: Path | None, json: bool) -> int:
-    """Compare methods by error rate against sparsity; returns the exit status."""
+def print_boundary(results: Sequence[Result], *, json: bool) -> None:
+    """Compare methods by error rate against sparsity."""
     from stereo_framework.tables.boundary import boundary
 
-    found = boundary(results, drop_incomplete=drop_incomplete)
-    if out is not None:
-        _plots(found, out)
+    found = boundary(results)
     feasible = {scene: found.feasible(scene) for scene in found.points}
     if json:
         _output.print_json([{"efficiencies": found.efficiencies(), "improvements": found.improvements(), "boundary": feasible}])
-        return 0
+        return
     _matrix("E: efficiency, 1 = ideal; Expected: of the mean curve", found.efficiencies())
     _matrix("I(row | column): what the row's mean curve gains over the column's", found.improvements())
     for scene, points in feasible.items():
@@ -33,9 +29,6 @@ def print_boundary(results: Sequence[Result], *, drop_incomplete: bool, out: Pat
             for p in points
         ]
         _output.print_table(["sparsity_rate", "error_rate", "method", "setting"], rows, title=f"feasibility boundary of {scene}")
-    if out is not None:
-        print(f"plots in {out}")
-    return 0
 
 
 def _matrix(title: str, values: Mapping[str, Mapping[str, float]]) -> None:
@@ -51,16 +44,3 @@ def _setting(point: Point, others: list[Point]) -> str:
 
     varied = [k for k, v in point.parameters.items() if any(p.parameters.get(k) != v for p in others)]
     return ", ".join(f"{k}={word(point.parameters[k])}" for k in varied) or "the only setting"
-
-
-def _plots(found: Boundary, out: Path) -> None:
-    from stereo_framework.figures.roc_plot import roc_figure
-    from stereo_framework.figures.saving import save_figure
-    from stereo_framework.io import file_stem, output_folder
-
-    with output_folder(out):
-        for scene, methods in found.points.items():
-            figure = roc_figure(methods, boundary=found.feasible(scene), title=scene)
-            save_figure(figure, out / f"roc_{file_stem(scene)}", "")
-        figure = roc_figure(found.mean, boundary=found.cases()["mean"], title=f"mean of {len(found.points)} scenes")
-        save_figure(figure, out / "roc_mean", "")

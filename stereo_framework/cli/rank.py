@@ -28,9 +28,7 @@ def rank(
     higher: list[str] | None = None,
     where: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE")] = None,
     groups: bool = False,
-    drop_incomplete: bool = False,
     boundary: bool = False,
-    out: Path | None = None,
     json: opt.Json = False,
 ) -> int:
     """Rank methods as the Middlebury benchmark does, by the average of their ranks; and group them by dominance (A* groups).
@@ -53,13 +51,9 @@ def rank(
         Rank results with this scene, method, protocol, parameter or statistic, as in 'results'; repeatable.
     groups
         Show the A* groups: group 1 holds whom nobody beats in everything.
-    drop_incomplete
-        Leave methods without a score in some column out instead of refusing.
     boundary
         Compare methods by error rate against sparsity instead, from results of the protocol kostliva2007: efficiencies, improvements, the feasibility
-        boundary.
-    out
-        With --boundary, folder for plots (SVG, PNG).
+        boundary; 'report' draws the curves.
     """
     from stereo_framework.tables.ranking import astar_verdict
     from stereo_framework.tables.results import where as chosen
@@ -67,16 +61,18 @@ def rank(
 
     results = chosen([r for table in tables for r in _results(table)], where or [])
     if boundary:
-        return print_boundary(results, drop_incomplete=drop_incomplete, out=out, json=json)
-    if out is not None:
-        raise ParameterError("--out goes with --boundary")
+        print_boundary(results, json=json)
+        return 0
     if both := set(lower or []) & set(higher or []):
         raise ParameterError(f"--lower and --higher: {min(both)!r} stands in both")
     better: Any = dict.fromkeys(lower or [], "lower") | dict.fromkeys(higher or [], "higher")
     found = ranked(results, opt.names(columns), better)
     for note in found.notes:
         print(f"warning: {note}", file=sys.stderr)
-    found = _complete(found, drop_incomplete)
+    if lacking := found.complete()[1]:
+        listed = few([f"{name} ({few(names, _NAMED)})" for name, names in lacking.items()], _NAMED)
+        how = f"leave them out, as by --where 'method!={next(iter(lacking))}', or choose other --columns"
+        raise DataError(f"methods without a score in some column: {listed}; {how}")
     places, ranks, a_star = found.places.tolist(), found.ranks.tolist(), found.groups.tolist()
     order = sorted(range(len(places)), key=places.__getitem__)
     names = [c.name for c in found.columns]
@@ -114,21 +110,6 @@ def _results(table: Path) -> list[Result]:
         if lacking := store.lacking():
             print(f"warning: {table}: {lacking}", file=sys.stderr)
         return store.results()
-
-
-def _complete(scores: Scores, drop: bool) -> Scores:
-    """The scores without the methods that lack one, which are told, or refused unless they are to be dropped."""
-    whole, lacking = scores.complete()
-    listed = few([f"{name} ({few(columns, _NAMED)})" for name, columns in lacking.items()], _NAMED)
-    if lacking and not drop:
-        raise DataError(
-            f"methods without a score in some column: {listed}; --drop-incomplete leaves them out, --columns chooses others"
-        )
-    if not whole.methods:
-        raise DataError(f"every method lacks a score in some column: {listed}; choose other columns with --columns")
-    if lacking:
-        print(f"warning: left out, without a score in some column: {listed}", file=sys.stderr)
-    return whole
 
 
 def _table(order: list[int], found: Scores, groups: bool) -> tuple[list[str], list[list[str]]]:

@@ -99,7 +99,7 @@ HOSTILE = {
         EXPORT,
     ),
     "scene above, KITTI": (stored(scene="kitti2015/../../../victim/x"), ("results", "o", "--export", "kitti2015")),
-    "method above": (stored(method="../../victim"), EXPORT, REPORT, ("rank", "o", "--boundary", "--out", "s")),
+    "method above": (stored(method="../../victim"), EXPORT, REPORT, ("rank", "o", "--boundary")),
 }
 
 

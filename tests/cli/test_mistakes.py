@@ -84,7 +84,7 @@ results res --plots | no script there asks for plots; write them under 'report:'
 rank notes.txt | expected a results folder or a .csv file
 rank table.csv | not a known measure; say --lower or --higher
 rank table.csv --lower a --higher a | 'a' stands in both
-rank table.csv --out p | --out goes with --boundary
+rank holes.csv --lower '*' | methods without a score in some column: two (b); leave them out, as by --where 'method!=two'
 rank res --protocol eth3d | No such option: --protocol; --where protocol=NAME chooses
 rank res --where protocol=eth3d | protocol: no result has 'eth3d'; there are: taxonomy2002
 report none | none: no results there
@@ -130,6 +130,7 @@ def desk(tmp_path_factory):
         "notes.txt": "x",
         "bad.yaml": "a: [\n",
         "table.csv": "method,a\none,1\ntwo,2\n",
+        "holes.csv": "method,a,b\none,1,2\ntwo,2,\n",
         "sweep.yaml": "include: window\nsweep: {grid: {aggregation.box.size: [3, 5]}}\n",
     }.items():
         (folder / name).write_text(text)

@@ -132,15 +132,12 @@ def test_statistics_per_scene(rank, write):
 
 def test_holes(rank, write):
     path = write(CSV.replace("b,2.5,95,1", "b,,95,-"))
-    _one_line(rank(path), "b (tsukuba:bad_pixels_nonocc, venus:bad_pixels_nonocc)", "--drop-incomplete")
-    result = rank(path, "--drop-incomplete", "--json")
-    assert list(_records(result)) == ["a", "c"]
-    assert "warning: left out, without a score in some column: b (" in result.stderr
+    _one_line(rank(path), "b (tsukuba:bad_pixels_nonocc, venus:bad_pixels_nonocc)", "--where 'method!=b'", "--columns")
+    assert list(_records(rank(path, "--where", "method!=b", "--json"))) == ["a", "c"]
     # A column that nobody has a score in is no hole of theirs.
     empty = rank(write("method,x:bad_pixels_all,y:bad_pixels_all\na,1,\nb,2,nan\n"), "--json")
     assert list(_records(empty)["a"]["scores"]) == ["x:bad_pixels_all"]
     assert "warning: column y:bad_pixels_all: no method has a score" in empty.stderr
-    _one_line(rank(write("method,p,q\na,1,\nb,,2\n"), "--lower", "*", "--drop-incomplete"), "every method lacks a score")
     _one_line(rank(write(_as_csv(path_of("kostliva2007_table2"))), "--higher", "*"), "CSM (CSM), GC (GC), DP (DP)")
 
 
@@ -274,14 +271,3 @@ def test_what_is_stored_with_every_result(hci_run):
         assert {*HCI_METRICS, *coverages, "hci_missed_structures"} < set(one.statistics)
         assert str(Parameters()) in one.protocol_text
     assert [r.statistics["hci_missed_structures"] >= 0 for r in results] == [False, True, False, True]
-
-
-def test_a_method_that_lacks_a_score_of_others(rank, write):
-    table = "method,a:hci_offset,a:hci_fragmentation\nx,1,0.5\ny,2,\n"
-    _one_line(
-        rank(write(table), "--measures", "hci_offset,hci_fragmentation"),
-        "y (a:hci_fragmentation)",
-        "--drop-incomplete",
-        "--columns",
-    )
-    assert list(_records(rank(write(table), "--drop-incomplete", "--json"))) == ["x"]
