@@ -45,16 +45,8 @@ def data_roots(data: PathLike | None = None) -> tuple[Path, ...]:
     data : path-like, optional
         The first folder; the environment variable ``STEREO_DATA`` and then ``stereo_framework`` in the user's cache folder follow.
     """
-    chosen = [_expanded(path) for path in (data, os.environ.get("STEREO_DATA")) if path]
+    chosen = [Path(os.path.expanduser(path)) for path in (data, os.environ.get("STEREO_DATA")) if path]
     return tuple(dict.fromkeys([*chosen, _user_cache() / "stereo_framework"]))
-
-
-def _expanded(path: PathLike) -> Path:
-    """A path with ``~`` replaced by a home folder."""
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:  # Python's word for a user that is not there
-        raise DataError(f"{path}: there is no home folder of that user") from None
 
 
 def _user_cache() -> Path:
@@ -161,7 +153,7 @@ def _loaded(name: PathLike, data: PathLike | None, look: Callable[[], _Listed]) 
         full = _full_name(name, tuple(look()))
         if full in look() or ready_made.is_built_in(full):
             return look().get(full, partial(ready_made.load, full))()
-    path = _expanded(name)
+    path = Path(os.path.expanduser(name))
     try:
         if path.suffix in (".yaml", ".yml") or (path / scene_file.FILE_NAME).is_file():
             return scene_file.load(path)
@@ -230,9 +222,6 @@ def _unknown(name: str, data: PathLike | None) -> str:
     names = scene_names(data)
     near = close_names(name, [*names, *(n.rpartition("/")[2] for n in names)], 3)
     hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-    if not any(root.is_dir() for root in roots):
-        where = f"no data folder exists: looked for {', '.join(map(str, roots))}; give one with --data or STEREO_DATA"
-    else:
-        shown = ", ".join(f"{root}{'' if root.is_dir() else ' (no such folder)'}" for root in roots)
-        where = f"data are looked for in {shown}"
+    shown = ", ".join(f"{root}{'' if root.is_dir() else ' (no such folder)'}" for root in roots)
+    where = f"data are looked for in {shown}; --data and STEREO_DATA name another folder"
     return f"unknown scene {short(name, 200)!r}{hint}; {where}; without data: {', '.join(ready_made.scene_names())}"

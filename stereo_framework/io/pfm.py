@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.errors import DataError
 from stereo_framework.io._files import PathLike, read_bytes, write_bytes
 
-_HEADER = re.compile(rb"P([fF])\s+(\d{1,9})\s+(\d{1,9})\s+([-+.\deE]{1,40})(?=\s)")
+_HEADER = re.compile(rb"P([fF])\s+(\d{1,9})\s+(\d{1,9})\s+([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?=\s)")
 
 
 def read_pfm(path: PathLike) -> NDArray[np.float32]:
@@ -45,11 +45,7 @@ def read_pfm(path: PathLike) -> NDArray[np.float32]:
     header = _HEADER.match(data)
     if header is None:
         raise wrong(f"is not a PFM file: expected 'Pf' or 'PF', width, height and scale, found {data[:16].decode('latin-1')!r}")
-    try:
-        scale = float(header[4])
-    except ValueError:
-        scale = 0.0
-    columns, rows, channels = int(header[2]), int(header[3]), 3 if header[1] == b"F" else 1
+    columns, rows, scale, channels = int(header[2]), int(header[3]), float(header[4]), 3 if header[1] == b"F" else 1
     if rows == 0 or columns == 0 or scale == 0 or not math.isfinite(scale):
         raise wrong(
             f"the PFM header says {columns}x{rows}, scale {header[4].decode()}; legal: sizes from 1, a scale other than 0"

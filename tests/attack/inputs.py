@@ -245,7 +245,6 @@ CASES = [
     Case("a binary script", "check s.yaml", "UTF-8|not allowed", {"s.yaml": bytes(range(256))}),
     Case("a folder as a script", "check d", "folder", {"d": folder}),
     # --- one line: folders and paths ----------------------------------------------------------------------------------
-    Case("~nosuchuser as data", "scenes --data '~nosuchuser/x'", "nosuchuser"),
     Case("~nosuchuser as a scene", "scenes --describe '~nosuchuser/scene.yaml'", "nosuchuser"),
     Case("a scene of 300 letters", f"scenes --describe {'a' * 300}", "unknown scene"),
     Case("an image of 300 letters", f"match {'a' * 300}.png right.png", "too long|no such"),

@@ -117,7 +117,7 @@ def test_unknown_scene(nothing):
     cache = nothing / "cache" / "stereo_framework"
     assert str(error.value) == (
         f"unknown scene 'tedy'; did you mean 'teddy' or 'slanted'?; data are looked for in {root}, "
-        f"{cache} (no such folder); without data: {', '.join(SYNTHETIC)}"
+        f"{cache} (no such folder); --data and STEREO_DATA name another folder; without data: {', '.join(SYNTHETIC)}"
     )
     with pytest.raises(DataError, match="unknown scene 'middlebury2001/Venus'; did you mean 'middlebury2001/venus'"):
         load_scene("middlebury2001/Venus", data=root)
@@ -129,8 +129,8 @@ def test_without_any_data(nothing):
     with pytest.raises(DataError) as error:
         load_scene("middlebury2001/tsukuba", data="/nowhere/at/all")
     assert re.fullmatch(
-        r"unknown scene 'middlebury2001/tsukuba'; no data folder exists: looked for /nowhere/at/all, .*stereo_framework; "
-        r"give one with --data or STEREO_DATA; without data: synthetic/planes, .*",
+        r"unknown scene 'middlebury2001/tsukuba'; data are looked for in /nowhere/at/all \(no such folder\), .*stereo_framework"
+        r" \(no such folder\); --data and STEREO_DATA name another folder; without data: synthetic/planes, .*",
         str(error.value),
     )
     assert load_scene("synthetic/planes", data="/nowhere/at/all").name == "synthetic/planes"
