@@ -215,7 +215,6 @@ SIDES: dict[str, tuple[list[tuple], list[tuple]]] = {
     ),
     "best_varies": ([(PLAIN,)], [(curves(at(2, scene="venus", region="nonocc", truncation=10)),)]),
     "window_21": ([(PLAIN, PLAIN), (PLAIN, SHIFTED)], [(PLAIN, _REVERSED)]),
-    "shiftable_costs_alike": ([(SHIFTED,)], [(shifted(at(10, scene="venus", region="textureless", cost=SD)),)]),
     "untruncated_best": ([(SHIFTED,)], [(_SHIFTED_WORSE,)]),
     "lowest_at_discontinuities": (
         [(SHIFTED, PLAIN)],
@@ -230,16 +229,9 @@ SIDES: dict[str, tuple[list[tuple], list[tuple]]] = {
         [(SHIFTED,)],
         [(shifted(at(-10, scene="sawtooth", region="textureless", interval=True, truncation=None)),)],
     ),
-    "shiftable_window_21": ([(SHIFTED, SHIFTED)], [(SHIFTED, _REVERSED)]),
-    "global_noise": ([(GLOBAL,)], [_global(at(-20, scene="sawtooth", region="discont", method="gc", truncation=2))]),
     "global_truncation_helps": ([(GLOBAL,)], [_global(at(-9, truncation=None))]),
     "global_interval_mixed": ([(GLOBAL_MIXED,)], [(GLOBAL,)]),
-    "global_interval_in_noise": (
-        [(GLOBAL,)],
-        [_global(at(7, scene="tsukuba", region="nonocc", method="gc", interval=True, truncation=2))],
-    ),
     "interval_in_scanlines": ([(GLOBAL,)], [_global(at(-1.5, scene="venus", region="nonocc", method="gc", interval=True))]),
-    "global_best_varies": ([(GLOBAL,)], [_global(at(2, scene="venus", region="nonocc", truncation=10))]),
     "trade_off": (
         [(supports(),)],
         [
@@ -321,10 +313,6 @@ SIDES: dict[str, tuple[list[tuple], list[tuple]]] = {
         [(scanlines(at(2, region="nonocc", penalty=4)),)],
     ),
     "penalty_helps_so": ([(scanlines(),)], [(scanlines(at(-2.1, scene="venus", region="nonocc", method="dp", penalty=(2, 4))),)]),
-    "interval_always_helps": (
-        [(scanlines(),)],
-        [(scanlines(at(0.3, scene="map", region="nonocc", method="so", interval=True, penalty=1, weight=50)),)],
-    ),
     "interval_hurts_textureless": ([(scanlines(),)], [(scanlines(at(-0.6, region="textureless", interval=True)),)]),
     "fit_drops": (
         [(sub_pixel(),), (sub_pixel(in_one(0.3, **FITTED | {"search__step": 0.5})),)],

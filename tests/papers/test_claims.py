@@ -36,7 +36,10 @@ def test_both_sides_of_every_rule(paper, name):
 @pytest.mark.parametrize("paper", NAMES)
 def test_every_sentence_has_its_rule_or_its_reason(paper):
     claims = find_paper(paper).claims
-    assert {name for name, claim in claims.items() if claim.judge} == set(sides(paper))
+    asked = {name: claim.judge for name, claim in claims.items() if claim.judge}
+    # One that is judged as another is has the sides of that one.
+    assert set(sides(paper)) <= set(asked)
+    assert all(judge in [asked[name] for name in sides(paper)] for judge in asked.values())
     assert raw_table(paper, "paper")["claims"].keys() == claims.keys()
     for claim in claims.values():
         assert claim.kind in KINDS
@@ -124,12 +127,7 @@ def test_cases_that_do_not_hold_come_first():
 
 def test_order_of_verdicts():
     order = [asked(CHECK, 2), asked(SAID, None), asked(SAID, 0), asked(SAID, 2)]
-    assert [(s.asked == KINDS["own"], s.holds) for s in failures_first(order)] == [
-        (False, False),
-        (False, True),
-        (False, None),
-        (True, False),
-    ]
+    assert failures_first(order) == order[::-1]
 
 
 def test_a_tolerance_needs_a_reason():
@@ -152,37 +150,32 @@ def _paper(*, number=1.0, said=0.0, printed=0.0, check=0.0):
     return Paper("made", "A paper", "it is run again", "The reason is known.", "Beauty cannot be judged.", (item,), claims, gone)
 
 
+HELD = [
+    "0 of 1 judged lie outside",
+    "0 of 2 do not hold, 1 hold, 1 were not asked",
+    "0 of 1 do not",
+    "not judged: 1.",
+    "0 of 1 do",
+]
+
+
 @pytest.mark.parametrize(
-    ("values", "status", "counts"),
+    ("values", "status", "changed"),
     [
-        (
-            {},
-            0,
-            [
-                "0 of 1 judged lie outside",
-                "0 of 2 do not hold, 1 hold, 1 were not asked",
-                "0 of 1 do not",
-                "not judged: 1.",
-                "0 of 1",
-            ],
-        ),
-        ({"number": 1.11}, 1, ["1 of 1 judged lie outside", "0 of 2 do not hold", "0 of 1 do not", "not judged: 1.", "0 of 1"]),
-        ({"said": 1}, 1, ["0 of 1 judged", "1 of 2 do not hold, 0 hold, 1 were", "0 of 1 do not", "not judged: 1.", "0 of 1"]),
-        ({"printed": 1}, 1, ["0 of 1 judged", "0 of 2 do not hold", "1 of 1 do not", "not judged: 1.", "0 of 1"]),
+        ({}, 0, {}),
+        ({"number": 1.11}, 1, {0: "1 of 1 judged lie outside"}),
+        ({"said": 1}, 1, {1: "1 of 2 do not hold, 0 hold, 1 were"}),
+        ({"printed": 1}, 1, {2: "1 of 1 do not"}),
         # A check of our own moves no total but its own line, and has an exit status of its own.
-        (
-            {"check": 1},
-            3,
-            ["0 of 1 judged", "0 of 2 do not hold", "0 of 1 do not", "not judged: 1.", "1 of 1 do not hold, 0 hold"],
-        ),
-        ({"check": 1, "said": 1}, 1, ["0 of 1 judged", "1 of 2 do not", "0 of 1 do not", "not judged: 1.", "1 of 1 do not"]),
+        ({"check": 1}, 3, {4: "1 of 1 do not hold, 0 hold"}),
+        ({"check": 1, "said": 1}, 1, {1: "1 of 2 do not", 4: "1 of 1 do not"}),
     ],
 )
-def test_totals_and_exit_status(tmp_path, values, status, counts):
+def test_totals_and_exit_status(tmp_path, values, status, changed):
     done = reproduce(_paper(**values), tmp_path)
     assert done.status == status
-    for line, wanted in zip(done.totals, counts, strict=True):
-        assert wanted in line
+    for i, (line, wanted) in enumerate(zip(done.totals, HELD, strict=True)):
+        assert changed.get(i, wanted) in line
     assert "1 are shown without a verdict, 1 were not measured" in done.totals[0]
 
 
@@ -250,20 +243,18 @@ def test_the_kinds_on_the_command_line(monkeypatch, tmp_path, capsys):
     assert "Our own checks, in no total: 1 of 1 do not hold" in out
 
 
-def test_a_picture_stands_on_the_page_and_in_a_file_of_its_name(tmp_path):
-    shown = Picture("<svg>curves</svg>", "curves", "What is drawn", "curves.svg")
-    item = Item("item", "Figure 1", lambda context: Outcome([shown]))
-    page = reproduce(Paper("made", "A paper", "run", "Why.", "Cannot.", (item,), {}), tmp_path).page
-    assert "What is drawn" in page.read_text()
-    assert (tmp_path / "figures" / "curves.svg").read_bytes() == b"<svg>curves</svg>"
-
-
 def test_an_item_shows_its_numbers_and_what_it_ran(tmp_path):
     def build(context):
         context.run({"name": "one", "include": "window", "scenes": ["synthetic/planes"]})
-        return Outcome([Picture("<svg/>", "curves"), Text("What is told")], [Comparison("row", "bad", 1.0, 1.0, 0.1, 0.1, "why")])
+        return Outcome(
+            [Picture("<svg/>", "curves", "Drawn", "curves.svg"), Text("What is told")],
+            [Comparison("row", "bad", 1.0, 1.0, 0.1, 0.1, "why")],
+        )
 
     paper = Paper("made", "A paper", "run", "Why.", "Cannot.", (Item("item", "Figure 1", build),), {})
-    told, numbers, curves, ran = reproduce(paper, tmp_path).outcomes["item"].blocks
+    done = reproduce(paper, tmp_path)
+    told, numbers, curves, ran = done.outcomes["item"].blocks
     assert (told.text, numbers.title, curves.description) == ("What is told", "Figure 1: published and ours", "curves")
     assert ran.text.startswith("1 results\ntaxonomy2002")
+    assert "Drawn" in done.page.read_text()
+    assert (tmp_path / "figures" / "curves.svg").read_bytes() == b"<svg/>"

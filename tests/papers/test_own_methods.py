@@ -95,11 +95,6 @@ def test_ranks_of_our_first_group(context):
 
 
 def test_groups_of_the_submissions(context, monkeypatch):
-    outcome = groups_items.tables5_to_7(context)
-    assert [(c.row, c.published, c.ours, c.outside) for c in outcome.comparisons] == [
-        ("PatchMatch", 1, 1, False),
-        ("ADCensus", 2, 2, False),
-    ]
     # A map that is better than all printed rows moves both on, and another group is reported.
     monkeypatch.setattr(groups_items, "printed_groups", lambda: Series({"PatchMatch": 2, "ADCensus": 1}))
     assert all(c.outside for c in groups_items.tables5_to_7(context).comparisons)

@@ -3,22 +3,20 @@
 import cv2
 import numpy as np
 import pytest
-from failing_taxonomy2002 import PLAIN, SIDES, curves, weights
+from failing_taxonomy2002 import PLAIN, SIDES, curves, scanlines, weights
 from failing_taxonomy2002 import at as changed_at
 from failing_taxonomy2002 import sub_pixel as made_sub_pixel
 from made_results import result
 
 from stereo_framework import load_scene
-from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.prediction import forward_prediction
 from stereo_framework.papers import find_paper
 from stereo_framework.papers.claim import verdict
 from stereo_framework.papers.paper import Context
-from stereo_framework.papers.published import published_table, raw_table
+from stereo_framework.papers.published import published_table
 from stereo_framework.papers.reproduce import reproduce
 from stereo_framework.papers.taxonomy2002 import claims, image_figures, sub_pixel, tables
 from stereo_framework.papers.taxonomy2002.claims_of_optimizers import four
-from stereo_framework.script.legacy import DEFAULTS
 
 PAPER = find_paper("taxonomy2002")
 CLAIMS = PAPER.claims
@@ -52,8 +50,7 @@ def test_a_scene_where_a_run_failed_is_left_out():
 
 def test_which_settings_of_the_scan_lines_are_asked():
     # At another weight, with another occlusion cost or another penalty nothing counts.
-    [made] = SIDES["interval_always_helps"][0][0]
-    shown = four(made, "nonocc")
+    shown = four(scanlines(), "nonocc")
     assert set(shown.index) == {(s, m) for s in ("tsukuba", "sawtooth", "venus", "map") for m in ("dp", "so")}
     assert dict(shown.loc["map", "dp"]) == pytest.approx({"p1": 10.0, "p1 + BT": 9.8, "p2 + BT": 9.3, "p4 + BT": 9.3})
 
@@ -206,20 +203,21 @@ def test_table_7(monkeypatch, tmp_path):
     assert not any(c.judged for c in comparisons)
 
 
+def grey(content):
+    return cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_GRAYSCALE)
+
+
 def test_slices_of_the_disparity_space(data, tmp_path):
     blocks = image_figures.figure1(Context("taxonomy2002", tmp_path, data)).blocks
     stored = dict(blocks[0].rows[0].pictures)
     assert list(stored) == ["image", "truth", "5 px", "8 px", "10.5 px"]
-    slices = {
-        name: cv2.imdecode(np.frombuffer(stored[name].content, np.uint8), cv2.IMREAD_GRAYSCALE) for name in list(stored)[2:]
-    }
+    slices = {name: grey(stored[name].content) for name in list(stored)[2:]}
     truth = load_scene("tsukuba", data=data).truth
     for name, own in (("5 px", (5,)), ("8 px", (8,)), ("10.5 px", (10, 11))):
-        there = np.isin(truth, own)
         # What lies at this disparity is alike in both images, and darkest in its own slice.
-        means = {other: slices[other][there].mean() for other in slices}
+        means = {other: shown[np.isin(truth, own)].mean() for other, shown in slices.items()}
         assert min(means, key=means.__getitem__) == name
-    row = cv2.imdecode(np.frombuffer(blocks[1].content, np.uint8), cv2.IMREAD_GRAYSCALE)
+    row = grey(blocks[1].content)
     # 16 disparities in half pixels, six screen rows each; disparity 5 is level 10 from below.
     assert row.shape == (31 * 6, 384)
     np.testing.assert_array_equal(row[-6 * 10 - 1], slices["5 px"][151])
@@ -250,17 +248,3 @@ def test_what_figure_15_shows():
     shown = sub_pixel._shown(made_sub_pixel(), "crop")
     assert list(shown) == list(sub_pixel._FIGURE15)
     assert [r.statistics["rms_error_textured"] for r in shown.values()] == pytest.approx([2.0, 1.8, 1.75, 1.9, 1.3])
-
-
-def test_statistics_of_table_3(data):
-    scene = load_scene("tsukuba", data=data)
-    measured = evaluate(scene.truth, scene, "taxonomy2002")
-    named = {row["name"] for row in raw_table("taxonomy2002", "table3")["statistics"]}
-    # The predicted frames that the scene has.
-    assert named - {"predict_err_middle"} <= set(measured)
-
-
-def test_parameters_of_table_2_can_be_imported():
-    named = {row["name"] for row in raw_table("taxonomy2002", "table2")["parameters"]}
-    assert len(named) == 34
-    assert named <= set(DEFAULTS)

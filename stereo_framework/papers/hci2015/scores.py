@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from pandas import DataFrame
+from pandas import DataFrame, Series
 
 from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation.disparity_error import rms_error
@@ -157,16 +157,21 @@ def figure11(context: Context) -> Outcome:
 
 def subset_errors(context: Context) -> Outcome:
     """Section 4.4: the rank correlation of each metric with the RMS of the whole image and with that of its own subset, over all maps."""
+    from scipy.stats import spearmanr
+
+    def correlation(one: Series, other: Series) -> float:
+        return float(spearmanr(one, other, nan_policy="omit").statistic)
+
     found = dense(results(context))
     scenes = {s.name: s for s in context.scenes(list(dict.fromkeys(r.scene for r in found)))}
     there = [r for r in found if r.scene in scenes and r.map is not None]
     if len(there) < 3 or context.quick:
         reason = "one scene only" if there else "no maps to measure"
         return Outcome([Text(f"Not measured: {reason}.")], absent=reason)
-    scores, errors = measured(there).reset_index(drop=True), DataFrame([_by_subset(r, scenes[r.scene]) for r in there])
+    scores, errors = measured(there), DataFrame([_by_subset(r, scenes[r.scene]) for r in there])
     header = ["metric", "its subset", "with the RMS of the image", "with the RMS of the subset"]
     rows = [
-        (m.symbol, m.subset, *(scores[m.symbol].corr(own, method="spearman") for own in (scores["RMS"], errors[m.subset])))
+        (m.symbol, m.subset, *(correlation(scores[m.symbol], own) for own in (scores["RMS"], errors[m.subset])))
         for m in HCI_METRICS.values()
     ]
     note = f"Spearman's, over {len(there)} maps of dense methods. RMS in pixels, of all pixels that are not occluded and of the evaluated pixels of the subset alone; a pixel without an estimate is left out."
