@@ -107,9 +107,10 @@ def _results(table: Path) -> list[Result]:
     if table.is_file():
         raise DataError(f"{table}: expected a results folder or a .csv file")
     with Store(table) as store:
-        if lacking := store.lacking():
-            print(f"warning: {table}: {lacking}", file=sys.stderr)
-        return store.results()
+        results, lacking = store.results(), store.lacking()
+    if lacking:
+        print(f"warning: {table}: {lacking}", file=sys.stderr)
+    return results
 
 
 def _table(order: list[int], found: Scores, groups: bool) -> tuple[list[str], list[list[str]]]:
