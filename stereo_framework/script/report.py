@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from stereo_framework.core.errors import short
 from stereo_framework.core.parameters import Checked, Words, spelled
 from stereo_framework.evaluation.metrics import metric_of, spelled_out
 from stereo_framework.io import name_fault
 from stereo_framework.io.places import Faults, Node, from_python
 from stereo_framework.script.reading import expect_mapping, is_number, read
 from stereo_framework.script.result_names import STATISTIC, key_fault, statistic_fault
-
-FILE_NAME = r"^\w[\w.-]{0,99}$"
-"""Names of plots and tables: they become those of files."""
-
 
 # --- what may stand under the keys ------------------------------------------------------------------------------------
 
@@ -175,9 +169,8 @@ def _named(node: Node | None, faults: Faults) -> Iterator[tuple[str, Node]]:
     if not isinstance(node.value, dict):
         faults.add(node.place, f"{spelled(node.data())} is not a mapping of names, as in {{figure8: {{x: ..., y: ...}}}}")
     for name, one in node.entries.items():
-        if not re.fullmatch(FILE_NAME, name) or name_fault(name):
-            said = f"{short(name, 80)!r} cannot be the name of a file"
-            faults.add(node.keys[name], f"{said}; legal: up to 100 letters, digits and _ . -, 100 bytes in UTF-8")
+        if wrong := name_fault(name):
+            faults.add(node.keys[name], wrong)
         yield name, one
 
 

@@ -14,7 +14,7 @@ from stereo_framework.engine import pipeline as _pipeline  # noqa: F401  registe
 from stereo_framework.engine.step import Factors
 from stereo_framework.script.addresses import NAME, parameters
 from stereo_framework.script.reading import ALTERNATIVE_KEYS, METHOD_KEYS, SEARCH, SearchKeys, SeedKey
-from stereo_framework.script.report import FILE_NAME, PARTS, Report
+from stereo_framework.script.report import PARTS, Report
 
 Schema = dict[str, Any]
 
@@ -54,7 +54,6 @@ def _report() -> Schema:
     properties = {
         name: {
             "type": ["object", "null"],
-            "propertyNames": {"pattern": FILE_NAME},
             "additionalProperties": _keys(keys, without=("name",)),
             "description": texts[name],
         }
