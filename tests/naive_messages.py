@@ -1,7 +1,5 @@
 """Slow, obvious twin of belief propagation: messages in a dictionary, one edge after the other."""
 
-import itertools
-
 import numpy as np
 
 
@@ -49,18 +47,3 @@ def propagate(costs, smoothness, schedule, iterations, damping):
             beliefs[q] += message
         labels.append(beliefs.argmin(axis=2))
     return beliefs, labels
-
-
-def lowest_energies(costs, smoothness):
-    """For each pixel and level the lowest energy of all labellings with that level there, less the pixel's lowest one."""
-    rows, columns, levels = costs.shape
-    pixels = list(np.ndindex(rows, columns))
-    edges = [(p, q) for p in pixels for q in neighbours(rows, columns, p) if p < q]
-    best = np.full(costs.shape, np.inf)
-    for labels in itertools.product(range(levels), repeat=len(pixels)):
-        at = dict(zip(pixels, labels, strict=True))
-        energy = sum(float(costs[p][k]) for p, k in at.items())
-        energy += sum(edge_weight(smoothness, p, q) * float(smoothness.rho[abs(at[p] - at[q])]) for p, q in edges)
-        for p, k in at.items():
-            best[p][k] = min(best[p][k], energy)
-    return best - best.min(axis=2, keepdims=True)

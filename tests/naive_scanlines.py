@@ -44,18 +44,6 @@ def scanline(costs, weights, rho):
     return labels, min(paths[-1])
 
 
-def all_scanlines(costs, weights, rho):
-    """The same by trying all labellings; of equal ones the lowest last level, then the lowest before it, and so on."""
-
-    def price(labels):
-        data = sum(float(costs[x, k]) for x, k in enumerate(labels))
-        return data + sum(float(weights[x]) * float(rho[abs(a - b)]) for x, (a, b) in enumerate(itertools.pairwise(labels)))
-
-    columns, levels = costs.shape
-    best = min(itertools.product(range(levels), repeat=columns), key=lambda labels: (price(labels), labels[::-1]))
-    return list(best), price(best)
-
-
 class OcclusionRow:
     """A row for dynamic programming as the definition has it.
 
@@ -110,21 +98,6 @@ class OcclusionRow:
         while at is not None:
             path.append(at)
             at = best[at][1]
-        return self.labels(path), cost
-
-    def try_all(self):
-        """The same by trying all paths: backwards from the last column, so that ties are decided by the order of their choices."""
-
-        def paths(column, level):
-            if column == 0:
-                yield self.data(0, level), [(0, level)]
-                return
-            for x, k, cost in self.before(column, level):
-                for total, path in paths(x, k):
-                    yield total + cost + self.data(column, level), [*path, (column, level)]
-
-        candidates = [found for level in range(self.levels) for found in paths(self.columns - 1, level)]
-        cost, path = min(candidates, key=lambda found: found[0])
         return self.labels(path), cost
 
 

@@ -57,20 +57,6 @@ class Table:
             matched.add(p)
             left = {q for q in left if q != p and not self.compete(p, q)}
 
-    def is_strict_sub_kernel(self, members):
-        if any(self.compete(p, q) for p, q in itertools.combinations(members, 2)) or not all(map(self.counts, members)):
-            return False
-        unbeaten = {q for p in members for q in self.low if self.compete(p, q) and not self.beats(p, q)}
-        # These must be beaten by another member, one that they compete with.
-        return all(any(self.compete(r, q) and self.beats(r, q) for r in members) for q in unbeaten)
-
-    def all_sub_kernels(self):
-        candidates = sorted(self.low)
-        for count in range(len(candidates) + 1):
-            for members in itertools.combinations(candidates, count):
-                if self.is_strict_sub_kernel(members):
-                    yield set(members)
-
     def labels(self, matched, columns):
         found = [-1] * columns
         for x, u in matched:

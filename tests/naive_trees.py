@@ -1,9 +1,7 @@
 """Slow, obvious twins of tree-reweighted message passing and iterated conditional modes: plain loops in float64, and chains solved exactly."""
 
 import numpy as np
-from naive import energy_of
 from naive_messages import edge_weight, neighbours
-from naive_scanlines import scanline
 
 
 def trw_s(costs, smoothness, iterations):
@@ -59,20 +57,3 @@ def icm(costs, smoothness, sweeps):
                 labels[p] = value.argmin()
         found.append(labels.copy())
     return found
-
-
-def single_changes(costs, smoothness, labels):
-    """The energies of all labellings that differ from `labels` in one pixel."""
-    for place in np.ndindex(costs.shape):
-        changed = labels.copy()
-        changed[place[:2]] = place[2]
-        yield energy_of(costs, smoothness, changed)
-
-
-def chains_minimum(costs, smoothness):
-    """The lowest energy of rows, or of columns, that no edge of weight above 0 joins; by dynamic programming."""
-    if smoothness.down.any():
-        costs, weights = costs.swapaxes(0, 1), smoothness.down.T
-    else:
-        weights = smoothness.right
-    return sum(scanline(row, edges, smoothness.rho)[1] for row, edges in zip(costs, weights, strict=True))

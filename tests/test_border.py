@@ -11,20 +11,10 @@ from stereo_framework.aggregation import box
 from stereo_framework.core.errors import DataError, ParameterError, ResultWarning
 from stereo_framework.matching_cost import absolute_difference, census
 from stereo_framework.optimization import semi_global, winner_take_all
-from stereo_framework.refinement import left_right_check, parabola
+from stereo_framework.refinement import parabola
 
 SCENE = load_scene("synthetic/planes")
 LEFT, RIGHT = SCENE.reference, SCENE.match
-
-
-def test_a_chain_of_functions_is_the_pipeline():
-    costs = census(LEFT, RIGHT, (0, 31), width=9)
-    found = semi_global(box(costs, size=9), p1=20, p2=100)
-    disparity = parabola(found.disparity, found.volume)
-    assert found.disparity.dtype == np.float32
-    expected = winner_take_all(census(LEFT, RIGHT, Search(0, 31))).disparity
-    assert (np.abs(disparity - SCENE.truth) > 1).mean() < 0.5 * (np.abs(expected - SCENE.truth) > 1).mean()
-    np.testing.assert_array_equal(costs.costs, census(LEFT, RIGHT, np.array([0, 31])).costs)
 
 
 def test_arrays_of_costs_come_back_as_arrays():
@@ -44,15 +34,6 @@ def test_images_of_sixteen_bits_and_cropped_views():
     np.testing.assert_array_equal(absolute_difference(*wide, (0, 9)).costs, absolute_difference(*floats, (0, 9)).costs)
     cropped = absolute_difference(*(image[::-1, 7:90] for image in grey), (0, 9))
     np.testing.assert_array_equal(cropped.costs, absolute_difference(*(image[::-1, 7:90].copy() for image in grey), (0, 9)).costs)
-
-
-def test_maps_of_both_images_are_checked_against_each_other():
-    method = Pipeline(["census", "box", "winner_take_all"])
-    both = [method(pair).disparity for pair in (SCENE, SCENE.pair(SCENE.match_index, SCENE.reference_index, SCENE.search))]
-    checked, status = left_right_check(*both)
-    expected = method.having(refinement=["left_right_check"])(SCENE)
-    np.testing.assert_array_equal(checked, expected.disparity)
-    np.testing.assert_array_equal(status, expected.status)
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,7 @@ import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
 from stereo_framework import Match, step
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
 from stereo_framework.core.per_image import keeping
-from stereo_framework.core.stage import SLOTS, find, stages
-from stereo_framework.core.stage import stage as register
+from stereo_framework.core.stage import SLOTS, stages
 from stereo_framework.core.view import Views
 from stereo_framework.core.volume import INTEGERS, SearchMask
 from stereo_framework.io import write_disparity
@@ -176,28 +175,6 @@ every_integer = pytest.mark.parametrize("dtype", INTEGERS, ids=lambda dtype: dty
 @pytest.mark.parametrize("stage", INTEGER_STAGES)
 def test_integer_stages_never_wrap(stage, dtype, worlds):
     assert_never_wraps(stage, dtype, worlds["grey uint8"])
-
-
-@every_integer
-def test_a_stage_that_wraps_would_be_found(dtype, worlds, registry):
-    @register("aggregation", source="a test", integer=True)
-    def wraps(volume):
-        return dataclasses.replace(volume, costs=volume.costs + volume.costs, outside=2 * volume.outside)
-
-    @register("aggregation", source="a test", integer=True)
-    def widens(volume):
-        return dataclasses.replace(volume, costs=2 * volume.costs.astype(np.float32), outside=2 * volume.outside)
-
-    assert_never_wraps(find("aggregation", "widens"), dtype, worlds["grey uint8"])
-    with pytest.raises(AssertionError, match="Not equal to tolerance"):
-        assert_never_wraps(find("aggregation", "wraps"), dtype, worlds["grey uint8"])
-
-    @register("confidence", source="a test", integer=True)
-    def beside(disparity, volume):
-        return np.full(disparity.shape, 1 + 3e-6 * (volume.costs.dtype != np.float32), np.float32)
-
-    with pytest.raises(AssertionError, match="Not equal to tolerance"):
-        assert_never_wraps(find("confidence", "beside"), dtype, worlds["grey uint8"])
 
 
 def assert_never_wraps(stage, dtype, world):

@@ -20,10 +20,8 @@ import stereo_framework
 from stereo_framework import load_scene, run
 from stereo_framework.cli import main
 from stereo_framework.cli.stages import slot_row
-from stereo_framework.core.shipped import library
 from stereo_framework.core.stage import SLOTS
 from stereo_framework.datasets import ready_made
-from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.io import read_image, write_disparity, write_image
 from stereo_framework.script import load, schema
 
@@ -167,24 +165,10 @@ def test_what_a_page_says_of_real_scenes_works(told, desk, data):
     _follow(told, real=True)
 
 
-@pytest.mark.parametrize("script", sorted((library() / "methods").glob("*.yaml")), ids=lambda p: p.stem)
-def test_the_command_at_the_head_of_a_script_is_one(script):
-    for line in re.findall(r"^#     (stereo-framework .*)$", script.read_text(), re.MULTILINE):
-        _, verb, *arguments = shlex.split(line)
-        typer.main.get_command(main.app).commands[verb].make_context(verb, arguments)
-
-
 def test_readme_is_a_front_page():
     lines = (ROOT / "README.md").read_text().splitlines()
     assert len(lines) <= 90
     assert sum(line.startswith("![") for line in lines) == 1
-
-
-def test_the_readme_runs_the_sweep_that_it_shows(tmp_path):
-    [example] = _blocks("README.md", "yaml")
-    path = tmp_path / "truncation.yaml"
-    path.write_text(example)
-    assert len(load(path).settings) == 9
 
 
 def test_the_fault_that_is_shown_is_the_fault_that_is_told(tmp_path, monkeypatch, capsys):
@@ -196,16 +180,6 @@ def test_the_fault_that_is_shown_is_the_fault_that_is_told(tmp_path, monkeypatch
     with pytest.raises(SystemExit, match="2"):
         main.main()
     assert shown.strip() in capsys.readouterr().err.splitlines()
-
-
-def test_the_sum_and_the_alternative_of_the_sweep_page(tmp_path):
-    [example] = [block for block in _blocks("docs/howto/sweep.md", "yaml") if "alternatives:" in block]
-    path = tmp_path / "example.yaml"
-    path.write_text(example)
-    runs = load(path).settings
-    assert len(runs) == 6
-    assert runs[0].parameters["matching_cost.use"] == "absolute_difference + normalized_cross_correlation"
-    assert runs[0].parameters["alternatives.robust.optimization.use"] == "graph_cut"
 
 
 def test_the_house_of_contributing_has_all_rooms():
@@ -236,46 +210,6 @@ def test_the_stage_of_contributing_is_the_example_and_works(tmp_path):
         wrong = np.abs(plain.disparity - one.truth) > 1
         assert kept[~wrong].mean() > 0.9
         assert kept[wrong].mean() < 0.5
-
-
-def test_contributing_tells_of_every_slot_and_file():
-    text = (ROOT / "CONTRIBUTING.md").read_text()
-    assert [row[0].split()[0] for row in _rows(text, "slot")] == list(SLOTS)
-    assert [re.findall(r"\w+", row[1].partition(":")[0].partition(";")[0]) for row in _rows(text, "slot")] == [
-        list(slot.first[0]) for slot in SLOTS.values()
-    ]
-    named = {name for slot in SLOTS.values() for name in slot.data}
-    assert not {name for name in named if f"`{name}`" not in text}
-    for link in re.findall(r"\]\((examples/[^)]+)\)", text):
-        assert (ROOT / link).exists()
-    assert len(_rows(text, "you want")) == 9
-
-
-def _rows(text, first):
-    """The rows of the table whose header begins with a word, as lists of cells."""
-    table = re.search(rf"^\| {first} \|.*\n\| ---.*\n((?:\|.*\n)+)", text, re.MULTILINE)[1]
-    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in table.splitlines()]
-
-
-def test_the_table_of_the_hci_page():
-    text = (ROOT / "docs/hci.md").read_text()
-    told = [(title, *re.fullmatch(r"(\w+), `(\w+)`", names).groups(), unit) for title, names, unit, _ in _rows(text, "metric")]
-    assert told == [(m.title, m.symbol, m.name, m.unit) for m in HCI_METRICS.values()]
-
-
-@pytest.mark.slow
-def test_the_examples_of_the_hci_page(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    [example] = _blocks("docs/hci.md", "python")
-    exec(example, {})
-    assert float(capsys.readouterr().out) > 0
-    assert {path.name for path in tmp_path.iterdir()} == {"subsets.png", "fattening.png"}
-
-
-def test_pictures_of_the_docs_are_there():
-    for file in PAGES:
-        for place in re.findall(r"^!\[.+\]\((.+)\)$", file.read_text(), re.MULTILINE):
-            assert (file.parent / place).is_file()
 
 
 def test_the_citation_has_the_version():

@@ -123,10 +123,6 @@ def test_defaults_fill_what_is_not_given():
     assert isinstance(resolved["bound"], float)
 
 
-def test_checks_of_parameters_are_built_once():
-    assert checkers_of(every_kind) is checkers_of(every_kind)
-
-
 @pytest.mark.parametrize(
     ("annotation", "words"),
     [

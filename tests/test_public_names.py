@@ -37,12 +37,6 @@ def test_packages_of_stages_are_there_without_an_import_of_their_own():
     assert done.stdout == "census True\n"
 
 
-def test_no_module_hides_a_function():
-    # A submodule becomes an attribute of its package when it is imported, whatever stood there before.
-    for name in stereo_framework.__all__:
-        assert importlib.util.find_spec(f"stereo_framework.{name}") is None, name
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_families(family):
     module = importlib.import_module(f"stereo_framework.{family}")

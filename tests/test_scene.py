@@ -64,12 +64,6 @@ def test_step_snaps_to_n_or_its_inverse(step, snapped, denominator, stride):
     assert (search.step, search.denominator, search.stride) == (snapped, denominator, stride)
 
 
-def test_first_level_in_fine_units():
-    assert Search(-3, 4).first == -3
-    assert Search(-1.5, 4, 0.5).first == -3
-    assert Search(2 / 3, 4, 1 / 3).first == 2
-
-
 @pytest.mark.parametrize(
     ("arguments", "in_view"),
     [
@@ -119,14 +113,6 @@ def test_first_level_off_the_grid_is_refused():
 def test_bad_ranges_are_refused(arguments, message):
     with pytest.raises(ParameterError, match=message):
         Search(*arguments)
-
-
-def test_numpy_numbers_are_numbers():
-    assert Search(np.int64(0), np.float32(3)) == Search(0, 3)
-
-
-def test_range_prints_short():
-    assert str(Search(-4, 12.5, 0.5)) == "-4..12.5 step 0.5"
 
 
 # --- Scene ------------------------------------------------------------------------------------------------------------
@@ -267,11 +253,6 @@ def test_another_pair_has_the_images_that_were_loaded():
         assert pair.reference[0, 0] == 1
     assert pair.match[0, 0] == 2
     assert loaded == [0, 1, 2]
-
-
-def test_scaled_ranges_end_on_whole_pixels():
-    # A third of -1..4 is -0.33..1.33.
-    assert scene(0, 3, 1, search=Search(-1, 4, 0.5)).pair(0, 2).search == Search(-1, 2, 0.5)
 
 
 # --- what holds data -------------------------------------------------------------------------------------------------

@@ -43,11 +43,6 @@ def test_every_method_has_a_page_with_its_script_and_figures(name, made):
     assert [cells[2] for cells in told] == [line.split("|")[2].strip() for line in rows]
 
 
-def test_a_parameter_of_a_method_has_the_value_of_its_script():
-    row = re.search(r"^\| .*`colour_scale`.*$", site_pages.appended("methods/support_weights.md", DOCS), re.MULTILINE)[0]
-    assert [cell.strip() for cell in row.split("|")[3:5]] == ["`colour_scale`", "10.0"]
-
-
 def test_every_stage_and_parameter_is_documented(made):
     for slot in SLOTS:
         page = made[f"reference/stages/{slot}.md"]
@@ -110,14 +105,6 @@ def test_a_notebook_becomes_a_page(tmp_path):
     assert page.startswith("# Title\n\n[Download this notebook](n.ipynb)")
     assert "```python\n1 + 1\n```\n\n```text\n2\n```" in page
     assert 'src="data:image/png;base64,aGk="' in page
-
-
-def test_links_lead_from_the_repository_to_the_site():
-    assert site_hooks._moved("[a](docs/start.md#b)", "index.md", "README.md") == "[a](start.md#b)"
-    assert site_hooks._moved("[a](../../README.md)", "howto/x.md", "docs/howto/x.md") == "[a](../index.md)"
-    assert site_hooks._moved("[a](../configs/b.yaml)", "x.md", "docs/x.md") == "[a](source/configs/b.yaml)"
-    assert site_hooks._moved("[a](docs/tutorials/b.ipynb)", "index.md", "README.md") == "[a](tutorials/b.md)"
-    assert site_hooks._moved("[a](https://a.org)", "x.md", "docs/x.md") == "[a](https://a.org)"
 
 
 @pytest.mark.slow

@@ -5,15 +5,14 @@ import pickle
 import re
 import sys
 
-import numpy as np
 import pytest
 
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
-from stereo_framework import Search, StereoFrameworkError, step
+from stereo_framework import StereoFrameworkError, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.parameters import Positive
-from stereo_framework.core.stage import SLOTS, find, load_plugin, of, stage, stages
+from stereo_framework.core.stage import find, load_plugin, of, stage, stages
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 
@@ -44,13 +43,6 @@ def test_a_stage_is_the_function_with_a_record_and_the_border_in_front(registry)
     assert record.data == ("volume", "raw")
     assert record.parameters["factor"].annotation == Positive
     assert record.parameters["factor"].default == 2.0
-
-
-def test_stages_are_listed_by_slot_and_name():
-    order = list(SLOTS)
-    keys = [(order.index(s.slot), s.name) for s in stages()]
-    assert keys == sorted(keys)
-    assert {"box", "min_filter"} <= {s.name for s in stages("aggregation")}
 
 
 def _no_annotation(volume, *, size=3): ...
@@ -98,20 +90,6 @@ def test_unfit_signatures_are_refused(registry, slot, function, message):
     assert all(s.function is not function for s in stages())
 
 
-@pytest.mark.parametrize("function", [_partial_alone, _status_too_early])
-def test_what_is_continued_is_counted_by_a_parameter(registry, function):
-    with pytest.raises(StereoFrameworkError, match="resume=PARAMETER|no 'status' for it"):
-        stage("aggregation", source="a test", resume="iterations")(function)
-    stage("aggregation", source="a test", resume="steps")(_partial_alone)
-    assert of(_partial_alone).resume == "steps"
-
-
-def _function(name, *arguments):
-    namespace = {}
-    exec(f"def {name}({', '.join(arguments)}): ...", namespace)
-    return namespace[name]
-
-
 def test_a_taken_name_is_refused_but_the_same_code_may_come_again(registry):
     with pytest.raises(
         StereoFrameworkError, match=r"stage of aggregation 'box': already registered by stereo_framework.aggregation.box;"
@@ -129,12 +107,6 @@ def test_a_taken_name_is_refused_but_the_same_code_may_come_again(registry):
     define()
     second = define()
     assert find("aggregation", "again").public is second
-
-
-def test_slots_have_names_of_their_own(registry):
-    other_box = stage("refinement", source="a test")(_function("box", "disparity"))
-    assert find("refinement", "box").public is other_box
-    assert find("aggregation", "box").public is box
 
 
 @pytest.mark.parametrize(
@@ -161,26 +133,6 @@ def test_what_is_no_stage_is_refused(thing, name):
 # --- step -------------------------------------------------------------------------------------------------------------
 
 
-def test_step_prints_what_differs_from_the_defaults():
-    assert str(step(box, size=21)) == repr(step(box, size=21)) == "box(size=21)"
-    assert str(step("census", weight=2)) == "census(weight=2)"
-    assert str(step(winner_take_all)) == "winner_take_all"
-
-
-def test_step_is_immutable():
-    bound = step(box, size=5)
-    with pytest.raises(AttributeError, match="cannot assign to field 'stage'"):
-        bound.stage = None
-    with pytest.raises(AttributeError, match="cannot assign to field 'size'"):
-        bound.size = 3
-    with pytest.raises(TypeError, match="does not support item assignment"):
-        bound.parameters["size"] = 7
-    given = {"size": 9}
-    other = step(box, **given)
-    given["size"] = 11
-    assert (bound.parameters["size"], other.parameters["size"]) == (5, 9)
-
-
 def test_steps_are_equal_when_stage_and_parameters_are():
     assert step(box, size=9) == step(box)
     assert hash(step(box, size=9)) == hash(step(box))
@@ -192,48 +144,11 @@ def test_steps_are_equal_when_stage_and_parameters_are():
     assert len({step(box), step(box, size=9), step(box, size=7)}) == 2
 
 
-def test_one_and_true_are_different_parameters(registry):
-    def either(volume, *, value: int | bool = 1): ...
-
-    aggregation()(either)
-    assert step(either, value=1) != step(either, value=True)
-
-
-def test_steps_with_lists_are_hashable(registry):
-    def listed(volume, *, sizes: list[int] = [1, 2]): ...  # noqa: B006  never changed
-
-    aggregation()(listed)
-    assert len({step(listed), step(listed, sizes=[1, 2]), step(listed, sizes=[2])}) == 2
-
-
 def test_step_pickles():
     bound = step(absolute_difference, truncation=20, interval=True)
     copy = pickle.loads(pickle.dumps(bound))
     assert copy == bound
     assert copy.parameters == bound.parameters
-
-
-def test_step_calls_with_the_data_that_the_stage_names(registry):
-    @stage("refinement", source="a test")
-    def add(disparity, search, status, *, amount: Positive = 1.0):
-        return disparity + amount, search, status
-
-    disparity, search, status = np.zeros((1, 2), np.float32), Search(0, 3), np.ones((1, 2), np.uint8)
-    data = {"disparity": disparity, "search": search, "status": status, "volume": None, "reference": None}
-    found, *others = step(add, amount=2)(data)
-    assert found.tolist() == [[2, 2]]
-    assert others[0] is search
-    assert np.shares_memory(others[1], status)
-
-
-def test_halo_comes_from_the_parameters(registry):
-    assert step(box, size=9, iterations=3).halo == 12
-    assert step(winner_take_all).halo == 0
-
-    @aggregation()
-    def everywhere(volume): ...
-
-    assert step(everywhere).halo is None
 
 
 # --- plug-ins ---------------------------------------------------------------------------------------------------------
@@ -308,8 +223,3 @@ def test_missing_plugins_are_refused(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ParameterError, match=r"plugins: folder_of_a_test is a folder or built in, not a module"):
         load_plugin("folder_of_a_test")
-
-
-def test_stages_of_no_slot():
-    with pytest.raises(ParameterError, match=r"agregation: no such slot; .* did you mean 'aggregation'\?"):
-        stages("agregation")

@@ -31,13 +31,6 @@ def test_restore_outside_agrees_with_twin(step, data):
     np.testing.assert_array_equal(volume.costs, restored.costs)
 
 
-def test_restore_outside_clears_a_wider_zone_at_fractional_steps():
-    # Levels 0, 1/2, 1: out of view are 0, 1 and 1 columns at the left, cleared 1, 1 and 2.
-    volume = CostVolume(np.zeros((1, 4, 3), np.float32), Search(0, 1, 0.5), 9.0)
-    assert volume.inside.T.tolist() == [[True] * 4, [False, True, True, True], [False, True, True, True]]
-    assert restore_outside(volume).costs[0].T.tolist() == [[9, 0, 0, 0], [9, 0, 0, 0], [9, 9, 0, 0]]
-
-
 @given(data=st.data(), volume=volumes(), smooth=st.booleans())
 def test_energy_agrees_with_twin(data, volume, smooth):
     rows, columns, levels = volume.costs.shape

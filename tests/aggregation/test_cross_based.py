@@ -70,43 +70,8 @@ def test_sums_are_exact_whatever_comes_before():
         np.testing.assert_array_equal(part[4:], whole[top + 4 :])
 
 
-def test_arms_by_hand():
-    image = np.array([[0, 5, 10, 15, 20, 25]], np.uint8)
-    costs = np.array([[6, 0, 0, 0, 0, 60]], np.float32)[..., None].repeat(2, axis=2)
-    volume = CostVolume(costs, Search(0, 1), 99.0)
-
-    def means(**parameters):
-        return cross_based(volume, image, image, views="reference", iterations=1, **parameters).costs[0, :, 0].tolist()
-
-    # An arm ends before the threshold is met, is shorter than the length, and beyond `far` the second threshold holds.
-    assert means(threshold=20.0) == [1.5, pytest.approx(6 / 5), 11, 11, 12, 15]
-    assert means(threshold=100.0, far=9, far_threshold=1.0, length=2) == [3, 2, 0, 0, 20, 30]
-    assert means(threshold=100.0, far=1, far_threshold=11.0) == [2, 1.5, pytest.approx(6 / 5), 12, 15, 20]
-    assert means(length=1) == costs[0, :, 0].tolist()
-
-
 def test_a_threshold_that_float32_does_not_hold_is_not_rounded():
     # As float32 12.7 is a little less.
     image = np.array([[0, np.float32(12.7)]], np.float32)
     assert arms(image, 5, 12.7, 1, 12.7)[1].tolist() == [[1, 0]]
     assert arms(image, 5, float(np.float32(12.7)), 1, 12.7)[1].tolist() == [[0, 0]]
-
-
-def test_an_arm_ends_at_a_jump_between_neighbours():
-    # From 0 to 15 and to -15 about the middle one all are within 20 of it, but 15 and -15 are 30 apart.
-    image = np.array([[100, 115, 85, 100]], np.uint8)
-    costs = np.array([[8, 0, 0, 0]], np.float32)[..., None].repeat(2, axis=2)
-    result = cross_based(CostVolume(costs, Search(0, 1), 99.0), image, image, views="reference", iterations=1).costs
-    assert result[0, :, 0].tolist() == [4, 4, 0, 0]
-
-
-def test_cells_out_of_view_and_closed_ones_neither_count_nor_change():
-    rng = np.random.default_rng(5)
-    image = np.full((6, 9), 80, np.uint8)
-    search, valid = Search(0, 4), rng.random((6, 9)) < 0.7
-    costs = np.ones((6, 9, 5), np.float32)
-    costs[:, ~search.in_view(9)] = 1000
-    costs[~valid] = 1000
-    for views in ("both", "reference"):
-        result = cross_based(CostVolume(costs, search, 1000.0), image, image, SearchMask(valid), views=views)
-        np.testing.assert_array_equal(result.costs, costs)

@@ -46,21 +46,6 @@ def test_levels_and_rows_beyond_those_that_are_filtered_at_a_time(levels, channe
     np.testing.assert_allclose(result, expected, rtol=0, atol=1.5e-7)
 
 
-def test_a_linear_function_of_the_colours_stays():
-    image = np.random.default_rng(1).integers(0, 256, (12, 15, 3), dtype=np.uint8)
-    costs = (image @ [0.5, 0.25, 1.0])[..., None].repeat(2, axis=2).astype(np.float32)
-    result = guided_filter(CostVolume(costs, Search(0, 1), 512.0), image, size=5, epsilon=1e-12).costs
-    # Epsilon draws fits to the mean by its share in the variance, 1e-7 grey levels squared in some hundreds.
-    np.testing.assert_allclose(result, costs, atol=1e-3)
-
-
-def test_a_flat_guide_gives_the_mean_of_means():
-    costs = np.array([[8, 0, 0, 0]], np.float32)[..., None].repeat(2, axis=2)
-    result = guided_filter(CostVolume(costs, Search(0, 1), 8.0), np.full((1, 4), 70, np.uint8), size=3).costs[0, :, 0]
-    # Means over clipped windows: 4, 8/3, 0, 0; and of them again.
-    np.testing.assert_allclose(result, [10 / 3, 20 / 9, 8 / 9, 0], rtol=2e-7)
-
-
 def test_sums_are_exact_whatever_comes_before():
     # Running sums in float64 that began at other rows would end in other digits: costs of very different sizes.
     rng = np.random.default_rng(4)

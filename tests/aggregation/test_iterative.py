@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import in_threads, volumes
 
-from stereo_framework import CostVolume, Search
 from stereo_framework.aggregation import bayesian_diffusion, binomial, diffusion, membrane_diffusion
 
 iterations = st.integers(1, 4)
@@ -39,12 +38,6 @@ def test_membrane_diffusion(volume, iterations, threads, rate, beta):
     _close(result, naive_diffusion.membrane(volume.costs, iterations, rate, beta), volume.costs)
 
 
-def test_membrane_without_pull_is_diffusion():
-    costs = np.random.default_rng(0).random((5, 7, 3), np.float32)
-    volume = CostVolume(costs, Search(0, 2), 255.0)
-    np.testing.assert_array_equal(membrane_diffusion(volume, beta=0.0).costs, diffusion(volume, iterations=150).costs)
-
-
 @given(
     volume=volumes(),
     iterations=iterations,
@@ -60,10 +53,3 @@ def test_bayesian_diffusion(volume, iterations, threads, scale, mu, sigma, epsil
     expected = naive_diffusion.bayesian(volume.costs, iterations, scale, mu, sigma, epsilon)
     # Polynomials of relative error 2e-7 in support terms of up to 37 nepers, five a step, carried from step to step.
     np.testing.assert_allclose(result.costs, expected, rtol=3e-6, atol=2e-3)
-
-
-def test_bayesian_prior_with_equal_levels_changes_no_ranking():
-    costs = np.random.default_rng(0).integers(0, 100, (6, 6, 4)).astype(np.float32)
-    # With epsilon 1 every level supports every other alike: only the pixel's own costs are left.
-    result = bayesian_diffusion(CostVolume(costs, Search(0, 3), 255.0), iterations=3, epsilon=1.0)
-    np.testing.assert_array_equal(result.costs.argmin(axis=2), costs.argmin(axis=2))

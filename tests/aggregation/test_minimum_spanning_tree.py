@@ -39,21 +39,3 @@ def test_levels_beyond_those_that_walk_at_a_time(threads):
     with in_threads(threads):
         result = minimum_spanning_tree(CostVolume(costs, Search(0, 36), 1.0), image).costs
     np.testing.assert_allclose(result, naive_support.minimum_spanning_tree(costs, image, scale=25.5), rtol=1e-6)
-
-
-def test_a_flat_image_gives_the_mean_of_all_pixels():
-    costs = np.random.default_rng(2).random((7, 9, 3), np.float32)
-    for image in (np.full((7, 9), 70, np.uint8), np.full((7, 9, 3), 70, np.float32)):
-        result = minimum_spanning_tree(CostVolume(costs, Search(0, 2), 1.0), image).costs
-        np.testing.assert_allclose(result, np.broadcast_to(costs.mean(axis=(0, 1)), costs.shape), rtol=1e-6)
-
-
-def test_regions_far_apart_in_colour_share_nothing():
-    image = np.zeros((6, 8, 3), np.uint8)
-    # Only one channel differs, by ten times the scale.
-    image[:, 5:, 2] = 255
-    costs = np.random.default_rng(3).random((6, 8, 2), np.float32)
-    result = minimum_spanning_tree(CostVolume(costs, Search(0, 1), 1.0), image).costs
-    for part in (np.s_[:, :5], np.s_[:, 5:]):
-        # exp(-10) of the other region's 30 or 18 pixels.
-        np.testing.assert_allclose(result[part], np.broadcast_to(costs[part].mean(axis=(0, 1)), result[part].shape), atol=1e-4)

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import in_threads, search_masks, volumes
 
-from stereo_framework import CostVolume, Search
+from stereo_framework import CostVolume
 from stereo_framework import confidence as family
-from stereo_framework.core.volume import SearchMask
 
 TINY = 1e-6
 
@@ -167,34 +166,3 @@ def test_left_right_difference_agrees_with_its_twin(given, threads):
         expected = (second(own, d) - own.chosen) / (abs(own.chosen - best) + TINY)
         # Differences of float32 costs, divided by what may be a millionth.
         assert found[y, x] == pytest.approx(expected, rel=1e-4, abs=0.2)
-
-
-def test_the_diagonal_holds_the_costs_of_the_match_view():
-    # A cost that is the same both ways: the match view's own volume holds it, too.
-    rng = np.random.default_rng(2)
-    left, right = rng.integers(0, 50, (2, 3, 9))
-    search = Search(0, 3)
-    own, theirs = (np.full((3, 9, 4), 60, np.uint8) for _ in range(2))
-    for y, x, d in np.ndindex(own.shape):
-        if x - d >= 0:
-            own[y, x, d] = theirs[y, x - d, d] = abs(left[y, x] - right[y, x - d])
-    labels = own.argmin(axis=2)
-    volume = CostVolume(own, search, 60.0)
-    found = family.left_right_difference(search.disparity_of(labels), volume, None)
-    # From the fourth column on all levels are in view.
-    for y, x in ((y, x) for y in range(3) for x in range(3, 9)):
-        c, d = own[y, x].astype(float), labels[y, x]
-        assert found[y, x] == pytest.approx((np.sort(c)[1] - c[d]) / (abs(c[d] - theirs[y, x - d].min()) + 50 * TINY), rel=0.1)
-
-
-def test_what_is_closed_or_out_of_view_is_no_rival_and_makes_nothing_sure():
-    costs = np.array([5 * [[1, 9, 2, 9]]], np.uint16)
-    volume, disparity = CostVolume(costs, Search(0, 3), 9.0), np.zeros((1, 5), np.float32)
-    limited = SearchMask(high=np.full((1, 5), 1, np.float32))
-    # The first column sees one level, of which nothing can be told; the second two, which have one minimum.
-    expected = pytest.approx([1, 9, 2, 2, 2], rel=1e-4)
-    assert family.peak_ratio(disparity, volume, None)[0].tolist() == expected
-    assert family.peak_ratio(disparity, volume, limited)[0].tolist() == pytest.approx([1, 9, 9, 9, 9], rel=1e-4)
-    sure = family.maximum_likelihood(disparity, volume, None)[0]
-    assert sure.argmin() == 0
-    assert sure[0] == 1 / 4

@@ -1,16 +1,10 @@
-import dataclasses
-
 import numpy as np
 import pytest
 
-from stereo_framework import Pipeline, Search, load_scene
 from stereo_framework import confidence as family
 from stereo_framework.confidence import learned
 from stereo_framework.confidence.learned import MEASURES, coefficients
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.evaluation import evaluate
-from stereo_framework.matching_cost import census
-from stereo_framework.optimization import semi_global
 
 
 def test_is_the_logistic_function_of_weighted_ranks():
@@ -36,16 +30,6 @@ def test_refuses_a_method_that_lacks_a_measure():
     message = "^learned: needs the measures ambiguity, .*peak_ratio.* before it under confidence:"
     with pytest.raises(ParameterError, match=message):
         learned(np.zeros((2, 2), np.float32), {"curvature": np.zeros((2, 2), np.float32)})
-
-
-@pytest.mark.compiled
-def test_takes_its_turn_in_a_method_after_what_it_combines():
-    measures = [getattr(family, name) for name in MEASURES]
-    scene = load_scene("synthetic/slanted")
-    small = dataclasses.replace(scene, search=Search(0, 20))
-    match = Pipeline([census, semi_global, *measures, learned])(small)
-    found = evaluate(match.disparity, small, confidence=match.confidence)
-    assert found["auc_optimal"] < found["auc_learned"] < min(found["auc_curvature"], found["bad_pixels_all"])
 
 
 def test_what_is_shipped_tells_where_it_comes_from():

@@ -51,34 +51,8 @@ def test_agrees_with_twin_where_levels_fill_vectors(cost, dtype, direction, leve
         np.testing.assert_array_equal(volume.costs, expected)
 
 
-@pytest.mark.parametrize("cost", COSTS)
-@given(images=image_pairs([np.uint8]), search=searches(), parameters=parameters)
-def test_cells_out_of_view_hold_outside_and_no_cell_costs_more(cost, images, search, parameters):
-    volume = cost(*images, search, **parameters)
-    assert (volume.costs[:, ~volume.inside] == volume.outside).all()
-    # Cubic samples beyond 0..255 may cost more than any pixel can.
-    assert (cost(*images, search, **{**parameters, "interpolation": "linear"}).costs <= volume.outside).all()
-
-
-@given(images=image_pairs([np.uint8]), stride=st.integers(2, 4), direction=st.sampled_from([1, -1]))
-def test_coarser_steps_give_a_subset_of_the_levels(images, stride, direction):
-    fine = absolute_difference(*images, Search(-4, 8, 1, direction)).costs
-    coarse = absolute_difference(*images, Search(-4, 8, stride, direction)).costs
-    np.testing.assert_array_equal(coarse, fine[..., ::stride])
-    halves = absolute_difference(*images, Search(-4, 8, 1 / stride, direction)).costs
-    np.testing.assert_array_equal(halves[..., ::stride], fine)
-
-
 def grey(*values):
     return np.array([values], np.uint8)
-
-
-def test_truncation_bounds_the_sum_over_channels():
-    reference, match = np.zeros((1, 1, 3), np.uint8), np.full((1, 1, 3), [[[10, 5, 20]]], np.uint8)
-    search = Search(0, 1)
-    for cost, values in ((absolute_difference, (35, 20, 35)), (squared_difference, (525, 400, 525))):
-        costs = [cost(reference, match, search, truncation=t).costs[0, 0, 0] for t in (None, 20, 36)]
-        assert tuple(costs) == values
 
 
 @pytest.mark.parametrize(
@@ -111,48 +85,6 @@ def test_cubic_samples_are_neither_halved_nor_clipped():
     floats = [image.astype(np.float32) for image in (black, grey(0, 255, 255, 0))]
     assert absolute_difference(*floats, search).costs[0, 1, 0] == 318.75
     assert absolute_difference(*floats, search, interpolation="linear").costs[0, 1, 0] == 255
-
-
-def test_linear_samples_are_truncated():
-    # 10 -> 21 in quarters: 12.75, 15.5, 18.25.
-    costs = absolute_difference(grey(0, 0), grey(10, 21), Search(-1, 0, 0.25), interpolation="linear").costs
-    assert costs[0, 0].tolist() == [21, 18, 15, 12, 10]
-
-
-def test_intervals_are_one_sided():
-    # Around the match's 20: (10 + 20 + 1) div 2 = 15 to (20 + 40 + 1) div 2 = 30. The reference pixel has none.
-    match, search = grey(10, 20, 40), Search(0, 1)
-    for value, cost in ((12, 3), (15, 0), (29, 0), (33, 3)):
-        reference = grey(0, value, 90)
-        assert absolute_difference(reference, match, search, interval=True).costs[0, 1, 0] == cost
-        assert squared_difference(reference, match, search, interval=True).costs[0, 1, 0] == cost**2
-
-
-def test_symmetric_intervals_take_the_smaller_distance():
-    # Around the match's 20: (10 + 20) div 2 = 15 to (20 + 41) div 2 = 30. The reference's 33 lies 3 above; its own interval, from
-    # (0 + 33) div 2 = 16 on, holds the 20.
-    match, search = grey(10, 20, 41), Search(0, 1)
-    assert absolute_difference(grey(0, 33, 90), match, search, interval="symmetric").costs[0, 1, 0] == 0
-    # From (90 + 33) div 2 = 61 down to (33 + 24) div 2 = 28: 8 away, and squared afterwards.
-    for cost, expected in ((absolute_difference, 3), (squared_difference, 9)):
-        assert cost(grey(90, 33, 24), match, search, interval="symmetric").costs[0, 1, 0] == expected
-
-
-@pytest.mark.parametrize("cost", COSTS)
-@given(images=image_pairs())
-def test_symmetric_costs_do_not_depend_on_which_image_is_the_reference(cost, images):
-    one = cost(*images, Search(0, 3), interval="symmetric").costs
-    other = cost(*images[::-1], Search(0, 3, 1, -1), interval="symmetric").costs
-    for d in range(4):
-        np.testing.assert_array_equal(one[:, d:, d], other[:, : one.shape[1] - d if d < one.shape[1] else 0, d])
-
-
-def test_intervals_of_colour_channels_are_independent():
-    match = np.array([[[0, 40, 7], [10, 20, 7]]], np.uint8)
-    reference = np.array([[[0, 0, 0], [3, 33, 9]]], np.uint8)
-    # Intervals of the right pixel: 5..10, 20..30, 7..7; gaps 2, 3, 2.
-    assert absolute_difference(reference, match, Search(0, 1), interval=True).costs[0, 1, 0] == 7
-    assert squared_difference(reference, match, Search(0, 1), interval=True).costs[0, 1, 0] == 17
 
 
 @pytest.mark.parametrize("cost", COSTS)

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
 
-from stereo_framework import Pipeline, Search, evaluate, load, load_scene, step
+from stereo_framework import Search
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.core.pair import Pair
 from stereo_framework.core.view import View
-from stereo_framework.matching_cost import absolute_difference, mutual_information
+from stereo_framework.matching_cost import mutual_information
 
 
 def _naive(left, right, truth, sigma):
@@ -54,20 +53,6 @@ def test_between_pixels(step_):
     fine = mutual_information(left, left, Search(0, 2, step_), {"a": view}).costs
     whole = mutual_information(left, left, Search(0, 2), {"a": view}).costs
     np.testing.assert_array_equal(fine[..., :: int(1 / step_)], whole)
-
-
-@pytest.mark.compiled
-def test_an_unlike_exposure_costs_little():
-    scene = load_scene("synthetic/planes")
-    dark = np.round(255 * (scene.match / 255.0) ** 2).astype(np.uint8)  # another gamma
-    first = {"first": load("census").pipeline}
-    tail = [step("box", size=7), step("winner_take_all")]
-    errors = {}
-    for name, cost in (("mi", mutual_information), ("ad", absolute_difference)):
-        pipeline = Pipeline([cost, *tail], first)
-        found = pipeline(Pair(scene.reference, dark, scene.search))
-        errors[name] = evaluate(found.disparity, scene)["bad_pixels_nonocc"]
-    assert errors["mi"] < 0.5 * errors["ad"]
 
 
 def test_mistakes():

@@ -1,6 +1,5 @@
 """Census, rank, gradients and AD-census beside their twins, and what all of them keep to."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import naive_census
@@ -11,15 +10,12 @@ from hypothesis import strategies as st
 from kernel_inputs import STEPS, image_pairs, in_threads, searches
 from scipy.ndimage import gaussian_filter
 
-from stereo_framework import Pipeline, Search, load_scene, step
-from stereo_framework.aggregation import box
+from stereo_framework import Search, step
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.view import View
-from stereo_framework.core.volume import Status, restore_outside
+from stereo_framework.core.volume import Status
 from stereo_framework.engine.step import cost_sum
-from stereo_framework.evaluation import evaluate
 from stereo_framework.matching_cost import absolute_difference, ad_census, census, gradient_difference, rank
-from stereo_framework.optimization import winner_take_all
 
 COSTS = [census, rank, gradient_difference, ad_census]
 lengths = st.sampled_from([3, 5, 9, 7, 15])
@@ -98,28 +94,6 @@ def test_agrees_with_twin_where_levels_fill_vectors(cost, direction, levels):
     np.testing.assert_allclose(cost(*images, search).costs, expected, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("cost", [census, rank])
-@pytest.mark.parametrize("colour", [True, False])
-def test_any_exposure_that_keeps_the_order_of_intensities_costs_nothing(cost, colour):
-    left = np.random.default_rng(4).integers(0, 100, (9, 12, 3) if colour else (9, 12)).astype(np.uint8)
-    # Sums of channels keep their order under a gain that they share; grey values under any growing curve.
-    right = 2 * left + 40 if colour else (np.arange(100) ** 2 / 50).cumsum().astype(np.float32)[left]
-    costs = cost(left.astype(right.dtype), right, Search(0, 3)).costs
-    assert (costs[..., 0] == 0).all()
-    assert (costs[:, 3:, 1] > 0).any()
-
-
-def test_census_by_hand():
-    # Around the 20 of the left image darker pixels stand at its left and below, around the right image's to the right and above.
-    left = np.array([[30, 40, 50], [10, 20, 60], [70, 5, 80]], np.uint8)
-    right = left[::-1, ::-1].copy()
-    plain = census(left, right, Search(0, 1), width=3, height=3)
-    assert plain.costs[1, 1, 0] == 4
-    # Pairs (30, 80) (40, 5) (50, 70) (10, 60) and (80, 30) (5, 40) (70, 50) (60, 10): all differ.
-    assert census(left, right, Search(0, 1), width=3, height=3, form="centre_symmetric").costs[1, 1, 0] == 4
-    assert rank(left, right, Search(0, 1), width=3, height=3).costs[1, 1, 0] == 0
-
-
 @pytest.mark.parametrize("size", [3, 5, 9, 13])
 @pytest.mark.compiled
 def test_census_equals_pandoras_in_every_cell_that_it_has(size):
@@ -141,33 +115,6 @@ def test_ad_census_is_the_sum_of_saturated_costs():
     volume = ad_census(*images, search)
     # A few units in the last place of costs up to 2.
     np.testing.assert_allclose(volume.costs[:, volume.inside], expected.costs[:, volume.inside], rtol=0, atol=1e-6)
-
-
-@pytest.mark.parametrize("scene", ["tsukuba", "cones", "motorcycle"])
-@pytest.mark.parametrize(("steps", "aggregation"), [(4000, []), (500, [step(box, size=9)])])
-def test_whole_numbers_lead_to_the_same_labels(scene, steps, aggregation, data):
-    scene = load_scene(scene, data=data)
-    labels = [Pipeline([step(ad_census, steps=s), aggregation, winner_take_all])(scene).levels for s in (None, steps)]
-    assert (labels[0] == labels[1]).mean() >= 0.999
-    # They are other costs: not every label is the same.
-    assert (labels[0] != labels[1]).any()
-
-
-@pytest.mark.parametrize("scene", ["cones", "motorcycle"])
-def test_cells_out_of_view_cost_what_is_best_for_the_left_border(scene, data):
-    """Half of the most for census and AD-census, all of it for gradients, which often reach it."""
-    scene = load_scene(scene, data=data)
-    for cost, better, worse in ((ad_census, 1.0, 0.6), (gradient_difference, 2.55, 1.275)):
-        raw = cost(scene.reference, scene.match, scene.search)
-        wrong = []
-        for outside in (better, worse):
-            costs = raw.costs.copy()
-            costs[:, ~raw.inside] = outside
-            volume = restore_outside(box(replace(raw, costs=costs, outside=outside), size=9))
-            disparity = scene.search.disparity_of(winner_take_all(volume).levels)
-            wrong.append(evaluate(disparity, scene)["bad_pixels_nonocc"])
-        assert raw.outside == pytest.approx(better)
-        assert wrong[0] < wrong[1]
 
 
 @pytest.mark.parametrize(
@@ -203,11 +150,6 @@ def test_the_worst_costs_fit_the_type():
     for steps in (127, 32767):
         volume = ad_census(left, right, Search(0, 1), width=15, height=15, census_scale=1.0, difference_scale=1.0, steps=steps)
         assert volume.costs[7, 7, 0] == 2 * steps
-
-
-def test_scripts_refuse_windows_without_a_middle():
-    with pytest.raises(ParameterError, match=r"census.width: 8 is not one of 3, 5, 7, 9, 11, 13, 15"):
-        step(census, width=8)
 
 
 def around(values, known, toward, sigma):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import STEPS, filled, image_pairs, in_threads, searches
 
-from stereo_framework import Search, load_scene
+from stereo_framework import Search
 from stereo_framework.kernels.window_statistics import window_variance
 from stereo_framework.matching_cost import normalized_cross_correlation
 
@@ -48,31 +48,3 @@ def test_brightness_and_contrast(values, gain, offset):
     np.testing.assert_allclose(moravec[textured], 1 - 2 * gain / (1 + gain**2), atol=1e-7)
     assert (standard[~textured] == 1).all()
     assert (moravec[~textured] == 1).all()
-
-
-def test_a_flat_window_is_uncorrelated():
-    rng = np.random.default_rng(1)
-    textured = rng.integers(0, 256, (5, 7), np.uint8)
-    for form in ("moravec", "standard"):
-        for pair in ((np.full_like(textured, 9), textured), (textured, np.full_like(textured, 9)), (textured * 0, textured * 0)):
-            volume = normalized_cross_correlation(*pair, Search(0, 2), form=form)
-            assert (volume.costs[:, volume.inside] == 1).all()
-
-
-def test_variance_agrees_with_twin():
-    rng = np.random.default_rng(2)
-    for image in (rng.integers(0, 256, (4, 6, 3), np.uint8), rng.uniform(0, 255, (5, 4)).astype(np.float32)):
-        for size in (2, 3, 5):
-            found = window_variance(image, size)
-            for y, x in np.ndindex(found.shape):
-                # Exact sums, one division.
-                assert found[y, x] == float(naive_correlation.variance(image, y, x, size))
-
-
-@pytest.mark.compiled
-def test_finds_the_disparities_of_a_slanted_scene():
-    scene = load_scene("synthetic/slanted")
-    volume = normalized_cross_correlation(scene.reference, scene.match, scene.search, size=7)
-    wrong = np.abs(scene.search.disparities[volume.costs.argmin(axis=2)] - scene.truth) > 1
-    # Everywhere textured: what stays wrong lies at the edges of the panels.
-    assert wrong[~scene.mask("occluded")].mean() < 0.05

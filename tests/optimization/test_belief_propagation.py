@@ -68,82 +68,7 @@ def test_agrees_with_twin(schedule, problem, iterations, damping, block, envelop
 # --- trees -------------------------------------------------------------------------------------------------------------------
 
 
-@st.composite
-def trees(draw):
-    """Rows, columns, and small grids whose edges of weight above 0 form a tree."""
-    rows, columns = draw(st.sampled_from([(2, 3), (3, 2), (1, 6), (6, 1), (2, 2), (1, 1)]))
-    levels = draw(st.sampled_from([3, 2] if rows * columns > 4 else [4, 3, 2]))
-    costs = draw(filled((rows, columns, levels), np.arange(60))).astype(np.float32)
-    edges = [(0, y, x) for y in range(rows) for x in range(columns - 1)] + [
-        (1, y, x) for y in range(rows - 1) for x in range(columns)
-    ]
-    weights = np.zeros((2, rows, columns), np.float32)
-    part = {pixel: {pixel} for pixel in np.ndindex(rows, columns)}
-    for down, y, x in draw(st.permutations(edges)):
-        one, other = part[y, x], part[y + down, x + 1 - down]
-        if one is not other:
-            weights[down, y, x] = draw(st.sampled_from([5, 1, 20, 3, 8]))
-            one |= other
-            part.update(dict.fromkeys(one, one))
-    rho = RHOS[draw(st.sampled_from(sorted(RHOS)))](levels).astype(np.float32)
-    return costs, Smoothness(weights[0], weights[1], rho)
-
-
-@pytest.mark.parametrize("schedule", SCHEDULES)
-@given(problem=trees())
-def test_beliefs_are_the_lowest_energies_on_trees(schedule, problem):
-    costs, smoothness = problem
-    # No two of the six pixels are more than five edges apart.
-    found = belief_propagation(*parts(energy_of(costs, smoothness)), schedule=schedule, iterations=5, damping=0.0)
-    beliefs = found.volume.costs
-    np.testing.assert_array_equal(beliefs - beliefs.min(axis=2, keepdims=True), naive_messages.lowest_energies(costs, smoothness))
-
-
-@pytest.mark.parametrize("rho", sorted(RHOS))
-@pytest.mark.parametrize("upright", [False, True])
-def test_rows_and_columns_get_the_minimum_in_one_iteration(upright, rho):
-    # Costs are such that no two labellings of a row cost the same.
-    rng = np.random.default_rng(4)
-    costs = rng.permutation(9 * 40 * 8).reshape(9, 40, 8).astype(np.float32) + rng.random((9, 40, 8), dtype=np.float32)
-    weights, none = np.full((9, 40), 700, np.float32), np.zeros((9, 40), np.float32)
-    weights[:, -1] = 0
-    rho = RHOS[rho](8).astype(np.float32)
-    expected = scanline_optimization(*parts(energy_of(costs, Smoothness(weights, none, rho)))).levels
-    if upright:
-        costs, along = np.ascontiguousarray(costs.swapaxes(0, 1)), Smoothness(none.T.copy(), weights.T.copy(), rho)
-    else:
-        along = Smoothness(weights, none, rho)
-    found = belief_propagation(*parts(energy_of(costs, along)), iterations=1, damping=0.0).levels
-    np.testing.assert_array_equal(found.T if upright else found, expected)
-
-
 # --- messages ----------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("rho", "reach", "linear", "quadratic"),
-    [
-        ([0, 1, 1, 1], 1, True, False),
-        ([0, 0, 0], 1, True, False),
-        ([0, 2], 1, True, False),
-        ([0, 1, 2, 3], 3, True, False),
-        ([0, 1, 2, 2.5, 2.5], 3, True, False),
-        ([0, 1, 2, 5, 5], 3, False, False),
-        ([0, 1, 4, 4], 2, False, False),
-        ([0, 3, 1, 4], 3, False, False),
-        (np.arange(40, dtype=np.float32) / np.float32(3), 39, True, False),
-        (np.minimum(np.arange(40) * 0.1, 1.25), 13, True, False),
-        (np.arange(60) ** 2 / 9, 59, False, True),
-        (np.minimum(np.arange(60) ** 2, 2450), 50, False, True),
-        # Short of the fiftieth square, or above it, an envelope of parabolas would be wrong or no use.
-        (np.minimum(np.arange(60) ** 2, 2000), 45, False, False),
-        (np.where(np.arange(60) < 50, np.arange(60) ** 2, 3000), 50, False, False),
-        (np.arange(60) ** 2 + np.minimum(np.arange(60), 1), 59, False, False),
-    ],
-)
-def test_penalties_are_told_apart(rho, reach, linear, quadratic):
-    prior = _messages.prior_of(np.array(rho, np.float32))
-    assert (prior.reach, prior.linear, prior.quadratic) == (reach, linear, quadratic)
 
 
 @pytest.mark.parametrize("truncation", [4000, 100, 1e9])
@@ -177,26 +102,6 @@ def test_fractions_are_as_good_as_their_rounding():
 
 
 # --- the whole optimizer -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.compiled
-def test_damping_calms_oscillations():
-    # Without damping the two colours of the checkerboard never hear of each other at the same time.
-    costs = np.random.default_rng(3).integers(0, 40, (16, 16, 6))
-    energy = energy_of(costs, smoothness_of(16, 16, [0, 1, 1, 1, 1, 1], 15))
-
-    def spread(damping):
-        last = [
-            now
-            for _, now in belief_propagation(
-                energy.volume, energy.smoothness, schedule="synchronous", iterations=120, damping=damping
-            ).trace[-20:]
-        ]
-        return max(last) - min(last), min(last)
-
-    (loose, loose_energy), (calm, calm_energy) = spread(0.0), spread(0.5)
-    assert calm < loose
-    assert calm_energy <= loose_energy
 
 
 # --- real scenes ---------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,3 @@
-import itertools
-import math
-
 import naive_scanlines
 import numpy as np
 import pytest
@@ -56,13 +53,6 @@ def test_agrees_with_twin(problem, threads):
     check(result, energy, [row.solve() for row in rows_of(energy, occlusion_cost)])
 
 
-@given(problem=problems(st.sampled_from([5, 4, 2, 1]), st.sampled_from([4, 3, 2])))
-def test_finds_the_best_of_all_paths(problem):
-    energy, occlusion_cost = problem
-    result = dynamic_programming(energy.volume, energy.smoothness, occlusion_cost=occlusion_cost)
-    check(result, energy, [row.try_all() for row in rows_of(energy, occlusion_cost)])
-
-
 @pytest.mark.parametrize("rows", [1, 15, 16, 17, 33])
 def test_rows_do_not_depend_on_each_other(rows):
     rng = np.random.default_rng(rows)
@@ -70,21 +60,6 @@ def test_rows_do_not_depend_on_each_other(rows):
     energy = Energy(volume, potts(np.zeros((rows, 12), np.uint8), volume.search, weight=5))
     result = dynamic_programming(energy.volume, energy.smoothness, occlusion_cost=10)
     check(result, energy, [row.solve() for row in rows_of(energy, 10)])
-
-
-@given(problem=problems(st.sampled_from([30, 12]), st.sampled_from([9, 6]), steps=(1, 1 / 2, 1 / 3, 1 / 4, 2, 3)))
-def test_matches_are_ordered_and_occlusions_as_wide_as_rises(problem):
-    energy, _ = problem
-    search = energy.volume.search
-    labels = dynamic_programming(energy.volume, energy.smoothness, occlusion_cost=3).levels
-    assert (labels[:, [0, -1]] >= 0).all()
-    for row in labels:
-        known = [(x, k) for x, k in enumerate(row[:: search.direction].tolist()) if k >= 0]
-        for (x, k), (u, j) in itertools.pairwise(known):
-            rise = (j - k) * search.step
-            # The match image is never gone through backwards, nor is one of its points matched twice.
-            assert (u - x) - rise > 1e-9
-            assert u - x - 1 == max(0, math.floor(rise + 1e-9))
 
 
 @pytest.mark.parametrize("direction", [1, -1])
@@ -101,26 +76,6 @@ def test_occludes_what_only_the_reference_sees(direction):
     assert result.levels.tolist() == [expected]
     # Two pixels of the reference, and two of the match image where the disparity falls back.
     assert result.objective == 4 * 5
-
-
-def test_a_jump_pays_its_edge_once_whatever_its_size():
-    costs = np.array([[[0, 99, 99, 99], [99] * 4, [99] * 4, [99] * 4, [99, 99, 99, 0], [0, 99, 99, 99]]], np.float32)
-    right = np.array([[1, 2, 4, 8, 16, 0]], np.float32)
-    smoothness = Smoothness(right, np.zeros_like(right), np.array([0, 1, 1, 1], np.float32))
-    result = dynamic_programming(CostVolume(costs, Search(0, 3), 255.0), smoothness, occlusion_cost=0)
-    assert result.levels.tolist() == [[0, -1, -1, -1, 3, 0]]
-    # Matching resumes on the edge from pixel 3 to 4 after the rise, and from 4 to 5 after the fall.
-    assert result.objective == 8 + 16
-
-
-def test_fractional_rises_need_not_hide_a_pixel():
-    # A surface that recedes by a quarter of a pixel every two pixels.
-    costs = np.full((1, 8, 4), 50, np.float32)
-    for x in range(8):
-        costs[0, x, x // 2] = 0
-    result = dynamic_programming(CostVolume(costs, Search(0, 0.75, 0.25), 255.0), occlusion_cost=8)
-    assert result.levels.tolist() == [[0, 0, 1, 1, 2, 2, 3, 3]]
-    assert result.objective == 3 * 8 / 4
 
 
 def test_path_costs_above_a_million():

@@ -4,12 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads
-from scipy.optimize import linear_sum_assignment
 
 from stereo_framework import CostVolume, Energy, Pipeline, Search, load_scene, step
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation import evaluate
-from stereo_framework.evaluation.regions import occluded
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import _max_flow, _occlusion_moves, graph_cut_occlusion
 from stereo_framework.optimization._occlusion_moves import OcclusionMoves
@@ -104,30 +102,6 @@ def test_solvers_agree_move_by_move_and_none_raises_the_objective(problem):
 # --- the whole optimizer ---------------------------------------------------------------------------------------------------
 
 
-@given(problem=problems(TINY))
-def test_no_expansion_lowers_the_result(problem):
-    found, twin = optimize(problem), twin_of(*problem)
-    matches = naive_occlusion.matches_of(found.levels)
-    assert found.objective == twin.energy(matches)
-    assert all(twin.best_expansion(matches, level)[1] == found.objective for level in range(twin.levels))
-
-
-@given(problem=problems(SMALL))
-def test_without_smoothness_it_is_no_better_than_the_best_assignment(problem):
-    # Rows are then assignment problems. An expansion cannot exchange the pixels of two other disparities, so it may be worse.
-    costs, occlusion = problem[0].costs, problem[3]["occlusion_cost"]
-    problem[3]["weight"] = 0.0
-    found, twin = optimize(problem), twin_of(*problem)
-    lowest = 0.0
-    for y in range(twin.rows):
-        saved = np.zeros((twin.columns, twin.columns))
-        for one in twin.all:
-            if one[0] == y:
-                saved[one[1], twin.partner(one)[1]] = min(0.0, float(costs[one]) - 2 * occlusion)
-        lowest += 2 * twin.columns * occlusion + saved[linear_sum_assignment(saved)].sum()
-    assert lowest <= found.objective <= 2 * twin.rows * twin.columns * occlusion
-
-
 @pytest.mark.parametrize("order", ["fixed", "random"])
 @given(problem=problems(SMALL, levels=(6, 5)), seed=st.integers(0, 9))
 @pytest.mark.compiled
@@ -147,37 +121,6 @@ def test_cycles_expand_every_level_once(order, problem, seed):
         np.testing.assert_array_equal(found.levels, moves.labels)
         assert found.objective == objectives[-1]
         assert [now for _, now in found.trace] == energies
-
-
-def made_problem(seed, **parameters):
-    rng = np.random.default_rng(seed)
-    images = rng.integers(0, 256, (2, 12, 30)).astype(np.uint8)
-    volume = CostVolume(rng.integers(0, 50, (12, 30, 8)).astype(np.float32), Search(0, 7), 255.0)
-    return (
-        volume,
-        *images,
-        {"weight": 5.0, "gradient_threshold": 40.0, "gradient_penalty": 3.0, "occlusion_cost": 15.0} | parameters,
-    )
-
-
-@pytest.mark.compiled
-def test_more_cycles_lower_the_objective():
-    full = optimize(made_problem(1))
-    assert len(full.trace) > 2
-    shorter = [optimize(made_problem(1), iterations=n) for n in range(1, len(full.trace) + 1)]
-    objectives = [found.objective for found in shorter]
-    # The last cycle finds nothing.
-    assert objectives[:-1] == sorted(set(objectives), reverse=True)
-    assert objectives[-1] == objectives[-2] == full.objective
-    assert [len(found.trace) for found in shorter] == list(range(1, len(full.trace) + 1))
-
-
-@pytest.mark.compiled
-def test_the_seed_decides_the_order():
-    labels = {seed: optimize(made_problem(2), seed=seed).levels for seed in range(4)}
-    assert len({one.tobytes() for one in labels.values()}) > 1
-    np.testing.assert_array_equal(labels[3], optimize(made_problem(2), seed=3).levels)
-    np.testing.assert_array_equal(*(optimize(made_problem(2), order="fixed", seed=seed).levels for seed in (0, 1)))
 
 
 @pytest.mark.parametrize("direction", [1, -1])
@@ -230,20 +173,6 @@ def method(*refinement):
             refinement,
         ]
     )
-
-
-@pytest.mark.slow
-def test_tsukuba_gains_from_occlusions_and_finds_most(data):
-    scene = load_scene("tsukuba", data=data)
-    found = method()(scene)
-    filled = evaluate(fill_occlusions(found.disparity), scene)["bad_pixels_nonocc"]
-    # Scharstein & Szeliski 2002, Table 5: 1.94 for graph cuts that know no occlusions.
-    assert filled < 1.94
-    inner = ~np.isnan(scene.truth)
-    hidden, none = occluded(scene.truth, scene.direction)[inner], np.isnan(found.disparity)[inner]
-    # The truth is of whole pixels and the occluded strips are narrow: what is found a pixel beside them counts twice.
-    assert none[hidden].mean() > 2 / 3
-    assert none[~hidden].mean() < 0.025
 
 
 @pytest.mark.slow

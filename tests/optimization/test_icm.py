@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import energy_of, filled, priors
 
-from stereo_framework.optimization import icm, winner_take_all
+from stereo_framework.optimization import icm
 
 # Without the JIT these take minutes; their twins are plain Python in any case.
 pytestmark = pytest.mark.compiled
@@ -26,16 +26,3 @@ def test_agrees_with_twin(energy, sweeps):
     expected = naive_trees.icm(energy.volume.costs, energy.smoothness, sweeps)
     np.testing.assert_array_equal(found.levels, expected[-1])
     assert [now for _, now in found.trace] == [energy.of(labels) for labels in expected[: len(found.trace)]]
-
-
-@given(energy=energies())
-def test_ends_where_no_single_change_helps(energy):
-    found = icm(energy.volume, energy.smoothness)
-    trace = [now for _, now in found.trace]
-    assert trace == sorted(trace, reverse=True)
-    assert trace[0] <= energy.of(winner_take_all(energy.volume).levels)
-    assert min(naive_trees.single_changes(energy.volume.costs, energy.smoothness, found.levels)) == trace[-1]
-    # The last sweep changed nothing, the one before did.
-    np.testing.assert_array_equal(icm(energy.volume, energy.smoothness, iterations=len(trace)).levels, found.levels)
-    if len(trace) > 1:
-        assert trace[-1] == trace[-2] < energy.of(winner_take_all(energy.volume).levels)

@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches
 
-from stereo_framework import CostVolume, Energy, Pipeline, Search, load_scene, step
-from stereo_framework.matching_cost import squared_difference
-from stereo_framework.optimization import dynamic_programming, maximum_likelihood_matching
+from stereo_framework import CostVolume
+from stereo_framework.optimization import maximum_likelihood_matching
 
 
 @st.composite
@@ -47,24 +46,3 @@ def test_no_ordered_matching_is_cheaper(volume, occlusion, threads):
     assert (result.levels.dtype, result.costs.dtype) == (np.int16, np.float32)
     # A match as dear as its two pixels left out is none.
     assert (result.costs[result.levels >= 0] < 2 * occlusion).all()
-
-
-def test_doubtful_pixels_within_a_surface_stay_unmatched():
-    costs = np.zeros((1, 6, 2), np.float32)
-    costs[..., 1] = 50
-    costs[0, 3] = 50
-    energy = Energy(CostVolume(costs, Search(0, 1), 255.0))
-    assert maximum_likelihood_matching(energy.volume, occlusion_cost=20).levels.tolist() == [[0, 0, 0, -1, 0, 0]]
-    assert dynamic_programming(energy.volume, energy.smoothness, occlusion_cost=20).levels.tolist() == [[0] * 6]
-
-
-def test_higher_prices_give_denser_maps(data):
-    scene = load_scene("middlebury-v2/cones", data=data)
-    density = []
-    for cost in (20, 100, 500):
-        method = Pipeline([squared_difference, step(maximum_likelihood_matching, occlusion_cost=cost)])
-        matched = np.isfinite(method(scene).disparity)
-        density.append(matched.mean())
-    assert 0.1 < density[0] < density[1] < density[2] < 1
-    # Occluded pixels are left out more often than visible ones.
-    assert matched[scene.mask("nonocc")].mean() > matched[~scene.mask("nonocc")].mean() + 0.3

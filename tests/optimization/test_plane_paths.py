@@ -11,8 +11,7 @@ from stereo_framework import Pipeline, Search, load, load_scene, step, threads
 from stereo_framework.core.border import in_one_form
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.stage import stage
-from stereo_framework.core.view import View, Views
+from stereo_framework.core.view import View
 from stereo_framework.core.volume import CostVolume, SearchMask, Status
 from stereo_framework.engine.walk import Walk
 from stereo_framework.matching_cost import absolute_difference, ad_census
@@ -28,7 +27,7 @@ from stereo_framework.optimization._plane_candidates import (
 )
 from stereo_framework.optimization._plane_passes import LANES, path_sums, spare_array
 from stereo_framework.optimization._semi_global_penalties import by_edges
-from stereo_framework.optimization.plane_paths import _Cells, _mean_of_near, _Side, _start
+from stereo_framework.optimization.plane_paths import _mean_of_near, _start
 from stereo_framework.refinement import left_right_check
 
 F = np.float32
@@ -151,31 +150,6 @@ def test_regions_have_the_plane_of_what_is_coloured_alike(side):
             assert (right, down) == pytest.approx((-0.05, 0.1) if near[pixel] else (0.02, 0.04), abs=2e-3)
             fitted += 1
     assert fitted
-
-
-@pytest.mark.compiled
-def test_cells_are_a_grid_that_begins_beyond_the_image():
-    scene = load_scene("synthetic/slits")
-    volume = absolute_difference(scene.reference, scene.match, scene.search)
-    shape = volume.shape
-    side = _Side(volume, scene.reference, np.inf, 1.0, (), 0)
-    labels, planes = side._regions([_Cells(24, 1.0, 25.0), _Cells(100, 1.0, 25.0)], np.zeros((3, *shape), F))
-    for cell in range(len(planes)):
-        n, y, x = np.nonzero(labels == cell)
-        height, width, longest = np.ptp(y) + 1, np.ptp(x) + 1, (24, 100)[n[0]]
-        assert height * width == len(y)
-        assert height == longest or 0 in y or shape[0] - 1 in y
-        assert width == longest or 0 in x or shape[1] - 1 in x
-        assert max(height, width) <= longest
-
-
-def test_a_region_with_few_pixels_alike_has_the_plane_of_one_of_them():
-    planes = np.arange(48, dtype=F).reshape(3, 4, 4)
-    colours = (np.arange(16, dtype=np.uint8) * 16).reshape(4, 4, 1)
-    # Tolerated colours are those of the pixel itself, which is drawn about 18 times of 288; three of it lie on no plane.
-    [found] = planes_of(np.zeros((4, 4), int), planes, colours, 4.0, 1.0, 1.0)
-    y, x = found[3:].astype(int)
-    np.testing.assert_array_equal(found[:3], planes[:, y, x])
 
 
 def test_most_of_the_estimates_decide_about_a_segment():
@@ -335,30 +309,6 @@ def test_maps_of_an_alternative_are_the_start_of_both_sides(monkeypatch):
         np.testing.assert_array_equal(other, expected[1])
     with pytest.raises(ParameterError, match=r"plane_paths.initial: no alternative 'frist'; .*first"):
         Pipeline([step(ad_census, steps=100), step(plane_paths, initial="frist", iterations=1)], {"first": first})(scene)
-
-
-@pytest.mark.compiled
-def test_an_optimizer_that_names_other_returns_both_views(registry):
-    @stage("optimization", source="a test")
-    def one_sided(volume, other):
-        return np.zeros(volume.shape, F) + F(other.volume.search.direction)
-
-    @stage("optimization", source="a test")
-    def two_sided(volume, reference, other, *, seed: int = 0):
-        assert other.disparity is None  # of the other side only the costs are known
-        shape = volume.shape
-        return Views(np.full(shape, 3, F), np.full(shape, 3 + other.volume.search.direction, F))
-
-    scene = load_scene("synthetic/planes")
-    pair = Pair(scene.reference, scene.match, scene.search)
-    with pytest.raises(Exception, match=r"float32 \(240, 320\); expected Views of both disparity maps, since it names other"):
-        Pipeline([absolute_difference, one_sided])(pair)
-    assert (Pipeline([absolute_difference, two_sided])(pair).disparity == 3).all()
-    # The other side's map is one less: within the tolerance of 1, beyond that of a half.
-    checked = Pipeline([absolute_difference, two_sided, step(left_right_check, tolerance=0.5)])(pair)
-    assert np.isnan(checked.disparity).all()
-    checked = Pipeline([absolute_difference, two_sided, left_right_check])(pair)
-    assert (checked.disparity[:, 3:] == 3).all()
 
 
 def test_works_in_small_images():

@@ -1,9 +1,6 @@
 import itertools
-import json
 import math
 import os
-import subprocess
-import sys
 
 import naive_moves
 import numpy as np
@@ -99,29 +96,6 @@ def test_draws_from_the_gibbs_distribution(rule, visiting):
 # --- limits ---------------------------------------------------------------------------------------------------------------
 
 
-@each_visiting
-@each_rule
-@pytest.mark.compiled
-def test_without_temperature_the_energy_never_rises(rule, visiting):
-    energy = problem((12, 15), 6, seed=2)
-    found = simulated_annealing(
-        energy.volume,
-        energy.smoothness,
-        rule=rule,
-        visiting=visiting,
-        start_temperature=1e-6,
-        end_temperature=1e-6,
-        iterations=60,
-    )
-    energies = [energy.of(winner_take_all(energy.volume).levels), *(now for _, now in found.trace)]
-    assert all(b <= a for a, b in itertools.pairwise(energies))
-    assert energies[-1] < energies[0]
-    # No change of a single pixel lowers it.
-    for y, x in np.ndindex(found.levels.shape):
-        local = naive_moves.local_energies(energy.volume.costs, energy.smoothness, found.levels, y, x)
-        assert local[found.levels[y, x]] == min(local)
-
-
 @each_rule
 @pytest.mark.parametrize("temperature", [1e-300, 1e-9])
 def test_lone_pixels_keep_their_winner_when_frozen(rule, temperature):
@@ -148,17 +122,6 @@ def test_the_smallest_random_number_draws_no_impossible_level():
     assert (found.levels == 1).all()
 
 
-@each_rule
-def test_heat_makes_all_levels_alike(rule):
-    energy = problem((40, 50) if JIT else (10, 20), 4, seed=3)
-    found = simulated_annealing(
-        energy.volume, energy.smoothness, rule=rule, start_temperature=1e9, end_temperature=1e9, iterations=20
-    )
-    count = np.bincount(found.levels.ravel(), minlength=4)
-    # Three degrees of freedom: exceeded once in a thousand seeds.
-    assert ((count - count.mean()) ** 2 / count.mean()).sum() < 16.3
-
-
 @pytest.mark.parametrize(
     ("schedule", "expected"),
     [("linear", [10, 7, 4, 1]), ("logarithmic", [10 / (1 + 9 * math.log(k) / math.log(4)) for k in (1, 2, 3, 4)])],
@@ -182,32 +145,6 @@ def test_schedules_go_from_start_to_end(schedule, expected):
 
 
 # --- results ---------------------------------------------------------------------------------------------------------------
-
-
-PROGRAM = """
-import json
-import numpy as np
-from stereo_framework import CostVolume, Energy, Search, Smoothness
-from stereo_framework.optimization import simulated_annealing
-rng = np.random.default_rng(3)
-weights = np.full((2, 8, 9), 5, np.float32)
-volume = CostVolume(rng.normal(20, 9, (8, 9, 6)).astype(np.float32), Search(0, 5), 255.0)
-energy = Energy(volume, Smoothness(weights[0], weights[1], np.arange(6, dtype=np.float32)))
-labels = [simulated_annealing(energy.volume, energy.smoothness, visiting=v, seed=s).levels.tolist() for v in ("random", "checkerboard") for s in (7, 8)]
-"""
-
-
-@pytest.mark.compiled
-def test_a_fresh_process_repeats_the_result():
-    ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM + "print(json.dumps(labels))"], capture_output=True, text=True, check=True
-    )
-    here = {}
-    exec(PROGRAM, here)
-    labels = here["labels"]
-    assert json.loads(ran.stdout) == labels
-    assert labels[0] != labels[1]
-    assert labels[2] != labels[3]
 
 
 # --- real scenes -------------------------------------------------------------------------------------------------------------

@@ -35,16 +35,6 @@ def test_any_costs_are_ordered(costs):
     np.testing.assert_array_equal(result.costs, lowest)
 
 
-@pytest.mark.parametrize("kind", [np.uint8, np.uint16])
-@pytest.mark.parametrize("levels", [2, 15, 16, 33, 300])
-def test_integer_costs_give_the_same_as_floats(kind, levels):
-    costs = np.random.default_rng(levels).integers(0, np.iinfo(kind).max, (4, 9, levels), endpoint=True).astype(kind)
-    result = winner_take_all(CostVolume(costs, Search(0, levels - 1), 255.0))
-    expected = winner_take_all(CostVolume(costs.astype(np.float32), Search(0, levels - 1), 255.0))
-    np.testing.assert_array_equal(result.levels, expected.levels)
-    np.testing.assert_array_equal(result.costs, expected.costs, strict=True)
-
-
 @pytest.mark.parametrize("kind", [np.float32, np.uint16, np.uint8])
 @pytest.mark.parametrize("levels", [2, 3, 15, 16, 17, 33, 300])
 def test_lowest_level_wins_ties(levels, kind):

@@ -180,20 +180,6 @@ def test_rows_that_are_right_stay(name):
 
 
 @pytest.mark.compiled
-def test_the_exchanged_pair_has_the_opposite_rows():
-    scene = load_scene("synthetic/planes")
-    match, _ = warped(scene.match, np.array([0.8, 0, 0, 0, 0, 0]))
-    pair = Pair(scene.reference, match, scene.search)
-    fields = []
-    for one in (pair, pair.exchanged()):
-        first = initial_map(one)
-        known = np.where(first.status == Status.MATCHED, first.disparity, np.float32(np.nan))
-        fields.append(_field(one.reference, one.match, one.search.direction, known))
-    np.testing.assert_allclose(fields[0], [0.8, 0, 0, 0, 0, 0], atol=0.05)
-    np.testing.assert_allclose(fields[1], [-0.8, 0, 0, 0, 0, 0], atol=0.05)
-
-
-@pytest.mark.compiled
 def test_both_views_get_the_same_two_images_and_people_are_warned():
     seen = []
 

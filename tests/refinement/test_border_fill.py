@@ -54,21 +54,3 @@ def test_a_plane_goes_on_and_what_stands_inwards_stays(direction):
     assert (told[:, outwards] == 3).all()
     assert np.isnan(found[:, inwards]).all()
     assert (told[:, inwards] == 1).all()
-
-
-def test_of_two_surfaces_that_of_the_same_colour_goes_on():
-    disparity = np.where(np.arange(20)[:, None] < 10, 2.0, 9.0).astype(np.float32).repeat(30, axis=1)
-    image = np.where(np.arange(20)[:, None] < 10, 40, 200).astype(np.uint8).repeat(30, axis=1)
-    image[8:10, :5] = 200
-    expected = disparity.copy()
-    expected[8:10, :5] = 9
-    disparity[:, :5] = hole
-    found, _ = border_fill(disparity, image, Search(0, 10), np.isnan(disparity).astype(np.uint8))
-    np.testing.assert_allclose(found, expected, atol=0.01)
-
-
-def test_without_an_estimate_nothing_is_filled():
-    disparity, status = np.full((3, 4), hole, np.float32), np.ones((3, 4), np.uint8)
-    found, told = border_fill(disparity, np.zeros((3, 4), np.uint8), Search(0, 3), status)
-    assert np.isnan(found).all()
-    assert (told == 1).all()

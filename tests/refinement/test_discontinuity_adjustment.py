@@ -51,33 +51,3 @@ def test_a_ragged_edge_becomes_straight(kind, transposed):
     if transposed:
         true, found, costs = true.T, found.T, costs.transpose(1, 0, 2)
     np.testing.assert_array_equal(adjust(found, costs, kind=kind), true)
-
-
-def test_only_what_is_next_to_an_edge_changes():
-    # Disparity 0 costs nothing anywhere, but columns 0 to 2 form a slope.
-    costs = np.full((1, 5, 6), 9)
-    costs[..., 0] = 0
-    # Column 4 has the neighbour 5 alone, column 3 neighbours 2 and 0.
-    assert adjust([[0, 1, 2, 5, 0]], costs).tolist() == [[0, 1, 2, 0, 0]]
-    assert adjust([[0, 1, 2, 5, 0]], costs, difference=0.5).tolist() == [[0, 0, 2, 0, 0]]
-
-
-def test_own_disparity_wins_ties_and_of_two_neighbours_the_lower():
-    assert adjust([[0, 2, 4]], [[[7] * 5] * 3]).tolist() == [[0, 2, 4]]
-    assert adjust([[4, 2, 0]], [[[7] * 5, [5, 9, 6, 9, 5], [7] * 5]]).tolist() == [[4, 0, 0]]
-    assert adjust([[0, 2, 4]], [[[7] * 5, [5, 9, 6, 9, 5], [7] * 5]]).tolist() == [[0, 0, 4]]
-
-
-def test_fractions_count_as_the_nearest_level_and_are_taken_over_as_they_are():
-    costs = np.full((1, 2, 9), 9)
-    costs[0, 0, 5] = 1
-    search = Search(-2, 2, 0.5)
-    # -2 + 5 * 0.5 = 0.5 is the level nearest to 0.625.
-    assert adjust([[2, 0.625]], costs, search=search).tolist() == [[0.625, 0.625]]
-
-
-def test_holes_and_what_is_off_the_levels_stay():
-    costs = np.zeros((1, 3, 3))
-    costs[..., 2] = 9
-    np.testing.assert_array_equal(adjust([[hole, 2, hole]], costs), [[hole, 2, hole]])
-    np.testing.assert_array_equal(adjust([[7, 2, -4]], costs), [[7, 2, -4]])

@@ -41,22 +41,3 @@ def test_offsets(kind):
     assert refine([9, 1, 1], 1, kind=kind) == 1.5
     assert refine([9, 1, 5], 1, search=Search(-1, 0, 0.5), kind=kind) == -0.375
     assert refine([9, 1, 5], 1, search=Search(4, 12, 4), kind=kind) == 9
-
-
-@pytest.mark.parametrize("true", [1.5, 1.7, 2, 2.2, 2.4])
-def test_costs_in_proportion_to_the_distance_are_fitted_exactly(true):
-    costs = [10 * abs(level - true) + 3 for level in range(5)]
-    # Half a level away two levels are lowest; float32 costs round to 1e-6.
-    assert refine(costs, int(np.argmin(costs))) == pytest.approx(true, abs=1e-6)
-
-
-@pytest.mark.parametrize("kind", [np.float32, np.uint8, np.uint16])
-@pytest.mark.parametrize("costs", [[1, 2, 3], [3, 2, 1], [1, 5, 2], [4, 4, 4]])
-def test_what_is_no_minimum_stays(costs, kind):
-    assert refine(costs, 1, kind=kind) == 1
-
-
-def test_the_ends_of_the_range_stay():
-    assert refine([1, 2, 9], 0) == 0
-    assert refine([9, 2, 1], 2) == 2
-    assert refine([3, 1], 1) == 1

@@ -34,11 +34,6 @@ def test_rules(rule, expected):
     assert fill_occlusions(row, rule=rule).tolist() == [expected]
 
 
-def test_rows_without_an_estimate_stay_empty():
-    rows = np.array([[np.nan, np.nan], [np.nan, 1]], np.float32)
-    np.testing.assert_array_equal(fill_occlusions(rows), np.array([[np.nan, np.nan], [1, 1]], np.float32))
-
-
 def test_status_tells_what_was_filled(registry):
     @stage("matching_cost", source="Test 2000")
     def two_surfaces(reference, match, search):

@@ -70,31 +70,3 @@ def test_one_hole_with_eight_estimates_around(rule, why, expected):
     image[0, 0] = (9, 13, 9)
     found, told = run(disparity, status, image, rule=rule)
     assert (found[2, 2], told[2, 2]) == (expected, full)
-
-
-def test_knights_moves_are_met_by_sixteen_directions_alone():
-    disparity = np.full((5, 5), hole, np.float32)
-    disparity[0, 3] = 5
-    status = np.full((5, 5), occluded, np.uint8)
-    assert np.isnan(run(disparity, status)[0][2, 2])
-    assert run(disparity, status)[1][2, 2] == occluded
-    # The ray through (1, 3), rounded outwards from (1, 2.5), and (0, 3).
-    assert run(disparity, status, rule="mei")[0][2, 2] == 5
-
-
-def test_mismatched_areas_that_touch_occluded_pixels_count_as_occluded():
-    #          far        hole                    near
-    disparity = [[1, 2, hole, hole, hole, hole, hole, 8, 9]]
-    status = [[matched, matched, occluded, mismatched, invalid, mismatched, mismatched, matched, matched]]
-    # Each pixel has two estimates, 2 and 8, of which the second lowest is 8 and the lower median 2; the invalid pixel parts the area.
-    found, told = run(disparity, status)
-    np.testing.assert_array_equal(found, [[1, 2, 8, 8, hole, 2, 2, 8, 9]])
-    assert told.tolist() == [[matched, matched, full, full, invalid, full, full, matched, matched]]
-
-
-def test_without_any_estimate_nothing_changes():
-    disparity, status = np.full((3, 4), hole, np.float32), np.full((3, 4), occluded, np.uint8)
-    for rule in ("hirschmueller", "mei"):
-        found, told = run(disparity, status, rule=rule)
-        assert np.isnan(found).all()
-        assert (told == occluded).all()

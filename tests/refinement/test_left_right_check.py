@@ -7,10 +7,8 @@ from hypothesis.extra import numpy as hnp
 from kernel_inputs import in_threads, searches, shapes
 
 from stereo_framework import Search
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.view import View
 from stereo_framework.core.volume import Status
-from stereo_framework.evaluation.consistency import left_right_difference
 from stereo_framework.refinement import left_right_check
 
 matched, occluded, mismatched, filled, _ = Status
@@ -41,16 +39,6 @@ def test_agrees_with_twin(data, shape, search, tolerance, threads):
     np.testing.assert_array_equal(judged, expected[1], strict=True)
 
 
-def test_keeps_what_the_measure_of_consistency_confirms():
-    random = np.random.default_rng(2)
-    disparity, other = random.integers(0, 5, (2, 20, 30)).astype(np.float32)
-    for direction in (1, -1):
-        checked, _ = check(disparity, other, Search(0, 4, direction=direction))
-        confirmed = left_right_difference(disparity, other, direction) <= 1
-        np.testing.assert_array_equal(np.isfinite(checked), confirmed)
-        assert 0.1 < confirmed.mean() < 0.9
-
-
 @pytest.mark.parametrize("tolerance", [0, 1])
 def test_occluded_and_mismatched(tolerance):
     # A bar of two pixels at disparity 3 before a wall at disparity 0, and a wrong match at column 8 of the reference image.
@@ -65,20 +53,3 @@ def test_occluded_and_mismatched(tolerance):
     mirrored = check(np.fliplr(left), np.fliplr(right), Search(0, 3, direction=-1), tolerance=tolerance)
     np.testing.assert_array_equal(np.fliplr(mirrored[0]), checked)
     np.testing.assert_array_equal(np.fliplr(mirrored[1]), status)
-
-
-def test_out_of_view_and_missing_is_not_confirmed():
-    hole = np.nan
-    checked, status = check([[2, 2, 2, hole]], [[hole, 5, 5, 5]], Search(0, 2), [[matched, filled, matched, mismatched]])
-    assert np.isnan(checked).all()
-    # What had no estimate keeps its status.
-    assert status.tolist() == [[occluded, occluded, occluded, mismatched]]
-
-
-def test_tolerance():
-    for tolerance, kept in ((0.25, [True, False]), (0.5, [True, True]), (0, [False, False])):
-        checked, _ = check([[0.25, 0.5]], [[0, 0]], Search(-3, -1), tolerance=tolerance)
-        # Column 1 points to column 0 with half a pixel, rounded away from 0.
-        assert np.isfinite(checked)[0].tolist() == kept
-    with pytest.raises(ParameterError, match="^left_right_check.tolerance: -1 is not a number >= 0$"):
-        check([[0]], [[0]], Search(0, 1), tolerance=-1)

@@ -40,32 +40,11 @@ def test_vertex():
     assert refine([9, 1, 3], 1, search=Search(4, 12, 4)) == pytest.approx(8 + 1.2)
 
 
-def test_vertex_may_lie_on_the_limit():
-    # Middle and upper cost equal: exactly half a step.
-    assert refine([2, 1, 1], 1) == 1.5
-    assert refine([2, 1, 1], 1, limit=0.49) == 1
-
-
 @pytest.mark.parametrize(("limit", "expected"), [(0.5, 0), (0.66, 0), (0.67, 1 / 3), (1.0, 1 / 3)])
 def test_centre_moves_inward_at_the_range_ends(limit, expected):
     # Around level 1: a = 3, b = 4, offset -2/3 from level 1.
     assert refine([1, 2, 9], 0, limit=limit) == pytest.approx(expected)
     assert refine([9, 2, 1], 2, limit=limit) == pytest.approx(2 - expected)
-
-
-def test_original_accepts_a_whole_level():
-    # a = 2, b = -4: the vertex lies one level up.
-    assert refine([9, 3, 1], 1, limit=1.0) == 2
-    assert refine([9, 3, 1], 1) == 1
-
-
-@pytest.mark.parametrize("costs", [[1, 2, 3], [1, 5, 2], [4, 4, 4]])
-def test_no_minimum_changes_nothing(costs):
-    assert refine(costs, 1, limit=1.0) == 1
-
-
-def test_two_levels_change_nothing():
-    assert refine([3, 1], 1) == 1
 
 
 def test_large_ranges_stay_exact():

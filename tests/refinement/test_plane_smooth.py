@@ -48,25 +48,3 @@ def test_agrees_with_twin_where_a_row_is_done_in_parts(columns):
     image = rng.integers(0, 30, (2, columns, 3), dtype=np.uint8)
     expected = naive_refinement.plane_smooth(disparity, image, 7, 11, 0.5, 15.0, 0.05)
     np.testing.assert_allclose(plane_smooth(disparity, image), expected, rtol=0, atol=1e-4)
-
-
-@pytest.mark.compiled
-def test_planes_steps_and_lone_pixels_stay():
-    rows, columns = np.indices((20, 30))
-    plane = 0.4 * columns - 0.3 * rows
-    steps = np.where(columns < 15, plane, plane + 3).astype(np.float32)
-    steps[:, 8] = hole
-    steps[5, 20] = 90
-    image = np.zeros(steps.shape, np.uint8)
-    # The ridge holds slopes back: by a thousandth of it they are free.
-    found = plane_smooth(steps, image, ridge=1e-6, gate=1.5)
-    np.testing.assert_array_equal(np.isnan(found), np.isnan(steps))
-    np.testing.assert_allclose(found, steps, atol=1e-3)
-
-
-def test_edges_of_the_image_part_what_is_nearly_equal():
-    disparity = np.where(np.arange(12) < 6, 2.0, 2.3).astype(np.float32)[None].repeat(9, axis=0)
-    image = np.where(np.arange(12) < 6, 10, 200).astype(np.uint8)[None].repeat(9, axis=0)
-    np.testing.assert_allclose(plane_smooth(disparity, image), disparity, atol=1e-3)
-    # Without the edge the step is smoothed: half of it within a pixel.
-    assert np.abs(plane_smooth(disparity, np.zeros_like(image)) - disparity)[:, 5:7].min() > 0.03

@@ -58,31 +58,3 @@ def test_count_and_share_must_be_exceeded():
     assert np.isnan(run(row, minimum_count=5, minimum_share=0.3)[0][0, 5])
     # 2 of 5 estimates.
     assert np.isnan(run(row, minimum_count=4, minimum_share=0.4)[0][0, 5])
-
-
-def test_of_equally_frequent_levels_the_lowest_wins():
-    assert run([[7, 3, hole, 3, 7]], minimum_count=0)[0][0, 2] == 3
-
-
-def test_what_one_pass_fills_votes_in_the_next():
-    # Arms of two pixels: the third hole meets estimates after the first ones are filled.
-    row = [[2, 2, hole, hole, hole, hole, hole, hole, hole]]
-    for passes, reached in ((1, 4), (2, 6), (3, 8)):
-        found, told = run(row, minimum_count=0, length=3, iterations=passes)
-        assert np.isfinite(found).sum() == reached
-        assert (told == full).sum() == reached - 2
-
-
-def test_regions_end_where_colours_change():
-    image = np.array([[10, 10, 10, 200, 200, 200, 200]], np.uint8)
-    found, _ = run([[1, hole, 1, hole, 8, 8, 8]], image=image, minimum_count=1)
-    assert found[0].tolist() == [1, 1, 1, 8, 8, 8, 8]
-
-
-def test_without_estimates_or_holes_nothing_changes():
-    nothing = np.full((3, 4), hole, np.float32)
-    found, told = run(nothing, minimum_count=0)
-    assert np.isnan(found).all()
-    assert (told == occluded).all()
-    dense = np.arange(12).reshape(3, 4).astype(np.float32)
-    np.testing.assert_array_equal(run(dense, minimum_count=0)[0], dense)

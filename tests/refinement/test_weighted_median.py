@@ -1,6 +1,5 @@
 import naive_refinement
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, shapes
@@ -58,33 +57,3 @@ def test_weights_by_distance_and_by_colour():
     image = [[100, 100, 10, 10, 10]]
     assert everywhere([[9, 9, 5, 1, 1]], image, size=5, sigma_space=1e3)[0, 2] == 1
     assert everywhere([[9, 9, 5, 1, 1]], image, size=5, sigma_space=1e3, sigma_colour=1e4)[0, 2] == 5
-
-
-def test_colours_differ_by_their_euclidean_distance():
-    # 6 and 8 grey levels in two channels are 10, a weight of exp(-1/2) = 0.61; their sum would be one of exp(-0.98) = 0.38, the larger
-    # alone one of exp(-0.32) = 0.73.
-    like, other = (50, 50, 50), (56, 58, 50)
-    assert everywhere([[4, 2, 4]], [[other, like, other]], size=3, sigma_space=1e3)[0, 1] == 4
-    assert everywhere([[4, 2, 2, 4, 4]], [[other, like, like, other, other]], size=7, sigma_space=1e3)[0, 1] == 2
-
-
-def test_of_two_medians_the_lower():
-    assert everywhere([[5, 3]], [[7, 7]], size=3, sigma_space=1e4).tolist() == [[3, 3]]
-
-
-@pytest.mark.parametrize(("colour", "expected"), [(153, 5), (154, 3)])
-def test_weights_of_less_than_half_a_unit_are_none(colour, expected):
-    # 3 and 5 weigh the same, unless 9 weighs anything: 2^20 exp(-53^2 / 200) = 0.83, 2^20 exp(-54^2 / 200) = 0.49.
-    assert everywhere([[3, 5, 9]], [[100, 100, colour]], size=3, sigma_space=1e4)[0, 1] == expected
-
-
-def test_holes_stay_and_do_not_count():
-    found = everywhere([[hole, 2, hole, 8, 8]], np.full((1, 5), 9), size=7, sigma_space=1e4)
-    np.testing.assert_array_equal(found, [[hole, 8, hole, 8, 8]])
-
-
-def test_by_default_what_was_matched_stays():
-    disparity = np.array([[2, 9, 2, 9, 2, hole]], np.float32)
-    status = np.array([[matched, full, matched, matched, matched, occluded]], np.uint8)
-    found = weighted_median(disparity, np.zeros((1, 6), np.uint8), status)
-    np.testing.assert_array_equal(found, [[2, 2, 2, 9, 2, hole]])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from kernel_inputs import image_pairs, searches, shapes
 
-from stereo_framework import Pipeline, Search, load_scene, step
+from stereo_framework import Pipeline, Search, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.volume import SearchMask, Status
@@ -101,20 +101,6 @@ def test_each_size_is_searched_near_the_map_of_the_next_smaller_one():
     assert seen == [pair]
 
 
-def test_where_nothing_is_known_nothing_is_limited():
-    pair, _ = two_surfaces()
-    half = np.full((16, 32), np.nan, np.float32)
-    half[:, :8] = 3
-    seen, solve = solved_by(lambda pair: half)
-    pyramid(solve, pair, levels=2, margin=0.0, size=3)
-    mask = seen[1].mask
-    # Window 3: the column right of the known ones is reached too.
-    assert (mask.low[:, :18] == 6).all()
-    assert (mask.high[:, :18] == 6).all()
-    assert np.isnan(mask.low[:, 18:]).all()
-    assert np.isnan(mask.high[:, 18:]).all()
-
-
 def test_the_pairs_own_mask_is_respected():
     pair, _ = two_surfaces()
     valid = np.ones(pair.shape, bool)
@@ -164,14 +150,3 @@ def test_both_views_run_inside():
     exchanged = method(pair.exchanged())
     assert exchanged.search.direction == -1
     assert np.nanmedian(exchanged.disparity) == 4
-
-
-def test_coarse_to_fine_helps_small_windows(data):
-    scene = load_scene("teddy", data=data)
-    known = np.isfinite(scene.truth)
-
-    def bad(scheme):
-        method = Pipeline([absolute_difference, step(box, size=5), winner_take_all, scheme])
-        return (np.abs(method(scene).disparity - scene.truth) > 1)[known].mean()
-
-    assert bad([pyramid]) < bad([]) - 0.02

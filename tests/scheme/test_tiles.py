@@ -12,9 +12,8 @@ from stereo_framework.confidence import matching_score
 from stereo_framework.core.errors import ResultWarning
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import of
-from stereo_framework.core.volume import SearchMask, Status
+from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine.memory import of_large_pair, peak_memory
-from stereo_framework.evaluation import evaluate
 from stereo_framework.io import write_disparity
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import scanline_optimization, winner_take_all
@@ -140,14 +139,6 @@ def test_the_range_of_a_tile_begins_at_a_whole_pixel():
     assert seen[1] == Search(11, 14, 0.5)
 
 
-def test_masked_pixels_stay_without_an_estimate():
-    valid = np.ones((6, 9), bool)
-    valid[2:4, 3:6] = False
-    pair = Pair(*np.random.default_rng(1).integers(0, 256, (2, 6, 9), dtype=np.uint8), Search(0, 3), SearchMask(valid=valid))
-    match = tiled(POINTS, size=4, overlap=1, factor=1)(pair)
-    np.testing.assert_array_equal(match.status == Status.INVALID, ~valid)
-
-
 def test_the_estimate_of_memory_is_that_of_the_largest_tile():
     method = Pipeline(["census", "semi_global"])
     shape, search = (4000, 6000), Search(0, 255)
@@ -155,22 +146,6 @@ def test_the_estimate_of_memory_is_that_of_the_largest_tile():
     parts = peak_memory([tiled(method, size=1000, overlap=64)], shape, search)
     # A tile has 1000 + 128 rows and 1000 + 128 + 255 columns, since its candidates may lie up to 255 columns to the left, and some for rounding.
     assert parts / whole == pytest.approx(1128 * 1386 / (4000 * 6000), rel=1e-6)
-
-
-def test_a_tile_may_be_a_single_pixel():
-    pair = Pair(*np.random.default_rng(2).integers(0, 256, (2, 2, 3), dtype=np.uint8), Search(0, 1))
-    np.testing.assert_array_equal(tiled(POINTS, size=1, overlap=0, factor=1)(pair).disparity, POINTS(pair).disparity)
-
-
-def test_semi_global_matching_of_a_photograph_shows_no_seams(data):
-    """Within the tenth of a point that is asked for on visible pixels; hidden ones are filled from what a tile shows."""
-    scene = load_scene("teddy", data=data)
-    method = load("sgm").pipeline
-    whole, match = (evaluate(m(scene).disparity, scene)["bad_pixels_nonocc"] for m in (method, tiled(method, size=200)))
-    assert abs(match - whole) <= 0.1
-    # A tile that sees nothing beyond its own pixels lacks the candidates' surroundings: the check above can fail.
-    alone = evaluate(tiled(method, size=50, overlap=0)(scene).disparity, scene)["bad_pixels_nonocc"]
-    assert abs(alone - whole) > 0.1
 
 
 def test_what_does_not_fit_is_told_which_tiles_would():
@@ -216,19 +191,6 @@ def test_methods_that_cannot_be_cut_are_refused_with_their_numbers(tmp_path):
     }
     [result] = run(script, scenes=scene, memory=10_000)
     assert result.error.endswith("use fewer levels or smaller images")
-
-
-def test_who_watches_ends_a_match_within_its_tiles():
-    seen = []
-
-    def watch(one):
-        seen.append(one.stage.name)
-        if seen == ["tiles", "absolute_difference", "winner_take_all"]:
-            raise KeyboardInterrupt
-
-    method = Pipeline([absolute_difference, winner_take_all, tiles])
-    with pytest.raises(KeyboardInterrupt):
-        method(Pair(*np.zeros((2, 9, 12), np.uint8), Search(0, 3)), watch=watch)
 
 
 @settings(max_examples=25, deadline=None)

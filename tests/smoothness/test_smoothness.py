@@ -46,17 +46,3 @@ def test_gradients_at_the_threshold_pay_the_plain_weight():
     image = np.array([[[10, 10, 10], [18, 2, 18], [31, 6, 20]]], np.uint8)
     found = potts(image, Search(0, 1), weight=10, gradient_threshold=8, gradient_penalty=3)
     assert found.right.tolist() == [[10, 30, 0]]
-
-
-def test_intensities_do_not_wrap_around():
-    image = np.array([[250, 0], [0, 250]], np.uint8)
-    found = potts(image, Search(0, 1), weight=10, gradient_threshold=249, gradient_penalty=3)
-    assert found.right.tolist() == [[10, 0], [10, 0]]
-    assert found.down.tolist() == [[10, 10], [0, 0]]
-
-
-@pytest.mark.parametrize("threshold", [None, 0, 0.0])
-def test_without_a_threshold_the_image_plays_no_part(threshold):
-    found = potts(GREY, Search(0, 1), weight=7, gradient_threshold=threshold, gradient_penalty=100)
-    assert found.right.tolist() == [[7, 7, 0], [7, 7, 0]]
-    assert found.down.tolist() == [[7, 7, 7], [0, 0, 0]]
