@@ -2,9 +2,10 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from stereo_framework.sweep import Result
+from stereo_framework.sweep import Result, Store
 
 SCENES = ("middlebury2001/tsukuba", "middlebury2001/venus")
 
@@ -39,6 +40,15 @@ def sweep(
         for scene in scenes
         for values in combinations
     ]
+
+
+def kept(folder: Path, results: Sequence[Result]) -> Path:
+    """A folder that holds the results."""
+    with Store(folder, create=True) as store:
+        store.plan([str(i) for i in range(len(results))])
+        for i, one in enumerate(results):
+            store.add(str(i), one)
+    return folder
 
 
 HCI = {

@@ -4,7 +4,8 @@ import json
 
 import pytest
 import yaml
-from cli_parts import invoke
+from cli_parts import call, invoke, one_line
+from made_results import kept
 from published import TABLE5_2002, path_of
 from scipy.stats import rankdata
 
@@ -14,20 +15,15 @@ from stereo_framework.sweep.result import Result
 from stereo_framework.tables.ranking import average_ranks
 
 
-@pytest.fixture
-def rank():
-    def call(*arguments):
-        return invoke("rank", *(str(a) for a in arguments))
-
-    return call
+def rank(*arguments):
+    return invoke("rank", *arguments)
 
 
 @pytest.fixture
 def write(tmp_path):
     def file(text, name="table.csv"):
-        path = tmp_path / name
-        path.write_text(text if isinstance(text, str) else yaml.safe_dump(text, sort_keys=False))
-        return path
+        (tmp_path / name).write_text(text)
+        return tmp_path / name
 
     return file
 
@@ -49,16 +45,7 @@ def _records(result):
     return {record["method"]: record for record in json.loads(result.stdout)}
 
 
-def _one_line(result, *parts):
-    assert result.exit_code == 2, result.output
-    lines = [line for line in result.stderr.splitlines() if not line.startswith("warning: ")]
-    assert len(lines) == 1, lines
-    assert lines[0].startswith("error: ")
-    for part in parts:
-        assert part in lines[0], lines[0]
-
-
-def test_the_table_of_2002(rank, write):
+def test_the_table_of_2002(write):
     """Published scores."""
     table, printed = write(_as_csv(TABLE5_2002)), yaml.safe_load(TABLE5_2002.read_text())["rows"]
     found = _records(rank(table, "--lower", "*", "--json"))
@@ -75,7 +62,7 @@ def test_the_table_of_2002(rank, write):
     assert "20 methods, 11 columns" in text
 
 
-def test_methods_without_an_estimate_everywhere_are_told(rank, write):
+def test_methods_without_an_estimate_everywhere_are_told(write):
     header = "method,a:bad_pixels_all,a:fraction_matched,b:bad_pixels_all,b:fraction_matched"
     table = write(f"{header}\nsparse,5,0.5,6,1\ndense,7,1,8,1\n")
     told = rank(table).stderr
@@ -84,7 +71,7 @@ def test_methods_without_an_estimate_everywhere_are_told(rank, write):
     assert "unlike coverage" not in rank(write(f"{header}\none,5,1,6,1\nother,7,1,8,1\n")).stderr
 
 
-def test_groups_of_2012_from_two_files(rank, write):
+def test_groups_of_2012_from_two_files(write):
     """One method stands in both tables, with the same scores."""
     sources = [write(_as_csv(path_of(f"cabezas2012_table{i}")), f"{i}.csv") for i in (3, 4)]
     groups = [record["group"] for record in _records(rank(*sources, "--lower", "*", "--json")).values()]
@@ -101,7 +88,7 @@ c,3,80,3,70,C. Author
 """
 
 
-def test_wide_csv(rank, write):
+def test_wide_csv(write):
     path = write(CSV)
     # The main measures alone; texts are no scores.
     found = _records(rank(path, "--json"))
@@ -121,7 +108,7 @@ def test_wide_csv(rank, write):
     assert list(one["a"]["scores"]) == ["venus:density_all"]
 
 
-def test_statistics_per_scene(rank, write):
+def test_statistics_per_scene(write):
     per_scene = "id,scene,method,protocol,aggregation.box.size,bad_pixels_all,seconds\n" + "".join(
         f"1,{s},{m},eth3d,9,{v},0.5\n" for m, s, v in [("a", "x", 1), ("a", "y", 4), ("b", "x", 2), ("b", "y", 3)]
     )
@@ -130,15 +117,15 @@ def test_statistics_per_scene(rank, write):
     assert found["b"]["ranks"] == {"x:bad_pixels_all": 2, "y:bad_pixels_all": 1}
 
 
-def test_holes(rank, write):
+def test_holes(write):
     path = write(CSV.replace("b,2.5,95,1", "b,,95,-"))
-    _one_line(rank(path), "b (tsukuba:bad_pixels_nonocc, venus:bad_pixels_nonocc)", "--where 'method!=b'", "--columns")
+    one_line(rank(path), "b (tsukuba:bad_pixels_nonocc, venus:bad_pixels_nonocc)", "--where 'method!=b'", "--columns")
     assert list(_records(rank(path, "--where", "method!=b", "--json"))) == ["a", "c"]
     # A column that nobody has a score in is no hole of theirs.
     empty = rank(write("method,x:bad_pixels_all,y:bad_pixels_all\na,1,\nb,2,nan\n"), "--json")
     assert list(_records(empty)["a"]["scores"]) == ["x:bad_pixels_all"]
     assert "warning: column y:bad_pixels_all: no method has a score" in empty.stderr
-    _one_line(rank(write(_as_csv(path_of("kostliva2007_table2"))), "--higher", "*"), "CSM (CSM), GC (GC), DP (DP)")
+    one_line(rank(write(_as_csv(path_of("kostliva2007_table2"))), "--higher", "*"), "CSM (CSM), GC (GC), DP (DP)")
 
 
 def _result(method, scene, value, protocol="taxonomy2002", text="taxonomy2002: as it is", axes=None, **others):
@@ -151,21 +138,9 @@ def _result(method, scene, value, protocol="taxonomy2002", text="taxonomy2002: a
     return Result("id", scene, method, {}, axes or {}, protocol, **{"statistics": statistics, "protocol_text": text} | others)
 
 
-@pytest.fixture
-def folder(tmp_path):
-    def make(*results, name="out"):
-        with Store(tmp_path / name, create=True) as store:
-            store.plan([str(i) for i in range(len(results))])
-            for i, result in enumerate(results):
-                store.add(str(i), result)
-        return tmp_path / name
-
-    return make
-
-
-def test_results_folders(rank, folder):
+def test_results_folders(tmp_path):
     swept = [_result("ssd", s, v + size, axes={"size": size}) for s, v in (("x", 1), ("y", 3)) for size in (5, 7)]
-    path = folder(*swept, _result("dp", "x", 6.5), _result("dp", "y", 9))
+    path = kept(tmp_path / "out", [*swept, _result("dp", "x", 6.5), _result("dp", "y", 9)])
     found = _records(rank(path, "--json"))
     assert list(found) == ["ssd (size=5)", "dp", "ssd (size=7)"]
     # The columns of Table 5 of the 2002 paper: not all pixels.
@@ -174,19 +149,19 @@ def test_results_folders(rank, folder):
     assert found["dp"]["ranks"] == dict.fromkeys(["x:bad_pixels_nonocc", "x:bad_pixels_discont"], 2) | dict.fromkeys(
         ["y:bad_pixels_nonocc", "y:bad_pixels_discont"], 2
     )
-    more = folder(_result("so", "x", 1), _result("so", "y", 1), name="more")
+    more = kept(tmp_path / "more", [_result("so", "x", 1), _result("so", "y", 1)])
     assert next(iter(_records(rank(path, more, "--json")))) == "so"
-    failed = folder(_result("ok", "x", 1), _result("broken", "x", 0, statistics={}, error="no luck"), name="failed")
-    _one_line(rank(failed), "broken (x:bad_pixels_nonocc, x:bad_pixels_discont)")
+    failed = kept(tmp_path / "failed", [_result("ok", "x", 1), _result("broken", "x", 0, statistics={}, error="no luck")])
+    one_line(rank(failed), "broken (x:bad_pixels_nonocc, x:bad_pixels_discont)")
 
 
-def test_several_protocols_are_refused(rank, folder):
-    path = folder(_result("a", "x", 1), _result("b", "x", 2), _result("a", "y", 3, "eth3d", "eth3d: so"))
-    _one_line(rank(path), "results of taxonomy2002 and eth3d do not belong together", "--where 'protocol=taxonomy2002'")
+def test_several_protocols_are_refused(tmp_path):
+    path = kept(tmp_path / "out", [_result("a", "x", 1), _result("b", "x", 2), _result("a", "y", 3, "eth3d", "eth3d: so")])
+    one_line(rank(path), "results of taxonomy2002 and eth3d do not belong together", "--where 'protocol=taxonomy2002'")
     assert list(_records(rank(path, "--where", "protocol=taxonomy2002", "--json"))) == ["a", "b"]
     assert list(_records(rank(path, "--where", "protocol=eth3d", "--json"))) == ["a"]
-    same = folder(_result("a", "x", 1), _result("b", "x", 2, text="taxonomy2002: otherwise"), name="same")
-    _one_line(rank(same), "different versions of taxonomy2002")
+    same = kept(tmp_path / "same", [_result("a", "x", 1), _result("b", "x", 2, text="taxonomy2002: otherwise")])
+    one_line(rank(same), "different versions of taxonomy2002")
 
 
 @pytest.mark.parametrize(
@@ -209,42 +184,28 @@ def test_several_protocols_are_refused(rank, folder):
         ("m,author\na,x\nb,y\n", [], ["no column of numbers"]),
     ],
 )
-def test_mistakes(rank, write, text, options, parts):
-    _one_line(rank(write(text), *options), *parts)
+def test_mistakes(write, text, options, parts):
+    one_line(rank(write(text), *options), *parts)
 
 
-def test_mistakes_in_files(rank, write, tmp_path):
-    _one_line(rank(tmp_path / "none.csv"), "none.csv: no such file")
-    _one_line(rank(tmp_path), "no results there")
+def test_mistakes_in_files(write, tmp_path):
+    one_line(rank(tmp_path / "none.csv"), "none.csv: no such file")
+    one_line(rank(tmp_path), "no results there")
     path = tmp_path / "bytes.csv"
     path.write_bytes(b"\xff\xfe\x00")
-    _one_line(rank(path), "bytes.csv: cannot be read: not UTF-8 text")
-
-
-HCI_RUN = [
-    "run",
-    "window",
-    "ssd",
-    "--scene",
-    "synthetic/planes",
-    "--scene",
-    "synthetic/occlusions",
-    "--measures",
-    "hci",
-    "--no-maps",
-]
+    one_line(rank(path), "bytes.csv: cannot be read: not UTF-8 text")
 
 
 @pytest.fixture(scope="module")
 def hci_run(tmp_path_factory):
     """Two methods on a scene with fine structures and on one without."""
     folder = tmp_path_factory.mktemp("hci") / "out"
-    result = invoke(*HCI_RUN, "--out", str(folder))
-    assert result.exit_code == 0, result.output
+    scenes = ("--scene", "synthetic/planes", "--scene", "synthetic/occlusions")
+    call("run", "window", "ssd", *scenes, "--measures", "hci", "--no-maps", "--out", folder)
     return folder
 
 
-def test_the_hci_metrics_of_a_run(rank, hci_run):
+def test_the_hci_metrics_of_a_run(hci_run):
     with Store(hci_run) as store:
         results = store.results()
     told = rank(hci_run, "--measures", "hci")
@@ -260,7 +221,7 @@ def test_the_hci_metrics_of_a_run(rank, hci_run):
     for method, average in zip(("window", "ssd"), rankdata(table, axis=0, method="min").mean(axis=1), strict=True):
         assert found[method]["average_rank"] == pytest.approx(average)
         assert list(found[method]["scores"]) == [f"{s}:{n}" for s, n in names]
-    _one_line(rank(hci_run, "--measures", "hci,roc"), "column 'error_rate': no table has it")
+    one_line(rank(hci_run, "--measures", "hci,roc"), "column 'error_rate': no table has it")
 
 
 def test_what_is_stored_with_every_result(hci_run):

@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 import yaml
 from cli_parts import invoke, one_line
-from made_results import SCENES, result, sweep
+from made_results import SCENES, kept, result, sweep
 from typer.testing import CliRunner
 
 from stereo_framework import results
 from stereo_framework.cli import _output
 from stereo_framework.cli.main import app
 from stereo_framework.evaluation import resolve
-from stereo_framework.sweep import Store
 from stereo_framework.tables.results import stored
 
 BOX, TRUNCATION, BAD = "aggregation.box.size", "matching_cost.truncation", "bad_pixels_nonocc"
@@ -123,18 +122,11 @@ def test_long_tables_are_cut_unless_asked_for(folder):
     assert len(invoke("results", folder, "--limit", 3, "--format", "csv").stdout.splitlines()) == 9
 
 
-def _stored(folder, *found):
-    with Store(folder, create=True) as store:
-        store.plan([str(i) for i in range(len(found))])
-        for i, one in enumerate(found):
-            store.add(str(i), one)
-
-
 def test_a_cut_table_has_the_columns_and_the_best_of_all(tmp_path, monkeypatch):
     """Also where all of its own results failed."""
     sizes = range(1, 6)
     good = [result(SCENES[0], {BOX: n}, {BAD: 10.0 - n}) for n in sizes]
-    _stored(tmp_path, *(result(SCENES[1], {BOX: n}, {}, error="broken") for n in sizes), *good)
+    kept(tmp_path, [*(result(SCENES[1], {BOX: n}, {}, error="broken") for n in sizes), *good])
     for options in ((), ("--columns", BAD)):
         shown = invoke("results", tmp_path, "--limit", 5, *options)
         assert shown.exit_code == 0, shown.stderr
@@ -154,9 +146,9 @@ def test_each_protocol_has_its_first_rows_and_averages(tmp_path, monkeypatch):
     monkeypatch.setattr(_output, "_AVERAGES", 2)
     for count, name in ((3, "taxonomy2002"), (2, "eth3d")):
         same = {"protocol": name, "protocol_text": str(resolve(name))}
-        _stored(tmp_path / name, *sweep({BOX: [*range(1, count + 1)]}, lambda s, n: {BAD: n * (1.0 + (s == SCENES[1]))}, **same))
+        kept(tmp_path / name, sweep({BOX: [*range(1, count + 1)]}, lambda s, n: {BAD: n * (1.0 + (s == SCENES[1]))}, **same))
     both = [r for name in ("taxonomy2002", "eth3d") for r in stored(tmp_path / name)]
-    _stored(tmp_path / "both", *both)
+    kept(tmp_path / "both", both)
     lines = invoke("results", tmp_path / "both", "--limit", 3).stdout.splitlines()
     assert sum(line.startswith("scene\t") for line in lines) == 2
     assert [f"the first 3 of {count} rows; --limit 0 shows all" in lines for count in (6, 4)] == [True, True]

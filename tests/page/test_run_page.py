@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_results import SCENES, result, sweep
+from made_results import SCENES, kept, result, sweep
 
 from stereo_framework import run
 from stereo_framework.core.errors import ParameterError
@@ -12,18 +12,12 @@ from stereo_framework.io import write_disparity, write_image
 from stereo_framework.page.page import Details, Folded, Text
 from stereo_framework.page.run_page import run_page
 from stereo_framework.page.stored_pictures import Scenes
-from stereo_framework.sweep import Store
 
 TRUNCATION = "matching_cost.truncation"
 
 
 def _stored(folder, results):
-    with Store(folder, create=True) as store:
-        keys = [str(i) for i in range(len(results))]
-        store.plan(keys)
-        for key, one in zip(keys, results, strict=True):
-            store.add(key, one)
-    return run_page(folder)
+    return run_page(kept(folder, results))
 
 
 def test_the_summary_has_methods_by_scenes_the_best_first(tmp_path):
