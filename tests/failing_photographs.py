@@ -39,19 +39,14 @@ def _lights(**changed):
     return {light: found(**(values | changed)) for light in ("exposure .6", "gamma 1.5", "vignetting .6")}
 
 
-OPTIMIZERS = {
-    "plane_paths": 1,
-    "semi_global_8": 2,
-    "expansion": 3,
-    "belief_propagation": 3,
-    "trw_s": 3,
-    "dynamic_programming": 4,
-    "scanline": 4,
-    "winner_take_all": 5,
-}
-AGGREGATION = {"shiftable": 2, "box": 3, "binomial": 3, "diffusion": 3, "membrane": 3, "guided_filter": 1, "support_weights": 1}
 STEPS = {"sgm": 1, "sgm_no_median": 2, "fine": 1, "fine_no_median": 2}
-DISTANCES = {"planes": 0.1, "half_parabola": 0.2, "quarter_parabola": 0.2, "parabola": 0.3, "equiangular": 0.3, "whole": 0.4}
+
+
+def _before(ours, others):
+    """All of ours are before all others; one of ours is as bad as these, or one of these as good as ours."""
+    values = dict.fromkeys(ours.split(), 1) | dict.fromkeys(others.split(), 2)
+    return [(found(**values),)], [(found(**values | {name: 3 - value}),) for name, value in values.items()]
+
 
 SIDES = {
     "census_instead_of_differences": (
@@ -62,43 +57,22 @@ SIDES = {
     "census_in_changed_light": ([(_lights(),)], [(_lights(census_paths=4),)]),
     "information_at_gamma": ([(_lights(),)], [(_lights(mutual_information_paths=2),)]),
     "light_before_differences": ([(_lights(),)], [(_lights(ad_field_paths=10),), (_lights(ad_bilateral_paths=10),)]),
-    "shiftable_best": (
-        [(found(**AGGREGATION),)],
-        [(found(**AGGREGATION | {other: 1}),) for other in ("box", "binomial", "diffusion", "membrane")],
-    ),
-    "weights_instead_of_windows": (
-        [(found(**AGGREGATION),)],
-        [(found(**AGGREGATION | {other: 3}),) for other in ("guided_filter", "support_weights")],
-    ),
-    "graph_cuts_best": (
-        [(found(**OPTIMIZERS),)],
-        [(found(**OPTIMIZERS | {other: 2}),) for other in ("dynamic_programming", "scanline")],
-    ),
-    "two_dimensions_best": (
-        [(found(**OPTIMIZERS),)],
-        [(found(**OPTIMIZERS | {other: 4}),) for other in ("belief_propagation", "trw_s", "expansion")],
-    ),
-    "paths_instead_of_graph_cuts": ([(found(**OPTIMIZERS),)], [(found(**OPTIMIZERS | {"expansion": 2}),)]),
-    "planes_instead_of_levels": ([(found(**OPTIMIZERS),)], [(found(**OPTIMIZERS | {"trw_s": 1}),)]),
-    "fit_always_helps": (
-        [(found(**DISTANCES),)],
-        [(found(**DISTANCES | {"parabola": 0.5}),), (found(**DISTANCES | {"equiangular": 0.5}),)],
-    ),
     "half_pixels_adequate": (
         [(found(half_parabola=95, quarter_parabola=91),)],
         [(found(half_parabola=95.5, quarter_parabola=85.5),)],
     ),
-    "planes_nearest": ([(found(**DISTANCES),)], [(found(**DISTANCES | {"planes": 0.3}),)]),
     "every_step_helps": (
         [(found(**STEPS),)],
         [(found(**STEPS | {"sgm_no_median": 1}),), (found(**STEPS | {"fine_no_median": 0}),)],
     ),
-    "shiftable_good_choice": (
-        [(found(ssd=1, census=2, sgm=2, bm=2),)],
-        [(found(**{"ssd": 1, "census": 2, "sgm": 2, "bm": 2, other: 0}),) for other in ("census", "sgm", "bm")],
-    ),
-    "global_ahead": (
-        [(found(sgm=1, ssd=2, dp=2, so=2),)],
-        [(found(**{"sgm": 1, "ssd": 2, "dp": 2, "so": 2, other: 1}),) for other in ("ssd", "dp", "so")],
-    ),
+    "shiftable_best": _before("shiftable", "box binomial diffusion membrane"),
+    "weights_instead_of_windows": _before("guided_filter support_weights", "shiftable"),
+    "graph_cuts_best": _before("expansion", "dynamic_programming scanline"),
+    "two_dimensions_best": _before("belief_propagation trw_s expansion", "winner_take_all dynamic_programming scanline"),
+    "paths_instead_of_graph_cuts": _before("semi_global_8", "expansion"),
+    "planes_instead_of_levels": _before("plane_paths", "belief_propagation trw_s expansion semi_global_8"),
+    "fit_always_helps": _before("parabola equiangular", "whole"),
+    "planes_nearest": _before("planes", "half_parabola"),
+    "shiftable_good_choice": _before("ssd", "census sgm bm"),
+    "global_ahead": _before("sgm", "ssd dp so"),
 }

@@ -6,7 +6,7 @@ from stereo_framework.core.errors import ParameterError
 from stereo_framework.papers import NAMES, find_paper
 from stereo_framework.papers.claim import KINDS
 from stereo_framework.papers.comparison import Comparison, compared, comparison_table
-from stereo_framework.papers.published import published_table
+from stereo_framework.papers.published import PublishedTable
 from stereo_framework.papers.reproduce import reproduce
 
 
@@ -36,32 +36,25 @@ def test_what_lies_outside(numbers, outside, tolerance, one_sided, near):
 
 
 @pytest.mark.parametrize(
-    ("table", "row", "column", "low", "high"),
+    ("rule", "below", "above"),
     [
-        ("groups2012/table4", "PatchMatch", "tsukuba_all", -0.05, 0.1),
-        ("groups2012/table4", "PatchMatch", "teddy_disc", -0.05, 0.1),  # which is probably a misprint
-        ("sigma_z2011/table2", "inaccurate", "SZE_all", -0.0005, 0.0005),
-        ("sigma_z2011/table1", "venus", "MAPE_all", -0.0005, 0.0005),
-        ("energies2008/energies", "lower bound", "venus", -304, 304),
-        ("energies2008/energies", "trw_s", "venus", None, 1524),
-        ("energies2008/energies", "expansion", "venus", None, 9377),
-        ("energies2008/energies", "swap", "venus", None, 9425),
-        ("energies2008/energies", "bp_accelerated", "venus", None, 92989),
-        ("energies2008/energies", "bp_sequential", "venus", None, 100769),
-        ("energies2008/energies", "icm", "venus", None, None),
-        ("energies2008/energies", "wta", "venus", 0, 0),
-        ("energies2008/energies", "truth", "venus", 0, 0),
+        ({"within": 0.1}, 0.1, 0.1),
+        ({"below": 0, "above": 0.1}, 0, 0.1),
+        ({"above": 1e-2, "share": True}, None, 12),  # of 1299, in whole units
+        ({}, None, None),
     ],
 )
-def test_tolerances_of_printed_numbers(table, row, column, low, high):
-    published = published_table(*table.split("/"))
-    for limit, beyond in ((low, -1), (high, 1)):
-        for part, outside in ((0.99, False), (1.01, limit is not None)):
-            difference = beyond * 1e6 if limit is None else part * limit or (outside and 1e-3 * beyond)
-            ours = {row: {column: published.rows[row][column] + difference}}
-            [cell] = compared(published, ours, rows=[row], columns=[column])
-            assert cell.outside is outside
-    assert ("misprint" in cell.reason) is (column == "teddy_disc")
+def test_the_first_tolerance_that_fits_counts(rule, below, above):
+    rules = [
+        {"row": "x*", "within": 9, "reason": "other"},
+        {"column": "c?", "reason": "this", **rule},
+        {"within": 8, "reason": "all"},
+    ]
+    table = PublishedTable("Paper, Table 1", ("c1",), {"row": {"c1": 1299.0}}, {}, rules)
+    [cell] = compared(table, {"row": {"c1": 1300.0}})
+    assert (cell.published, cell.ours, cell.below, cell.above, cell.reason) == (1299.0, 1300.0, below, above, "this")
+    [unjudged] = compared(table, {}, lambda row, column: f"{row} {column} is lost")
+    assert (unjudged.below, unjudged.above, unjudged.reason) == (None, None, "row c1 is lost")
 
 
 def test_tables_have_as_many_digits_as_their_tolerances():
