@@ -168,7 +168,7 @@ def _checked(
     stem = "script" if path is None else path.name.removesuffix(RESOLVED).removesuffix(".yaml")
     name = model.name(root.at("name")) or stem
     found = methods(root, name, model)
-    set_parameters(found, waiting, model)
+    set_parameters(root, found, waiting, model)
     if not tuning:
         count_runs(found, model)
     shared = {

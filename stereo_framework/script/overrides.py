@@ -13,10 +13,13 @@ from stereo_framework.script.addresses import split
 from stereo_framework.script.merging import axes, lacks, merge, said, tree, without_axes
 from stereo_framework.script.methods import Method
 from stereo_framework.script.model import Model
-from stereo_framework.script.reading import KEYS
+from stereo_framework.script.reading import KEYS, METHOD_KEYS
+
+Override = tuple[str | None, str, Node]
+"""A method (None: all), an address in it, and a value."""
 
 
-def apply(root: Node, overrides: Sequence[str], model: Model) -> tuple[Node, list[tuple[str, Node]]]:
+def apply(root: Node, overrides: Sequence[str], model: Model) -> tuple[Node, list[Override]]:
     """Merge overrides over a script, as if a later script said them.
 
     An axis of the sweep that varies what is set is dropped: the value replaces it. A slot set as a whole merges with the
@@ -27,15 +30,15 @@ def apply(root: Node, overrides: Sequence[str], model: Model) -> tuple[Node, lis
     root : Node
         A merged script.
     overrides : sequence of str
-        ``matching_cost.truncation=20``, ``aggregation=[{use: box, size: 9}]``, ``seed=3``.
+        ``matching_cost.truncation=20``, ``aggregation=[{use: box, size: 9}]``, ``methods.ssd.seed=3``.
 
     Returns
     -------
     script : Node
-    waiting : list of (str, Node)
-        Addresses of single parameters and their values, for `set_parameters`.
+    waiting : list of Override
+        Those of single parameters, for `set_parameters`.
     """
-    waiting: list[tuple[str, Node]] = []
+    waiting: list[Override] = []
     for override in overrides:
         key, sign, value = override.partition("=")
         key = key.strip()
@@ -44,34 +47,51 @@ def apply(root: Node, overrides: Sequence[str], model: Model) -> tuple[Node, lis
             continue
         if (node := parse_yaml(value, "--set", model.faults, key)) is None:
             continue
-        _, word, parameter = split(key)
-        if word == "methods":
-            said = "what is set is set for all methods; write what is one method's in the script"
-            model.fault(Place("--set", path=key), said)
-        elif (word in SLOTS and parameter) or ("." not in key and key not in KEYS):
-            waiting.append((key, node))
-        else:
-            root = _merge(root, key, node, model)
+        named = root.at("methods").entries
+        method = next((name for name in sorted(named, key=len, reverse=True) if key.startswith(f"methods.{name}.")), None)
+        local = key if method is None else key.removeprefix(f"methods.{method}.")
+        home, word, parameter = split(local)
+        if word == "methods" and not home and method is None:
+            name = parameter.partition(".")[0]
+            model.fault(Place("--set", path=key), f"no such method {name!r}; {nearest(name, named, kind='methods')}")
+        elif (word in SLOTS and parameter) or ("." not in local and local not in KEYS):
+            waiting.append((method, local, node))
+        elif not _swept_for_all(root, method, local, node, model):
+            root = _merge(root, method, local, node, model)
     return root, waiting
 
 
-def set_parameters(methods: Sequence[Method], waiting: Iterable[tuple[str, Node]], model: Model) -> None:
+def _swept_for_all(root: Node, method: str | None, local: str, node: Node, model: Model) -> bool:
+    """Report what is set for one method, when it or the slot that it belongs to is swept at the script's top."""
+    home, word, _ = split(local)
+    axis = next((name for name in (local, home + word) if name in axes(root)), None)
+    if method is None or axis is None:
+        return False
+    model.fault(node.place, f"{axis} is swept for all methods; set it for all, or move the axis into the methods it is meant for")
+    return True
+
+
+def set_parameters(root: Node, methods: Sequence[Method], waiting: Iterable[Override], model: Model) -> None:
     """Set single parameters of stages, which may be given by their names alone."""
-    for key, node in waiting:
-        full = [key] if "." in key else list(dict.fromkeys(address for method in methods for address in _having(method, key)))
-        if len(full) != 1:
-            neither = f"neither a key nor a parameter of any stage; {nearest(key, KEYS, kind='keys')}"
-            model.fault(node.place, f"{' and '.join(full)} have it; say which" if full else neither)
+    for only, local, node in waiting:
+        meant = [method for method in methods if only in (None, method.name)]
+        if "." not in local:
+            full = list(dict.fromkeys(address for method in meant for address in _having(method, local)))
+            if len(full) != 1:
+                neither = f"neither a key nor a parameter of any stage; {nearest(local, KEYS, kind='keys')}"
+                model.fault(node.place, f"{' and '.join(full)} have it; say which" if full else neither)
+                continue
+            local = full[0]
+        if _swept_for_all(root, only, local, node, model):
             continue
-        [address] = full
-        home, word, parameter = split(address)
+        home, word, parameter = split(local)
         stage, _, name = parameter.rpartition(".")
         # What is set in a slot is nothing to a method that cannot have it, unless none can.
-        for method in [method for method in methods if not lacks(method.whole, address)] or methods:
+        for method in [method for method in meant if not lacks(method.whole, local)] or meant:
             # An axis may leave out the stage's name where one stage stands.
-            for axis in (address, f"{home}{word}.{name}") if stage else (address,):
+            for axis in (local, f"{home}{word}.{name}") if stage else (local,):
                 method.axes.pop(axis, None)
-            method.set(address, node)
+            method.set(local, node)
 
 
 def _having(method: Method, name: str) -> Iterator[str]:
@@ -83,26 +103,30 @@ def _having(method: Method, name: str) -> Iterator[str]:
                 yield f"{slot}.{spec.stage.name}.{name}" if SLOTS[slot].many or spec.added else f"{slot}.{name}"
 
 
-def _merge(root: Node, key: str, node: Node, model: Model) -> Node:
-    """Merge what is no parameter of a stage as if a later script said it, over the top and over every method."""
+def _merge(root: Node, method: str | None, key: str, node: Node, model: Model) -> Node:
+    """Merge what is neither a parameter of a stage nor of a single method's stage as if a later script said it."""
+    prefix = "" if method is None else f"methods.{method}."
     # Names of axes, which come third, hold dots.
     parts = key.split(".") if key.startswith("alternatives.") else key.split(".", 2)
     for i in reversed(range(len(parts))):
-        above = Place("--set", path=".".join(parts[:i]))
+        above = Place("--set", path=(prefix + ".".join(parts[:i])).rstrip("."))
         node = Node({parts[i]: node}, above, {parts[i]: above})
     if at := _unsettable(node):
         model.fault(at, "'include' and 'plugins' cannot be set; write them in the script")
         return root
-    model.check(node)
+    model.check(node, KEYS if method is None else METHOD_KEYS)
     later = said(node)
-    gone = [key, *(home + slot for home, part in tree(later) for slot in SLOTS if slot in part.entries), *axes(later)]
-    whole = {"name", "scenes", "evaluation", "report", "search", "sweep"}
+    slots = [home + slot for home, part in tree(later) for slot in SLOTS if slot in part.entries]
+    gone = [key, *slots, *axes(later)]
+    named = dict(root.at("methods").entries)
+    meant = named if method is None else [method]
+    whole = {"name", "scenes", "evaluation", "report", "search", "sweep"} if method is None else set()
     stages = {name: value for name, value in later.entries.items() if name not in whole}
-    methods = root.at("methods")
-    named = {name: merge(without_axes(own, gone), Node(stages, own.place, later.keys)) for name, own in methods.entries.items()}
+    for name in meant:
+        named[name] = merge(without_axes(named[name], gone), Node(stages, named[name].place, later.keys))
     if named:
-        root = replace(root, value={**root.entries, "methods": replace(methods, value=named)})
-    return merge(without_axes(root, gone), replace(later, place=root.place))
+        root = replace(root, value={**root.entries, "methods": replace(root.at("methods"), value=named)})
+    return root if method is not None else merge(without_axes(root, gone), replace(later, place=root.place))
 
 
 def _unsettable(node: Node) -> Place | None:

@@ -72,6 +72,10 @@ def test_axes_and_overrides_reach_in():
         {**script, "sweep": sweep}, overrides=[f"{deep}matcher=flat", "alternatives.robust.aggregation.box.size=3"]
     ).settings
     assert [run.axes for run in runs] == [{}]
+    assert (
+        _one({"methods": {"a": script}}, overrides=[f"methods.a.{deep}matcher.height=8"]).parameters[f"{deep}matcher.height"]
+        == 8.0
+    )
 
 
 def test_seeds_reach_in(write):

@@ -83,6 +83,18 @@ def test_overrides_win_over_every_method():
         assert run.seed == 9
 
 
+def test_one_method_alone():
+    overrides = ["methods.v1.5.aggregation.box.size=11", "methods.v1.5.matching_cost.interval=true", "methods.plain.seed=2"]
+    runs = load(METHODS, overrides=overrides).settings
+    plain, other = ([run for run in runs if run.method == name] for name in ("plain", "v1.5"))
+    assert {run.parameters["aggregation.box.size"] for run in plain} == {9}
+    assert [run.parameters["aggregation.box.size"] for run in other] == [11, 11]
+    assert [run.axes for run in other] == [{"matching_cost.truncation": 1}, {"matching_cost.truncation": 2}]
+    assert {run.parameters["matching_cost.interval"] for run in plain} == {False}
+    assert {run.parameters["matching_cost.interval"] for run in other} == {True}
+    assert (plain[0].seed, other[0].seed) == (2, 4)
+
+
 @pytest.mark.parametrize("key", ["p1", "optimization.p1", "optimization.semi_global.p1"])
 def test_a_parameter_has_one_rule_of_addresses(key):
     assert load("sgm", overrides=[f"{key}=7"]).pipeline == load("sgm").pipeline.having(p1=7)
