@@ -14,6 +14,7 @@ from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.stage import Positive, Unit, stage
 from stereo_framework.core.view import View, differences, one_of
 from stereo_framework.core.volume import CostVolume
+from stereo_framework.kernels.any_costs import AnyCosts, any_costs
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.local_averages import local_averages
@@ -171,7 +172,8 @@ def ad_census(
 
     def run(start: int, stop: int) -> None:
         images = left[start:stop], right[start:stop], weights[start:stop]
-        _kernel(*images, left_strings, right_strings, start, view, sampling, saturation, np.float32(outside), costs[start:stop])
+        own = any_costs(costs[start:stop])
+        _kernel(*images, left_strings, right_strings, start, view, sampling, saturation, np.float32(outside), own)
 
     over_rows(run, rows, costs.size)
     return CostVolume(costs, search, float(outside))
@@ -203,21 +205,35 @@ def _kernel(
     sampling: Sampling,
     saturation: _Saturation,
     outside: float,
-    costs: NDArray,
+    costs: AnyCosts,
 ) -> None:
     """Costs of some rows, from two images ``(rows, columns, channels)``, weights of differences and of bits, and all bit strings
     ``(words, rows, positions)``, of which theirs begin at `start`.
     """
     length = view.samples + 2 * view.levels
     lines, strings = np.zeros((reference.shape[2], length), np.float32), np.zeros((left.shape[0], length), np.uint64)
-    sample = np.empty(view.samples, np.float32)
-    for y in range(costs.shape[0]):
+    sample, found = np.empty(view.samples, np.float32), np.empty((reference.shape[1], view.levels), np.float32)
+    whole, wide, fractions = costs
+    for y in range(reference.shape[0]):
         # The levels of a pixel lie side by side in a line.
         sample_row(match[y], view, sampling, sample, lines)
         for w in range(right.shape[0]):
             arrange(right[w, start + y], view.reverse, view.stride, strings[w, view.levels : view.levels + view.samples])
-        _row(reference[y], weights[y], left[:, start + y], lines, strings, view.origins, saturation, costs[y])
-        close_view(view, outside, costs[y])
+        _row(reference[y], weights[y], left[:, start + y], lines, strings, view.origins, saturation, found)
+        close_view(view, outside, found)
+        if whole.size > 0:
+            _copy(found.reshape(-1), whole[y].reshape(-1))
+        elif wide.size > 0:
+            _copy(found.reshape(-1), wide[y].reshape(-1))
+        else:
+            _copy(found.reshape(-1), fractions[y].reshape(-1))
+
+
+@kernel
+def _copy(found: NDArray[np.float32], costs: NDArray) -> None:
+    # What is copied from slice to slice takes much longer to compile.
+    for i in range(found.shape[0]):
+        costs[i] = found[i]
 
 
 @kernel
@@ -229,9 +245,9 @@ def _row(
     strings: Strings,
     origins: NDArray[np.int64],
     saturation: _Saturation,
-    costs: NDArray,
+    costs: NDArray[np.float32],
 ) -> None:
-    """Costs of a row ``(pixels, levels)``; its candidates stand in the lines from `origins` on."""
+    """Costs of a row ``(pixels, levels)``, not yet cut off; its candidates stand in the lines from `origins` on."""
     differences, bits = np.empty(costs.shape, np.float32), np.empty(costs.shape, np.uint8)
     difference_row(row, lines, origins, np.float32(np.inf), np.bool_(False), differences)
     count_differences(left, strings, origins, bits)

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Search
+from stereo_framework.kernels.any_costs import AnyCosts, any_costs
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._path_lanes import BYTES, HIGHEST, step
 from stereo_framework.optimization._semi_global_penalties import STEPS, Penalties, edge_lines
-from stereo_framework.optimization._winners import chosen_costs, float_bits, float_winners, integer_winners
+from stereo_framework.optimization._winners import float_bits, float_winners, integer_winners
 
 CLOSED = 65535
 """What uint16 costs of closed cells are, and sums of paths that are not less."""
@@ -101,10 +102,10 @@ def path_sums(
         )
         for _ in range(2)
     ]
-    own = Prices(penalties.classes, prices, starts)
+    own, read = Prices(penalties.classes, prices, starts), any_costs(costs)
 
     def run(i: int, course: Course) -> None:
-        _pass(costs, own, None if edges is None else edges[i].reshape(-1), course, scratch[i], found, bits)
+        _pass(read, levels, own, None if edges is None else edges[i].reshape(-1), course, scratch[i], found, bits)
 
     in_two_passes(run, rows, closes, costs.size)
     return sums, found.labels, found.chosen
@@ -133,7 +134,8 @@ _DOWN, _RIGHT = (np.array(amounts) for amounts in zip(*STEPS, strict=True))
 
 @kernel
 def _pass(
-    costs: NDArray,
+    costs: AnyCosts,
+    levels: int,
     own: Prices,
     edges: NDArray[np.uint8] | None,
     course: Course,
@@ -147,12 +149,12 @@ def _pass(
     upwards, first, last, adds, closes = course
     paths, least, line, total = scratch
     sums, labels, chosen = found
-    rows, columns, levels = costs.shape
+    (rows, columns), (whole, wide, fractions) = labels.shape, costs
     padded, steps, length = line.shape[0], classes.shape[0], 0
     if edges is not None:
         length = edges.shape[0] // (steps * rows)
     flat, first_places = paths.reshape(-1), np.zeros(steps, np.int64)
-    all_costs, all_sums = costs.reshape(-1), sums.reshape(-1)
+    bytes_, words, floats, all_sums = whole.reshape(-1), wide.reshape(-1), fractions.reshape(-1), sums.reshape(-1)
     for i in range(first, last):
         y = rows - 1 - i if upwards else i
         for s in range(1, steps):
@@ -162,13 +164,19 @@ def _pass(
             x = columns - 1 - j if upwards else j
             # Slices cost more than the arithmetic of a pixel, and unsigned indices need no wraparound check.
             cell = np.uint64((y * columns + x) * levels)
-            if closes:
+            if bytes_.size > 0:
                 for k in range(levels):
-                    cost = all_costs[cell + np.uint64(k)]
+                    line[k] = bytes_[cell + np.uint64(k)]
+            elif closes:
+                for k in range(levels):
+                    cost = words[cell + np.uint64(k)]
                     line[k] = CLOSED_FLOAT if cost == CLOSED else cost
+            elif words.size > 0:
+                for k in range(levels):
+                    line[k] = words[cell + np.uint64(k)]
             else:
                 for k in range(levels):
-                    line[k] = all_costs[cell + np.uint64(k)]
+                    line[k] = floats[cell + np.uint64(k)]
             if adds:
                 for k in range(levels):
                     total[k] = all_sums[cell + np.uint64(k)]
@@ -190,4 +198,6 @@ def _pass(
                 integer_winners(sums[y], labels[y])
             else:
                 float_winners(bits[y], labels[y])
-            chosen_costs(costs[y], labels[y], chosen[y])
+            for x in range(columns):
+                cell = np.uint64((y * columns + x) * levels) + np.uint64(labels[y, x])
+                chosen[y, x] = bytes_[cell] if bytes_.size > 0 else words[cell] if words.size > 0 else floats[cell]
