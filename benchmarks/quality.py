@@ -4,9 +4,9 @@ A method is a shipped script or a file. ``hh`` is cv2.StereoSGBM with eight path
 program (see pandora_sgm.py); both are filled from the background of the row, so that all maps are dense.
 
 A: average rank among the twenty methods of Table 5 in Scharstein & Szeliski 2002. B: the mean of the twelve percentages of Middlebury's second evaluation. C: ten photographs
-of its third one; roads: eight pairs of KITTI 2015; kitti2012: the pair of its kit; indoors: Moebius, Aloe, Baby1. These four: percent of the visible pixels (of roads: of those with truth) off by
-more than 0.5, 1, 2 and 3 pixels. Methods that draw random numbers run with several seeds, of which the mean is shown. Processor time is that of all threads; wall-clock time and memory,
-beyond what the process held before, are those of Piano. The machine should have nothing else to do where seconds are to mean something.
+of its third one; roads: eight pairs of KITTI 2015; kitti2012: the pair of its kit; indoors: Moebius, Aloe, Baby1. These four: percent of the pixels with truth (of C: of the visible ones,
+of which its data set has a mask) off by more than 0.5, 1, 2 and 3 pixels. Methods that draw random numbers run with several seeds, of which the mean is shown. Processor time is
+that of all threads; wall-clock time and memory, beyond what the process held before, are those of Piano. The machine should have nothing else to do where seconds are to mean something.
 """
 
 from __future__ import annotations
