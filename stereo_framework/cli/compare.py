@@ -43,12 +43,12 @@ def compare(
     without_truth
         Judge as if the scene had no truth.
     out
-        Folder for pictures: all maps side by side, those of each, and without truth where the first two disagree.
+        Folder for pictures: all maps side by side, with their errors or what differs from the first, and those of each.
     """
     from stereo_framework.datasets import load_scene
     from stereo_framework.evaluation import resolve
     from stereo_framework.evaluation.consistency import map_difference
-    from stereo_framework.figures.picture_files import write_comparison, write_disagreement, write_pictures
+    from stereo_framework.figures.picture_files import write_comparison, write_pictures
     from stereo_framework.io import output_folder
     from stereo_framework.own_pair.choosing import judge
     from stereo_framework.sweep.outside import measure_map
@@ -79,8 +79,6 @@ def compare(
             for name, disparity in found.items():
                 write_pictures(out / name, disparity, place, None if how is None else resolve(how))
             write_comparison(out / "comparison.png", found, place)
-            if place.truth is None:
-                write_disagreement(out / "disagreement.png", found[first], found[results[1].method], place.reference)
     if json:
         told = {"without_truth": _output.standings_record(place.name, first, standings)} if standings else {}
         _output.print_json([result.record() | told for result in results])

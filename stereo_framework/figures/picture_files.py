@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import Disparity, Image, Scene
+from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.evaluation.evaluate import predictions
 from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.evaluation.regions import region_masks
-from stereo_framework.figures.colours import rgb
 from stereo_framework.figures.disparity_figures import bad_pixel_picture, disparity_figure, error_picture, side_by_side_figure
 from stereo_framework.figures.prediction_strip import prediction_figure
 from stereo_framework.figures.saving import save_picture
@@ -88,23 +87,6 @@ def confidence_greys(confidence: NDArray) -> NDArray[np.uint8]:
     """A measure of confidence as grey levels, uint8 of the same shape. A level is the share of less sure pixels, so that measures of any unit look alike."""
     found: NDArray[np.uint8] = np.rint(255 * rank_shares(confidence)).astype(np.uint8)
     return found
-
-
-def write_disagreement(path: Path, first: Disparity, second: Disparity, image: Image) -> None:
-    """Write the reference image with the pixels in red at which two maps differ by more than a pixel, or only one has an estimate.
-
-    Parameters
-    ----------
-    path : Path
-        A ``.png`` file; its folder is made.
-    first, second : ndarray, float32, (rows, columns)
-        Pixels, not finite = no estimate.
-    image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        The reference image.
-    """
-    known = np.isfinite(first) & np.isfinite(second)
-    apart = (np.isfinite(first) != np.isfinite(second)) | (known & (np.abs(first - second) > 1))
-    write_image(path, np.where(apart[..., None], np.array([220, 50, 32], np.uint8), rgb(image)))
 
 
 def shown_range(disparity: Disparity, scene: Scene) -> tuple[float, float]:

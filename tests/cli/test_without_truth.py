@@ -33,7 +33,7 @@ def test_compare(folder, tmp_path):
     assert f"synthetic/planes, without truth, against {good.stem}: wrong pixels more (+) or less (-)" in out
     assert re.search(r"^spoilt\t\+\d+\.\d\t\+- \d+\.\d\tworse$", out, re.MULTILINE), out
     assert "bad_pixels" not in out
-    assert (tmp_path / "out/disagreement.png").is_file()
+    assert (tmp_path / "out/comparison.png").is_file()
     assert "without truth" not in call("compare", *both, *SCENE).stdout
     assert "\tbetter\n" in call("compare", *reversed(both), *SCENE, "--without-truth").stdout
     again = tmp_path / "again.pfm"

@@ -1,11 +1,10 @@
 """All pictures of one map of a scene."""
 
 import numpy as np
-import pytest
 
 from stereo_framework import load_scene
 from stereo_framework.evaluation.prediction import EMPTY
-from stereo_framework.figures.picture_files import write_disagreement, write_pictures
+from stereo_framework.figures.picture_files import write_pictures
 from stereo_framework.io.images import read_image
 
 
@@ -24,13 +23,3 @@ def test_all_pictures_of_a_scene(tmp_path):
     np.testing.assert_array_equal(read_image(tmp_path / "new" / "planes_error.png"), 160)
     # A quarter of the pixels is less sure than the others: shares of those below, of equal ones half.
     assert np.unique(read_image(tmp_path / "new" / "planes_confidence_made.png")).tolist() == [32, 159]
-
-
-@pytest.mark.parametrize("channels", [(), (3,)])
-def test_two_maps_disagree_where_they_differ_by_more_than_a_pixel_or_one_is_empty(tmp_path, channels):
-    nan = np.nan
-    first, second = np.float32([[4, 4, 4, nan, nan]]), np.float32([[4, 5, 5.5, 4, nan]])
-    image = np.full((1, 5, *channels), 90, np.uint8)
-    write_disagreement(tmp_path / "apart.png", first, second, image)
-    red, grey = [220, 50, 32], [90, 90, 90]
-    assert read_image(tmp_path / "apart.png").tolist() == [[grey, grey, red, red, grey]]
