@@ -60,13 +60,6 @@ def svg_text(figure: Figure, description: str | None = None) -> str:
     return file.getvalue()
 
 
-def pdf_bytes(figure: Figure) -> bytes:
-    """A figure as PDF, for papers."""
-    file = io.BytesIO()
-    figure.savefig(file, format="pdf", metadata={"CreationDate": None})
-    return file.getvalue()
-
-
 def rendered(figure: Figure) -> NDArray[np.uint8]:
     """The screen pixels of a figure, uint8 (rows, columns, 3)."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
