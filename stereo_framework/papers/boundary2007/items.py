@@ -37,10 +37,10 @@ _QUICK = {
 """Settings that take only seconds: one line of most grids."""
 
 COSTS = {
-    "GC": "GC: squared differences (as run)",
+    "gc": "GC: squared differences (as run)",
     "gc_absolute": "GC: absolute differences",
     "gc_third": "GC: absolute differences, a third of their sum",
-    "BP": "BP: absolute differences (as run)",
+    "bp": "BP: absolute differences (as run)",
     "bp_squares": "BP: squared differences",
 }
 """The costs that are tried in place of those that the paper does not print, by the methods of the scripts."""
@@ -51,9 +51,11 @@ def _results(context: Context) -> list[Result]:
     return [r for name in METHODS for r in context.run(f"{name}_grid", overrides=_QUICK.get(name, []) if context.quick else [])]
 
 
-def found_boundary(results: Sequence[Result]) -> Boundary:
-    """All settings' rates by scene and method, by the paper's names, and their means over the scenes."""
-    named = [replace(r, scene=short(r.scene), method=METHODS.get(r.method, r.method)) for r in results]
+def found_boundary(results: Sequence[Result], names: Mapping[str, str] = METHODS) -> Boundary:
+    """All settings' rates by scene and these methods, by other names, and their means over the scenes."""
+    named = [
+        replace(r, scene=short(r.scene), method=name) for method, name in names.items() for r in results if r.method == method
+    ]
     return boundary(named, drop_incomplete=True)
 
 
@@ -146,14 +148,15 @@ def nearest_to_boundary(found: Boundary, scene: str, method: str) -> Point:
 def costs(context: Context) -> Outcome:
     """How much E and the sentences turn on the costs of GC and BP, which are not printed; and all sentences."""
     results, published = _results(context), published_table("boundary2007", "table1")
-    everything = found_boundary([*results, *context.run("costs")])
-    e = _by_column(everything)
+    everything = [*results, *context.run("costs")]
+    tried = found_boundary(everything, {method: method for method in COSTS})
+    e = _by_column(tried)
     named = {f"{name} as printed": published.rows[name] for name in ("GC", "BP")}
     named |= {words: e[m] for m, words in COSTS.items() if m in e}
     note = "As run: all settings of the paper's grid; the others: 9 settings for GC and 4 for BP, as configs/boundary2007/costs.yaml has them."
     rows = [[words, *map(own.get, published.columns)] for words, own in named.items()]
     table = plain_table("Efficiency by matching cost", ["method and cost", *published.columns], rows, ".3f", note)
-    missing = ", ".join(name for name in SCENES if name not in everything.points)
+    missing = ", ".join(name for name in SCENES if name not in tried.points)
     if context.quick or missing:
         # On fewer scenes than the paper's, these would be different sentences.
         return Outcome([table], absent="one scene and few settings only" if context.quick else f"not measured: {missing}")
@@ -161,8 +164,8 @@ def costs(context: Context) -> Outcome:
         "A sentence whose verdict differs between the costs of GC and BP in this table is not judged, since the paper prints neither. A match that would lie outside the match "
         "image has no cell in the table of equations 3 to 5; it counts as an error here, since a dense map could otherwise go without its errors at the image's side."
     )
-    tried = itertools.product(*([m for m in COSTS if m.lower().startswith(name) and m in e] for name in ("gc", "bp")))
-    found = Alternatives("cost", {f"{COSTS[gc]}, {COSTS[bp]}": with_costs(everything, gc, bp) for gc, bp in tried})
+    pairs = itertools.product(*([m for m in COSTS if m.startswith(name) and m in e] for name in ("gc", "bp")))
+    found = Alternatives("cost", {f"{COSTS[gc]}, {COSTS[bp]}": with_costs(everything, gc, bp) for gc, bp in pairs})
     rates: dict[str, list[tuple[float, float]]] = {"GC": [], "DP": []}
     for r in results:
         if short(r.scene) == "slits" and METHODS[r.method] in rates and r.error is None:
@@ -171,11 +174,7 @@ def costs(context: Context) -> Outcome:
     return Outcome([table, Text(text)], data={"found": found, "rates": rates, "occluded": occluded})
 
 
-def with_costs(found: Boundary, gc: str, bp: str) -> Boundary:
+def with_costs(results: Sequence[Result], gc: str, bp: str) -> Boundary:
     """The boundary with these methods in the places of GC and BP."""
-    from_place = {name: name for name in METHODS.values()} | {"GC": gc, "BP": bp}
-
-    def exchanged(methods: Mapping[str, list[Point]]) -> dict[str, list[Point]]:
-        return {name: [replace(p, method=name) for p in methods[place]] for name, place in from_place.items()}
-
-    return Boundary({scene: exchanged(own) for scene, own in found.points.items()}, exchanged(found.mean))
+    places = {"GC": gc, "BP": bp}
+    return found_boundary(results, {places.get(name, method): name for method, name in METHODS.items()})
