@@ -27,7 +27,7 @@ from rich.table import Table
 
 from stereo_framework import evaluate, load_scene
 from stereo_framework.core.scene import Disparity, Scene
-from stereo_framework.papers.published import published_table
+from stereo_framework.papers.comparison import published_table
 from stereo_framework.script import load
 
 PEERS: dict[str, Any] = {

@@ -2,8 +2,8 @@
 
 from pandas import DataFrame, Series
 
+from stereo_framework.papers.comparison import published_table, raw_table
 from stereo_framework.papers.own_methods import REGIONS
-from stereo_framework.papers.published import published_table, raw_table
 
 _SIX = published_table("groups2012", "table6").frame
 _RANKS, _SIXTH = _SIX["middlebury_rank"], _SIX["astar_group"]

@@ -2,7 +2,7 @@
 
 from pandas import DataFrame
 
-from stereo_framework.papers.published import published_table
+from stereo_framework.papers.comparison import published_table
 
 _ROWS = {i: published_table("sigma_z2011", f"table{i}").frame for i in range(1, 6)}
 

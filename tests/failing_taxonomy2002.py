@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from made_results import result
 
-from stereo_framework.papers.published import published_table, raw_table
+from stereo_framework.papers.comparison import published_table, raw_table
 from stereo_framework.papers.taxonomy2002.claims import KEYS, METHODS, REGIONS
 
 AD, SD = "absolute_difference", "squared_difference"

@@ -7,7 +7,7 @@ The sentences of a paper stand in ``papers/PAPER/paper.yaml``, in its own words.
 - ``not judged``: with the reason.
 
 A fourth kind, ``own``, is a check of ours, which is no sentence of the paper and in no total. The function that judges a sentence has its name and stands in
-``papers/PAPER/claims.py``: it takes data that the item of the sentence found, by name, and returns the cases, all of which must hold.
+the paper's package: it takes data that the item of the sentence found, by name, and returns the cases, all of which must hold.
 """
 
 from __future__ import annotations

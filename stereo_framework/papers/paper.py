@@ -18,8 +18,7 @@ from stereo_framework.figures.saving import rendered, svg_text
 from stereo_framework.io.images import encode_png
 from stereo_framework.page.page import Block, Picture, Statement
 from stereo_framework.papers.claim import Claim
-from stereo_framework.papers.comparison import Comparison
-from stereo_framework.papers.published import raw_table
+from stereo_framework.papers.comparison import Comparison, raw_table
 from stereo_framework.script import load
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, run

@@ -9,8 +9,8 @@ from stereo_framework.papers import find_paper
 from stereo_framework.papers.boundary2007 import items
 from stereo_framework.papers.boundary2007.items import METHODS, with_costs
 from stereo_framework.papers.claim import Alternatives
+from stereo_framework.papers.comparison import published_table
 from stereo_framework.papers.paper import Context
-from stereo_framework.papers.published import published_table
 from stereo_framework.script import load
 
 PAPER = find_paper("boundary2007")

@@ -11,9 +11,8 @@ import yaml
 from stereo_framework.page.page import Picture, Text
 from stereo_framework.papers import NAMES, find_paper
 from stereo_framework.papers.claim import KINDS, Claim, failures_first, verdict
-from stereo_framework.papers.comparison import Comparison
+from stereo_framework.papers.comparison import Comparison, raw_table
 from stereo_framework.papers.paper import Item, Outcome, Paper
-from stereo_framework.papers.published import raw_table
 from stereo_framework.papers.reproduce import reproduce
 
 

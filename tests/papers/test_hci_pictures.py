@@ -11,7 +11,7 @@ from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation.hci import HCI_METRICS, Parameters, extract_subsets, foreground_fattening, offset
 from stereo_framework.figures.saving import save_picture
 from stereo_framework.io import read_image
-from stereo_framework.papers.hci2015 import metric_pictures as pictures
+from stereo_framework.papers.hci2015 import pictures
 
 ROWS, COLUMNS = 100, 180
 

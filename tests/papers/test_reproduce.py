@@ -5,8 +5,7 @@ import pytest
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.papers import NAMES, find_paper
 from stereo_framework.papers.claim import KINDS
-from stereo_framework.papers.comparison import Comparison, compared, comparison_table
-from stereo_framework.papers.published import PublishedTable
+from stereo_framework.papers.comparison import Comparison, PublishedTable, compared, comparison_table
 from stereo_framework.papers.reproduce import reproduce
 
 

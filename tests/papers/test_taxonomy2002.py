@@ -12,8 +12,8 @@ from stereo_framework import load_scene
 from stereo_framework.evaluation.prediction import forward_prediction
 from stereo_framework.papers import find_paper
 from stereo_framework.papers.claim import verdict
+from stereo_framework.papers.comparison import published_table
 from stereo_framework.papers.paper import Context
-from stereo_framework.papers.published import published_table
 from stereo_framework.papers.reproduce import reproduce
 from stereo_framework.papers.taxonomy2002 import claims, image_figures, sub_pixel, tables
 from stereo_framework.papers.taxonomy2002.claims_of_optimizers import four

@@ -16,9 +16,8 @@ from stereo_framework.page.page import Text
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
 from stereo_framework.papers.boundary2007.claims import shown
 from stereo_framework.papers.claim import Alternatives, told
-from stereo_framework.papers.comparison import compared, plain_table
+from stereo_framework.papers.comparison import compared, plain_table, published_table
 from stereo_framework.papers.paper import Context, Outcome, drawn, short
-from stereo_framework.papers.published import published_table
 from stereo_framework.sweep import Result
 from stereo_framework.tables.boundary import Boundary, boundary
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from pandas import DataFrame
@@ -14,9 +15,9 @@ from stereo_framework.figures.energies import energies_figure, visible_errors
 from stereo_framework.figures.saving import svg_text
 from stereo_framework.page.page import Block, Picture, Text
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
-from stereo_framework.papers.comparison import compared, plain_table
+from stereo_framework.papers.claim import Cases
+from stereo_framework.papers.comparison import compared, plain_table, published_table
 from stereo_framework.papers.paper import Context, Outcome, short
-from stereo_framework.papers.published import published_table
 from stereo_framework.script import load
 from stereo_framework.sweep import Result
 
@@ -107,3 +108,31 @@ def _shown(context: Context, results: Sequence[Result]) -> list[Block]:
                 stored[method] = stored_map(r.disparity, caption=caption)
         rows.append(scene_row(load_scene(best.scene, data=context.data), stored))
     return [*charts, Scenes(rows, "Below each map: energy, errors, time.")]
+
+
+# --- The judges of sentences, by their names in ``paper.yaml`` --------------------------------------------------------
+
+
+Energies = Mapping[str, Mapping[str, float]]
+"""Energies by scene and by optimizer, ``truth`` or ``lower bound``."""
+
+
+def bound_is_below(found: Energies) -> Cases:
+    for scene, energies in found.items():
+        if "lower bound" in energies:
+            lowest, name = min((e, name) for name, e in energies.items() if name != "lower bound")
+            yield f"{scene}: bound {energies['lower bound']:.0f}, {name} {lowest:.0f}", energies["lower bound"] <= lowest
+
+
+def truth_costs_more(found: Energies) -> Cases:
+    for scene, energies in found.items():
+        optimized = [e for name, e in energies.items() if name not in ("lower bound", "truth")]
+        if "truth" in energies and optimized:
+            yield f"{scene}: {energies['truth'] / min(optimized):.2f} times", energies["truth"] > min(optimized)
+
+
+def lower_energy_fewer_errors(points: Mapping[str, Mapping[str, tuple[float, float]]]) -> Cases:
+    """By scene and optimizer energy and share of errors."""
+    for scene, own in points.items():
+        for (a, (low, error)), (b, (high, other)) in itertools.combinations(sorted(own.items(), key=lambda p: p[1]), 2):
+            yield f"{scene}: {a} {error:.2f} %, {b} {other:.2f} %", low == high or error < other

@@ -18,11 +18,10 @@ from stereo_framework.evaluation.regions import hci_subsets
 from stereo_framework.figures._looks import new_chart
 from stereo_framework.io import read_disparity
 from stereo_framework.page.page import Text
-from stereo_framework.papers.comparison import compared, plain_table
+from stereo_framework.papers.comparison import compared, plain_table, published_table, raw_table
 from stereo_framework.papers.hci2015.charts import footnote, histogram_figure, radar_figure, stacked_bars_figure
 from stereo_framework.papers.hci2015.claims import COLUMNS, THREE
 from stereo_framework.papers.paper import Context, Outcome, drawn
-from stereo_framework.papers.published import published_table, raw_table
 from stereo_framework.sweep import Result
 from stereo_framework.tables.scores import standings
 from stereo_framework.tables.tables import Cell

@@ -11,8 +11,8 @@ import numpy as np
 from pandas import DataFrame, Series
 
 from stereo_framework.papers.claim import Cases, cases, most, tally, told
+from stereo_framework.papers.comparison import PublishedTable
 from stereo_framework.papers.paper import short
-from stereo_framework.papers.published import PublishedTable
 from stereo_framework.papers.taxonomy2002.claims import KEYS, METHODS, REGIONS, Results, each, errors, only
 
 # --- Experiments 5 and 6 ----------------------------------------------------------------------------------------------

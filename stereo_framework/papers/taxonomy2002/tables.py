@@ -10,9 +10,8 @@ from typing import Any
 from pandas import DataFrame
 
 from stereo_framework.page.page import Text
-from stereo_framework.papers.comparison import Comparison, compared, plain_table
+from stereo_framework.papers.comparison import Comparison, PublishedTable, compared, plain_table, published_table, raw_table
 from stereo_framework.papers.paper import Context, Outcome, short
-from stereo_framework.papers.published import PublishedTable, published_table, raw_table
 from stereo_framework.papers.taxonomy2002.claims import METHODS, REGIONS
 from stereo_framework.papers.taxonomy2002.claims_of_optimizers import Rows, table_ranks, with_ours
 from stereo_framework.script import load
