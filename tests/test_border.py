@@ -94,20 +94,6 @@ def test_columns_that_meet():
         next(Search(0, 3, 0.5).columns(5))
 
 
-def test_a_map_is_measured_against_a_map():
-    truth = SCENE.truth
-    found = sf.evaluate(truth + np.float32(0.75), truth, mask=truth < 10, thresholds=[0.5, 2])
-    assert found == {
-        "rms_error": pytest.approx(0.75),
-        "bad_pixels": 100,
-        "bad0.5": 100,
-        "bad2": 0,
-        "fraction_matched": 1,
-    }
-    whole = sf.evaluate(truth + np.float32(0.75), SCENE, thresholds=[0.5, 2])
-    assert whole["bad0.5_nonocc"] == 100
-
-
 def test_scenes_and_matches_can_be_pickled():
     method = Pipeline(["absolute_difference", "box", "winner_take_all"])
     match = method(SCENE)

@@ -198,9 +198,11 @@ def test_a_measure_that_raises_is_told(place):
     assert "plugin.py" in result.output
 
 
-@pytest.mark.parametrize("words", [["stages", "measures"], ["stages", "my_cost"], ["scenes"]])
-def test_a_process_that_knows_the_plug_in_by_its_option_alone(place, words):
+def test_a_process_that_knows_the_plug_in_by_its_option_alone(place):
     done = subprocess.run(
-        [sys.executable, "-m", "stereo_framework", *words, "--plugin", "plugin.py"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "stereo_framework", "stages", "measures", "--plugin", "plugin.py"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    assert {"measures": "off_by", "my_cost": "Nobody 2026", "scenes": "mine/one"}[words[-1]] in done.stdout
+    assert "off_by" in done.stdout

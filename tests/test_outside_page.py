@@ -4,8 +4,6 @@ import json
 import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -76,27 +74,6 @@ def test_a_function(folder, scene):
     assert np.isfinite(inner).mean() > 0.5
     # Sixteenths of pixels.
     assert abs(np.nanmedian(inner) - 3) <= 1 / 16
-
-
-def _pandora():
-    """The Python of an environment with Pandora, if there is one."""
-    for python in (os.environ.get("PANDORA_PYTHON"), sys.executable):
-        if python and subprocess.run([python, "-c", "import pandora"], capture_output=True, check=False).returncode == 0:
-            return python
-    return None
-
-
-def test_pandora(folder, scene):
-    python = _pandora()
-    if python is None:
-        pytest.skip("Pandora is not installed; PANDORA_PYTHON names the Python of an environment with it")
-    (folder / "pandora_sgm.py").write_text((ROOT / "examples/outside/pandora_sgm.py").read_text())
-    text = FILES["pandora.yaml"].replace('"python pandora', f'"{python} pandora')
-    [found] = run(yaml.safe_load(text), scene)
-    assert found.error is None
-    inner = found.disparity[3:-3, 12:-3]
-    assert np.isfinite(inner).mean() > 0.9
-    assert abs(np.nanmedian(inner) - 3) < 0.25
 
 
 def test_a_whole_table_in_one_command(folder, monkeypatch):

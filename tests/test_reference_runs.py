@@ -53,7 +53,7 @@ TABLE5 = {
 
 
 # A thousand iterations on some million cells.
-LONG = {("bayesian", "sawtooth"), ("bayesian", "venus"), ("bayesian", "map")}
+LONG = {("bayesian", "tsukuba"), ("bayesian", "sawtooth"), ("bayesian", "venus"), ("bayesian", "map")}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The documentation site: what is made of the program tells of all of it, and nothing is loaded from elsewhere."""
 
-import json
 import re
 import shutil
 import subprocess
@@ -81,30 +80,6 @@ def test_every_key_of_a_script_is_documented(made):
 def test_what_is_loaded_from_elsewhere_is_found(name, text, found, tmp_path):
     (tmp_path / name).write_text(text)
     assert site_hooks.foreign(tmp_path / name) == found
-
-
-def test_stars_stand_for_pages_that_nobody_names():
-    nav = ["index.md", {"How": ["a.md", "b*.md", {"Deep": "x/*"}]}, {"Gone": "y/*"}, {"Rest": ["*.md"]}]
-    pages = ["a.md", "b1.md", "b2.md", "c.md", "index.md", "x/one.md", "x/deeper/two.md"]
-    expected = ["index.md", {"How": ["a.md", "b1.md", "b2.md", {"Deep": ["x/one.md"]}]}, {"Rest": ["c.md"]}]
-    assert site_hooks.spread(nav, pages) == expected
-
-
-def test_a_notebook_becomes_a_page(tmp_path):
-    png = {"output_type": "display_data", "data": {"image/png": "aGk=\n", "text/plain": "<Figure>"}}
-    cells = [
-        {"cell_type": "markdown", "source": ["# Title\n", "Words."]},
-        {
-            "cell_type": "code",
-            "source": ["1 + 1"],
-            "outputs": [{"output_type": "execute_result", "data": {"text/plain": ["2"]}}, png],
-        },
-    ]
-    (tmp_path / "n.ipynb").write_text(json.dumps({"cells": cells}))
-    page = site_hooks.notebook(tmp_path / "n.ipynb")
-    assert page.startswith("# Title\n\n[Download this notebook](n.ipynb)")
-    assert "```python\n1 + 1\n```\n\n```text\n2\n```" in page
-    assert 'src="data:image/png;base64,aGk="' in page
 
 
 @pytest.mark.slow

@@ -1,10 +1,7 @@
 """Maps and folders of maps from anywhere."""
 
-import json
-
 import numpy as np
 import pytest
-import yaml
 
 from stereo_framework import run
 from stereo_framework.core.errors import DataError, ParameterError
@@ -119,18 +116,3 @@ def test_grey_zero_is_a_disparity_only_where_it_must_be(root, tmp_path):
     assert np.isnan(measure_map(tmp_path / "grey.png", "middlebury2003/cones", "eth3d", data=root).disparity[0, 0])
     write_disparity(tmp_path / "deep.png", np.where(grey, TRUTH, np.nan))
     assert np.isnan(measure_map(tmp_path / "deep.png", "middlebury2003/cones", data=root).disparity[0, 0])
-
-
-def test_a_scene_without_truth_is_measured_by_its_images(tmp_path):
-    rng = np.random.default_rng(0)
-    left = rng.integers(0, 255, (12, 30, 3), np.uint8)
-    right = np.roll(left, -3, axis=1)
-    for name, image in (("l.png", left), ("r.png", right)):
-        write_image(tmp_path / name, image)
-    scene = {"frames": ["l.png", "r.png"], "search": {"minimum": 0, "maximum": 6}}
-    (tmp_path / "scene.yaml").write_text(yaml.safe_dump(scene))
-    write_disparity(tmp_path / "good.pfm", np.full((12, 30), 3, np.float32))
-    found = measure_map(tmp_path / "good.pfm", str(tmp_path / "scene.yaml")).statistics
-    assert found["fraction_matched"] == 1
-    assert found["predict_err_match"] < 10
-    assert json.dumps(found)

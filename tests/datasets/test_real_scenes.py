@@ -54,7 +54,7 @@ MASK_PIXELS = {  # nonocc, all, disc
 
 
 def naive(path):
-    return naive_files.png(path) if path.suffix == ".png" else naive_files.pnm(path)
+    return naive_files.samples(path)
 
 
 def in_pixels(path, scale, unknown):

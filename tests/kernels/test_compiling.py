@@ -46,7 +46,7 @@ def test_compiling_is_left_out_and_all_else_counts():
 def test_a_real_kernel():
     @numba.njit
     def kernel(x):
-        return np.sort(x)[::-1].sum()
+        return x.sum()
 
     wall, worked = taken(lambda: kernel(np.arange(9.0)))
     assert worked < wall / 4

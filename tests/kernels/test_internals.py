@@ -145,8 +145,9 @@ def test_where_it_cannot_be_the_loops_are_taken(monkeypatch):
 
 
 @jit
-@pytest.mark.parametrize("edges", [None, np.random.default_rng(1).integers(0, 2, 200).astype(np.uint8)])
-@pytest.mark.parametrize("kind", [np.uint16, np.float32])
+@pytest.mark.parametrize(
+    ("kind", "edges"), [(np.uint16, np.random.default_rng(1).integers(0, 2, 200).astype(np.uint8)), (np.float32, None)]
+)
 def test_a_path_goes_on_alike_in_vectors_and_in_a_loop(kind, edges):
     rng, most = np.random.default_rng(0), 30_000 if kind is np.uint16 else 1e6
     costs, paths, totals = ((rng.random(n) * most).astype(kind) for n in (64, 200, 64))

@@ -123,35 +123,6 @@ def test_cycles_expand_every_level_once(order, problem, seed):
         assert [now for _, now in found.trace] == energies
 
 
-@pytest.mark.parametrize("direction", [1, -1])
-@pytest.mark.parametrize("minimum", [0, 2, -4])
-@pytest.mark.compiled
-def test_a_square_before_a_plane_hides_what_it_hides(direction, minimum):
-    rng = np.random.default_rng(6)
-    texture, front = rng.integers(0, 256, (2, 24, 60)).astype(np.uint8)
-    back, jump, shape = minimum + 1, 4, (24, 40)
-    truth = np.full(shape, back)
-    truth[6:18, 15:25] = back + jump
-    reference, match = texture[:, 10:50].copy(), np.empty(shape, np.uint8)
-    reference[6:18, 15:25] = front[6:18, 15:25]
-    columns = np.arange(40)
-    match[:] = texture[:, columns + direction * back + 10]
-    ahead = columns[15:25] - direction * (back + jump)
-    match[6:18, ahead] = front[6:18, 15:25]
-    # Hidden behind the square, or beyond the border.
-    target = columns - direction * truth
-    hidden = (target < 0) | (target > 39)
-    hidden[6:18] |= (truth[6:18] == back) & np.isin(target[6:18], ahead)
-    search = Search(minimum, minimum + 7, 1, direction)
-    volume = absolute_difference(reference, match, search)
-    parameters = {"weight": 5.0, "gradient_threshold": 8.0, "gradient_penalty": 3.0, "occlusion_cost": 20.0}
-    found = optimize((volume, reference, match, parameters))
-    assert hidden[8].sum() >= jump
-    np.testing.assert_array_equal(found.levels, np.where(hidden, -1, truth - minimum))
-    twin = twin_of(volume, reference, match, parameters)
-    assert found.objective == twin.energy(naive_occlusion.matches_of(found.levels))
-
-
 # --- wrong use -------------------------------------------------------------------------------------------------------------
 
 

@@ -134,7 +134,7 @@ def planes_of(labels, planes, colours, *limits):
     return found
 
 
-@pytest.mark.parametrize("side", [9, 16, 40])
+@pytest.mark.parametrize("side", [9, 40])
 def test_regions_have_the_plane_of_what_is_coloured_alike(side):
     near, planes, colours = sloping((37, 50))
     y, x = np.mgrid[:37, :50] // side
@@ -150,21 +150,6 @@ def test_regions_have_the_plane_of_what_is_coloured_alike(side):
             assert (right, down) == pytest.approx((-0.05, 0.1) if near[pixel] else (0.02, 0.04), abs=2e-3)
             fitted += 1
     assert fitted
-
-
-def test_most_of_the_estimates_decide_about_a_segment():
-    _, planes, colours = sloping((20, 30))
-    y, x = np.mgrid[:20, :30]
-    planes[0] = 2 + 0.1 * x - 0.3 * y
-    planes[0, 5:9, :12] = 17
-    labels = (x > 14).astype(np.int32)
-    # A small one counts as a whole, of whatever colours.
-    labels[:2, 20:26] = 2
-    planes[0, :2, 20:26] += 3
-    for i, (value, right, down, v, u) in enumerate(planes_of(labels, planes, colours, 0.0, 0.7, np.inf)):
-        assert labels[int(v), int(u)] == i
-        assert (right, down) == pytest.approx((0.1, -0.3), abs=2e-3)
-        assert value == pytest.approx((5 if i == 2 else 2) + 0.1 * u - 0.3 * v, abs=2e-3)
 
 
 def solved(scene, count=2, **parameters):
@@ -201,16 +186,6 @@ def test_slanted_planes_come_out_between_levels():
     start = semi_global(volume, scene.reference, scene.match, p1=50, p2=200, penalties="edges").levels + levels.minimum
     assert wrong(found.reference, scene, 0.25) < 0.1 < 0.3 < wrong(start, scene, 0.25)
     assert wrong(found.reference, scene, 1) < 0.02
-
-
-@pytest.mark.compiled
-def test_depends_on_the_seed_and_not_on_the_number_of_threads():
-    scene = load_scene("synthetic/occlusions")
-    one, two, other = solved(scene, 1, iterations=2), solved(scene, 2, iterations=2), solved(scene, 2, iterations=2, seed=1)
-    for a, b, c in zip(one, two, other, strict=True):
-        np.testing.assert_array_equal(a, b)
-        assert (a != c).any()
-        assert np.mean(np.abs(a - c) > 1) < 0.1
 
 
 @pytest.mark.compiled

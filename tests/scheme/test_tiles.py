@@ -14,7 +14,6 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import of
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine.memory import of_large_pair, peak_memory
-from stereo_framework.io import write_disparity
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import scanline_optimization, winner_take_all
 from stereo_framework.refinement import left_right_check, parabola
@@ -179,18 +178,6 @@ def test_only_what_holds_whole_volumes_needs_tiles(name, parts):
     method = tiled(load("sgm").pipeline, size=300) if name == "tiles" else load(name).pipeline
     assert (of_large_pair(method, (1900, 2900), Search(0, 279)) is not method) == parts
     assert of_large_pair(method, (1000, 1400), Search(0, 191)) is method
-
-
-def test_methods_that_cannot_be_cut_are_refused_with_their_numbers(tmp_path):
-    scene = Scene.from_images(*np.zeros((2, 300, 300), np.uint8), (0, 15))
-    write_disparity(tmp_path / "a.pfm", np.zeros((300, 300), np.float32))
-    script = {
-        "matcher": {"use": "maps", "place": str(tmp_path / "a.pfm")},
-        "alternatives": {"a": {"include": "gc"}},
-        "preprocessing": ["row_alignment"],
-    }
-    [result] = run(script, scenes=scene, memory=10_000)
-    assert result.error.endswith("use fewer levels or smaller images")
 
 
 @settings(max_examples=25, deadline=None)
