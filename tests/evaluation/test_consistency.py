@@ -26,6 +26,16 @@ def test_equals_the_slow_version(data, direction):
             np.testing.assert_array_equal(left_right_difference(disparity, match_disparity, direction), expected)
 
 
+def test_by_hand():
+    disparity = np.array([[0, 1, 0.5, 1.5, NAN, 2, 9, np.inf]], np.float32)
+    match_disparity = np.array([[3, 1.5, 7, NAN, 7, 7, 7, 7]], np.float32)
+    # 0 -> 0, 1 -> 0, 2 - 0.5 -> 1 (halves away from zero), 3 - 1.5 -> 1, none, 5 - 2 -> 3 without an estimate, out of the image, none.
+    expected = np.array([[3, 2, 1, 0, NAN, NAN, NAN, NAN]], np.float32)
+    np.testing.assert_array_equal(left_right_difference(disparity, match_disparity, 1), expected)
+    mirrored = left_right_difference(disparity[:, ::-1], match_disparity[:, ::-1], -1)
+    np.testing.assert_array_equal(mirrored, expected[:, ::-1])
+
+
 @pytest.mark.parametrize("name", ["synthetic/planes", "synthetic/slanted"])
 def test_true_maps_agree_where_both_frames_see_a_pixel(name):
     scene = load_scene(name)

@@ -51,6 +51,44 @@ def test_textureless_equals_its_twin(image, width, threshold):
     )
 
 
+# --- by hand
+
+
+def test_unknown_truth_makes_no_jumps():
+    truth = np.full((12, 14), 3, np.float32)
+    truth[5, 6] = np.nan
+    assert not discontinuities(truth, width=1).any()
+    truth[5, 7] = 5
+    # Jumps at the upper, lower and right neighbour, none at the unknown left one.
+    assert sorted(map(tuple, np.argwhere(discontinuities(truth, width=1)))) == [(4, 7), (5, 7), (5, 8), (6, 7)]
+
+
+def test_a_jump_of_exactly_the_gap_is_a_discontinuity():
+    truth = np.repeat(np.array([[0, 2]], np.float32), 6, axis=1).repeat(9, axis=0)
+    assert discontinuities(truth, gap=2, width=1)[1:-1, 5:7].all()
+    assert not discontinuities(truth, gap=2.0001, width=1).any()
+
+
+def test_pixels_exactly_at_the_texture_threshold_are_textured():
+    ramp = np.tile(np.arange(0, 40, 4, dtype=np.uint8), (6, 1))
+    assert not textureless(ramp, threshold=4).any()
+    assert textureless(ramp, threshold=4.0001).all()
+    assert textureless(np.stack([ramp, ramp, ramp // 2], axis=2), threshold=4).all()
+
+
+def test_even_windows_reach_further_to_the_right_and_down():
+    truth = np.zeros((12, 12), np.float32)
+    truth[5, 5] = 9
+    # The jumps are at the plus around (5, 5), so columns and rows 4 to 6; windows of 4 see 1 back and 2 ahead.
+    near = np.argwhere(discontinuities(truth, width=4))
+    assert (near.min(axis=0).tolist(), near.max(axis=0).tolist()) == ([2, 2], [7, 7])
+    image = np.zeros((12, 12), np.uint8)
+    image[6, 6] = 255
+    # Differences at (6, 5), (6, 6), (6, 7).
+    textured = np.argwhere(~textureless(image, width=4))
+    assert (textured.min(axis=0).tolist(), textured.max(axis=0).tolist()) == ([4, 3], [7, 8])
+
+
 # --- the masks of a scene
 
 

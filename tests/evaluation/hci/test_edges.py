@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 
 from stereo_framework.evaluation.hci import Parameters
 from stereo_framework.evaluation.hci._nearest import distance_to, nearest_values
-from stereo_framework.evaluation.hci.edges import edge_sides, find_edges
+from stereo_framework.evaluation.hci.edges import find_edges
 
 SHAPES = st.tuples(st.integers(1, 9), st.integers(1, 10))
 MASKS = SHAPES.flatmap(lambda shape: hnp.arrays(np.bool_, shape))
@@ -60,28 +60,6 @@ def test_a_straight_edge():
     assert np.flatnonzero(found.foreground[7]).tolist() == [15, 16, 17, 18, 19]
     assert set(found.foreground_disparity[7, 10:20]) == {9}
     assert set(found.background_disparity[7, 10:20]) == {3}
-
-
-def test_disparities_are_extrapolated_from_the_edge():
-    truth = np.full((20, 30), 3, np.float32)
-    truth[:, 15:] = 9
-    truth += np.arange(20, dtype=np.float32)[:, None] / 4
-    found = find_edges(truth, Parameters(band_width=4, edge_jump=1))
-    # Every row has its own edge pixel, which is the nearest one of its band's pixels.
-    np.testing.assert_array_equal(found.foreground_disparity[:, 10], truth[:, 15])
-    np.testing.assert_array_equal(found.background_disparity[:, 19], truth[:, 14])
-
-
-def test_a_jump_of_exactly_the_threshold_is_no_edge():
-    truth = np.array([[1, 3, 3]], np.float32)
-    assert not np.any(edge_sides(truth, 2.0))
-    near, far = edge_sides(truth, 1.99)
-    assert (near.tolist(), far.tolist()) == ([[False, True, False]], [[True, False, False]])
-
-
-def test_unknown_pixels_make_no_edge():
-    truth = np.array([[1, np.nan, 9]], np.float32)
-    assert not np.any(edge_sides(truth, 1.0))
 
 
 def test_the_median_takes_leaks_out_and_moves_nothing_across():

@@ -193,6 +193,12 @@ def test_filled_gaps():
     assert detail_fattening(_grid(filled=[0, 1]), _grid(), GRID).value == pytest.approx(8 / 14)
 
 
+@pytest.mark.parametrize(("error", "found"), [(1.0, True), (-1.0, True), (1.001, False)])
+def test_structures_are_found_within_the_tolerance(error, found):
+    assert GRID.parameters.structure_tolerance.of(120) == 1
+    assert missed_structures(_grid() + np.float32(error), _grid(), GRID) == (0 if found else 3)
+
+
 # --- missing estimates
 
 

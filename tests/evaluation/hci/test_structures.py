@@ -70,20 +70,6 @@ def test_wide_short_and_far_things_are_no_structures():
     assert not _find(at_the_edge).structures.any()
 
 
-def test_a_step_inside_splits_an_object():
-    truth = _grid(10, width=4)
-    truth[:, 12:14][8:22] = 15
-    assert np.flatnonzero(_find(truth).structures[15]).tolist() == [12, 13]
-
-
-def test_a_bar_beside_the_strip_that_it_hides():
-    truth = _grid(10)
-    truth[8:22, 6:10] = NAN
-    found = _find(truth)
-    assert np.flatnonzero(found.structures[15]).tolist() == [10, 11, 12]
-    assert np.flatnonzero(found.neighbourhood[15]).tolist() == [13, 14, 15]
-
-
 def test_the_neighbourhood_ends_at_other_foreground():
     truth = _grid(10)
     truth[:, 14:] = 8.5
