@@ -10,7 +10,7 @@ from made_results import result
 from stereo_framework.papers import find_paper
 from stereo_framework.papers.paper import Context
 from stereo_framework.papers.photographs import items
-from stereo_framework.papers.photographs.claims import fewer, left_out
+from stereo_framework.papers.photographs.items import fewer, left_out
 from stereo_framework.papers.reproduce import reproduce
 
 PLACES = {"photographs": "middlebury-v3/trainingQ", "roads": "kitti2015"}
@@ -127,7 +127,7 @@ def test_quick_on_real_scenes(data, tmp_path):
 
 
 def test_the_scenes_are_those_of_the_groups():
-    from stereo_framework.papers.photographs.claims import GROUPS
+    from stereo_framework.papers.photographs.items import GROUPS
     from stereo_framework.script import load
 
     counts = [sum(scene.startswith(folder) for scene in load("photographs/costs").scenes) for folder, _ in GROUPS.values()]
