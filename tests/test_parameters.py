@@ -15,7 +15,6 @@ from stereo_framework.core.parameters import (
     Positive,
     PositiveInt,
     Unit,
-    checkers_of,
     describe,
     parameter_faults,
     with_defaults,
@@ -44,13 +43,6 @@ def test_units_stand_in_annotations(registry):
     units = {name: record.unit(name) for name in record.parameters}
     expected = {"size": "pixels", "widest": "pixels", "limit": "grey levels", "odd": "pixels", "sizes": "pixels", "beta": ""}
     assert units == expected
-
-
-def test_units_change_nothing_about_what_is_legal():
-    assert describe(Size | None) == "a whole number >= 1 or null"
-    assert with_defaults(with_units, {"size": 4, "widest": 5})["widest"] == 5
-    assert parameter_faults(with_units, {"size": 0, "odd": 9, "limit": 0}).keys() == {"size", "odd", "limit"}
-    assert checkers_of(with_units)["size"].json_schema() == {"minimum": 1, "type": "integer"}
 
 
 def every_kind(

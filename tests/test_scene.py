@@ -245,16 +245,6 @@ def test_another_pair():
     assert scene(0, 1).pair(1, 0).search is None
 
 
-def test_another_pair_has_the_images_that_were_loaded():
-    loaded = []
-    made = scene(0, 1, 2, loaders=[lambda i=i: loaded.append(i) or image(i) for i in range(3)], search=Search(0, 3))
-    assert (made.reference[0, 0], made.match[0, 0]) == (0, 1)
-    for pair in (made.pair(1, 0), made.pair(1, 0, Search(0, 2)), made.pair(1, 2)):
-        assert pair.reference[0, 0] == 1
-    assert pair.match[0, 0] == 2
-    assert loaded == [0, 1, 2]
-
-
 # --- what holds data -------------------------------------------------------------------------------------------------
 
 

@@ -5,10 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import STEPS, labellings, priors, searches, volumes
 
-from stereo_framework import CostVolume, Energy, Labeling, Search
-from stereo_framework.core.pair import Pair
-from stereo_framework.core.view import View
-from stereo_framework.core.volume import SearchMask, fill_levels, restore_outside, restore_outside_inplace
+from stereo_framework import CostVolume, Energy, Search
+from stereo_framework.core.volume import fill_levels, restore_outside, restore_outside_inplace
 
 
 @given(volume=volumes())
@@ -58,21 +56,3 @@ def test_fill_levels_agrees_with_twin(labels):
 def test_fill_levels_returns_what_is_full():
     labels = np.zeros((2, 3), np.int16)
     assert fill_levels(labels) is labels
-
-
-def test_what_holds_arrays_prints_their_types_and_shapes():
-    volume = CostVolume(np.zeros((20, 30, 4), np.float32), Search(0, 3), 9.0)
-    said = "CostVolume(costs=float32 (20, 30, 4), search=Search(minimum=0, maximum=3, step=1.0, direction=1), outside=9.0)"
-    assert repr(volume) == str(volume) == said
-    trace = tuple((float(i), 1.0) for i in range(1000))
-    labeling = Labeling(np.zeros((20, 30), np.int16), np.zeros((20, 30), np.float32), trace=trace)
-    shown = repr(labeling)
-    assert shown.startswith("Labeling(levels=int16 (20, 30), costs=float32 (20, 30), trace=((0.0, 1.0), (1.0, 1.0), ")
-    assert shown.endswith(" (998.0, 1.0), (999.0, 1.0)))")
-    assert len(shown) < 300
-    matched = np.zeros((20, 30), np.uint8)
-    view = View(np.zeros((20, 30), np.float32), matched, volume.search, {"made": np.ones((20, 30), np.float32)})
-    assert repr(view).endswith(", confidence={'made': float32 (20, 30)})")
-    assert repr(SearchMask(valid=matched > 0)) == "SearchMask(valid=bool (20, 30))"
-    pair = repr(Pair(matched, matched, volume.search))
-    assert pair.startswith("Pair(reference=uint8 (20, 30), match=uint8 (20, 30), search=")
