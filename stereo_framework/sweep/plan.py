@@ -110,6 +110,7 @@ def tasks_of(scene: Scene, settings: Iterable[Setting], plugins: tuple[str, ...]
     # Settings share them.
     searches: dict[Hashable, Search | ParameterError] = {}
     digests: dict[Hashable, str] = {}
+    protocols: dict[int, tuple[Protocol, ...]] = {}
     tiled: set[str] = set()
     for setting in settings:
         wanted = tuple(setting.search.items())
@@ -129,7 +130,9 @@ def tasks_of(scene: Scene, settings: Iterable[Setting], plugins: tuple[str, ...]
             if tuple(paths) not in digests:
                 digests[tuple(paths)] = files_digest(paths)
             parameters[f"{address}.files"] = digests[tuple(paths)]
-        measured = protocols_on(scene, setting.protocols, setting.shared)
+        if id(setting.shared) not in protocols:
+            protocols[id(setting.shared)] = protocols_on(scene, setting.protocols, setting.shared)
+        measured = protocols[id(setting.shared)]
         yield Task(scene, setting, search, run_id(content, repr(search), parameters, code), measured)
     warn(f"{scene.name}: {said}, as the results' scheme says" for said in sorted(tiled))
 
