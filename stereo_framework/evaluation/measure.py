@@ -56,7 +56,7 @@ def measure(
     ... def median_error(disparity, truth, mask):
     ...     return np.nanmedian(abs(disparity - truth)[mask])
     >>> truth = np.ones((4, 5), np.float32)
-    >>> evaluate(truth + 2, truth, {"base": "taxonomy2002", "measures": "median_error"})["median_error_all"]
+    >>> evaluate(truth + 2, truth, {"base": "taxonomy2002", "measures": "median_error"})["median_error"]
     2.0
     """
 
