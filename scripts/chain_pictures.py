@@ -153,7 +153,12 @@ def planes(part: Part, scene: Scene) -> tuple[np.ndarray, str]:
     start = {"include": "fine", "search": {"step": 1}, "refinement": ["parabola"]}
     start["optimization"] = {"use": "semi_global", "paths": 8, "p1": 85, "p2": 340, "penalties": "edges", "edge_threshold": 15}
     bare = {"include": "fine", "refinement": []}
-    maps = [matched(start, scene), matched(bare, scene, "optimization.iterations=1"), matched(bare, scene), matched("fine", scene)]
+    maps = [
+        matched(start, scene),
+        matched(bare, scene, "optimization.iterations=1"),
+        matched(bare, scene),
+        matched("fine", scene),
+    ]
     wrong = [100 * np.mean(~(np.abs(m[place] - truth)[np.isfinite(truth)] <= 1)) for m in maps]
     lines = [[coloured(m[place], ends), errors(m[place], truth)] for m in maps]
     said = "off by more than a pixel: start {:.1f}, one round {:.1f}, all {:.1f}, finished {:.1f} %".format(*wrong)
