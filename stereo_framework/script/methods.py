@@ -317,8 +317,10 @@ def _meetings(groups: Sequence[list[Axis]], counts: Sequence[int]) -> Iterator[l
     yield first
     for g, group in enumerate(groups):
         meets = any(is_slot(axis.name) or axis.name.startswith("search.") for axis in group)
-        for h in range(len(groups)) if meets else [g]:
-            for one, other in itertools.product(range(counts[g]), range(counts[h])):
+        others = [h for h in range(len(groups)) if h != g] if meets else []
+        for one in range(counts[g]):
+            yield [one if i == g else 0 for i in range(len(groups))]
+            for h, other in ((h, other) for h in others for other in range(1, counts[h])):
                 yield [one if i == g else other if i == h else 0 for i in range(len(groups))]
 
 
