@@ -320,8 +320,9 @@ def _meetings(groups: Sequence[list[Axis]], counts: Sequence[int]) -> Iterator[l
         others = [h for h in range(len(groups)) if h != g] if meets else []
         for one in range(counts[g]):
             yield [one if i == g else 0 for i in range(len(groups))]
-            for h, other in ((h, other) for h in others for other in range(1, counts[h])):
-                yield [one if i == g else other if i == h else 0 for i in range(len(groups))]
+            for h in others:
+                for other in range(1, counts[h]):
+                    yield [one if i == g else other if i == h else 0 for i in range(len(groups))]
 
 
 def _groups(axes: Sequence[Axis]) -> list[list[Axis]]:
