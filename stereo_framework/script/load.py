@@ -167,6 +167,9 @@ def _checked(
     root, waiting = apply(read, overrides, model)
     stem = "script" if path is None else path.name.removesuffix(RESOLVED).removesuffix(".yaml")
     name = model.name(root.at("name")) or stem
+    if name == stem and len(f"{name}{RESOLVED}".encode(errors="replace")) > 255:
+        long = "the name of the file is too long for that of the resolved script"
+        faults.add(root.place, f"{long}; shorten it, or give a name: to the script")
     found = methods(root, name, model)
     set_parameters(root, found, waiting, model)
     if not tuning:
