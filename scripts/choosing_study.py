@@ -72,15 +72,15 @@ def _measured(name: str, maps: dict[str, Disparity], out: Path, folder: str, pai
         if not file.is_file():
             file.parent.mkdir(exist_ok=True)
             write_disparity(file, reference(replace(scene, truths={})).disparity)
-        stand_in = read_disparity(file)
-        known, found = np.isfinite(stand_in), list(maps.values())
+        reference_map = read_disparity(file)
+        known, found = np.isfinite(reference_map), list(maps.values())
         apart = np.array([[_far(a, b) for b in found] for a in found]) if pairs else np.zeros((0, 0, *known.shape))
         kept.parent.mkdir(exist_ok=True)
         np.savez(
             kept,
             names=list(maps),
             errors=[evaluate(d, scene, TRUE)["bad_pixels_nonocc"] for d in found],
-            distances=[100 * _far(d, stand_in)[known].mean() for d in found],
+            distances=[100 * _far(d, reference_map)[known].mean() for d in found],
             known=100 * apart[:, :, known].mean(axis=2),
             every=100 * apart.mean(axis=(2, 3)),
         )

@@ -78,15 +78,15 @@ def without_open_cell(maps: Maps, grid: Grid, invalid: Mask) -> None:
 
 
 @kernel
-def closed_levels(labels: NDArray[np.int16], maps: Maps, grid: Grid, closed: Mask) -> None:
-    """Mark the pixels whose label, if they have one, lies in a closed cell."""
-    rows, columns = labels.shape
+def closed_levels(levels: NDArray[np.int16], maps: Maps, grid: Grid, closed: Mask) -> None:
+    """Mark the pixels whose level, if they have one, lies in a closed cell."""
+    rows, columns = levels.shape
     for y in range(rows):
         for x in range(columns):
-            label = labels[y, x]
+            level = levels[y, x]
             start, stop = _within(maps, y, x, grid)
-            in_range = start <= label < stop
-            closed[y, x] = label >= 0 and (not in_range or _meets_gap(maps[1][y], x, label, grid))
+            in_range = start <= level < stop
+            closed[y, x] = level >= 0 and (not in_range or _meets_gap(maps[1][y], x, level, grid))
 
 
 @kernel

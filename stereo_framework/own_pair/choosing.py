@@ -54,7 +54,7 @@ class Standing:
 
 
 def standings(
-    maps: Mapping[str, Disparity], stand_in: Disparity, before: Mapping[str, float] | None = None
+    maps: Mapping[str, Disparity], reference_map: Disparity, before: Mapping[str, float] | None = None
 ) -> tuple[Standing, ...]:
     """Compare maps of a pair with the first of them, by a reference map instead of the truth.
 
@@ -62,7 +62,7 @@ def standings(
     ----------
     maps : mapping of str to ndarray, float32, (rows, columns)
         Two maps or more; pixels, not finite = no estimate.
-    stand_in : ndarray, float32, (rows, columns)
+    reference_map : ndarray, float32, (rows, columns)
         The reference map: pixels, NaN = not reliable.
     before : mapping of str to float, optional
         By the names of maps that are compared with the default method's: the mean share of the pixels at which both differ that goes against them on
@@ -97,10 +97,10 @@ def standings(
     if len(maps) < 2:
         raise ParameterError(f"{len(maps)} map given; comparing needs two or more")
     for name, disparity in maps.items():
-        if disparity.shape != stand_in.shape:
-            (rows, columns), (height, width) = disparity.shape, stand_in.shape
+        if disparity.shape != reference_map.shape:
+            (rows, columns), (height, width) = disparity.shape, reference_map.shape
             raise DataError(f"{name}: {columns}x{rows} pixels; the pair is {width}x{height}")
-    known = np.isfinite(stand_in)
+    known = np.isfinite(reference_map)
     if known.mean() < _LEAST:
         raise DataError(
             f"cannot tell: both views agree about {100 * known.mean():.0f} % of the pixels only, {100 * _LEAST:g} % are needed; are the range and the images right?"
@@ -110,7 +110,7 @@ def standings(
     for name in others:
         rule = shipped_yaml(_NUMBERS)["known" if before and name in before else "own"]
         apart = _apart(maps[name][known], maps[first][known])
-        more = _apart(maps[name][known], stand_in[known]) - _apart(maps[first][known], stand_in[known])
+        more = _apart(maps[name][known], reference_map[known]) - _apart(maps[first][known], reference_map[known])
         estimate = rule["slope"] * more + rule["prior"] * (before or {}).get(name, 0.0) * apart
         found.append(Standing(name, estimate, rule["quantile"] * apart ** rule["power"]))
     return tuple(sorted(found, key=lambda standing: standing.difference))

@@ -261,7 +261,10 @@ class Method:
         return (*itertools.chain.from_iterable(others), *own)
 
     def _steps(self, slot: str, specs: tuple[Spec, ...], seed: int, known: tuple[tuple[str, Any], ...]) -> list[Step]:
-        """The steps of a slot, of which besides is known what smoothness term stands beside them; what only whole settings show is reported: parameters that cannot stand together, and outside files that are missing."""
+        """The steps of a slot. What only whole settings show is reported: parameters that cannot stand together, and outside files that are missing.
+
+        `known` is what checks of parameters may ask for besides: the name of the smoothness term.
+        """
         steps = [spec.seeded(seed).step for spec in specs]
         for i, (spec, one) in enumerate(zip(specs, steps, strict=True)):
             if self._tuning:

@@ -89,17 +89,17 @@ def _of_result(task: Task, before: Result) -> list[Result]:
 
 def _measured(task: Task, disparity: Disparity, confidence: Mapping[str, Disparity], found: dict[str, Any]) -> list[Result]:
     """What each protocol says of a map, beside what was `found` of it and is no matter of a protocol."""
-    told, stand_in = [*found["warnings"]], None
+    told, reference_map = [*found["warnings"]], None
     if any(protocol.without_truth for protocol in task.protocols):
         try:
-            stand_in = reference(task.scene, task.search)
+            reference_map = reference(task.scene, task.search)
         except StereoFrameworkError as error:
             told.append(f"no distances to a reference map: {error}")
     warnings = tuple(dict.fromkeys((*told, *doubts(disparity, task.scene))))
     results = []
     for protocol in task.protocols:
         start = working_time()
-        statistics = statistics_of(disparity, task.scene, protocol, reference=stand_in, confidence=confidence)
+        statistics = statistics_of(disparity, task.scene, protocol, reference=reference_map, confidence=confidence)
         seconds = {**found["seconds"], EVALUATION: working_time() - start}
         own = {"warnings": warnings, "statistics": {**statistics, **found["statistics"]}, "seconds": seconds}
         results.append(_result(task, protocol, **(found | own)))

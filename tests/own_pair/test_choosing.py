@@ -52,14 +52,14 @@ def _off(truth, columns, by=3.0):
 
 def test_differences_and_intervals_by_hand():
     truth = np.full((20, 100), 7, np.float32)
-    stand_in = truth.copy()
-    stand_in[:10] = np.nan  # rows that the reference map does not know, where maps may be anything
+    reference_map = truth.copy()
+    reference_map[:10] = np.nan  # rows that the reference map does not know, where maps may be anything
     better, worse, same, hole = _off(truth, 0), _off(truth, 40), _off(truth, 10, by=3.5), _off(truth, 10)
     better[:10], hole[:, :20] = 99, np.nan
     maps = {"first": _off(truth, 10), "worse": worse, "better": better, "same": same, "hole": hole}
     for disparity in maps.values():
         disparity[15:, 99] = np.nan  # no estimate in any map: off the reference in all, and nowhere apart
-    found = {s.name: s for s in standings(maps, stand_in)}
+    found = {s.name: s for s in standings(maps, reference_map)}
     own = RULES["own"]
     # Off the reference: the first 10 %, the others 40, 0, 10 and 20; apart from the first, of all that it knows: 30, 10, 0 and 20, as a missing estimate counts.
     for name, more, apart in (("worse", 30, 30), ("better", -10, 10), ("same", 0, 0), ("hole", 10, 20)):
@@ -67,7 +67,7 @@ def test_differences_and_intervals_by_hand():
         assert found[name].half_width == pytest.approx(own["quantile"] * apart ** own["power"]), name
     assert list(found) == ["better", "same", "hole", "worse"]
     known = RULES["known"]
-    [by_both] = [s for s in standings(maps, stand_in, {"worse": 0.5}) if s.name == "worse"]
+    [by_both] = [s for s in standings(maps, reference_map, {"worse": 0.5}) if s.name == "worse"]
     assert by_both.difference == pytest.approx(known["slope"] * 30 + known["prior"] * 0.5 * 30)
     assert by_both.half_width == pytest.approx(known["quantile"] * 30 ** known["power"])
 
@@ -110,7 +110,7 @@ def test_what_is_known_of_a_shipped_method_is_not_said_of_a_users_file(scene, tm
     (tmp_path / "window.yaml").write_text("include: sgbm\n")
     told = []
     monkeypatch.setattr(
-        choosing, "standings", lambda maps, stand_in, before: told.append(before) or standings(maps, stand_in, before)
+        choosing, "standings", lambda maps, reference_map, before: told.append(before) or standings(maps, reference_map, before)
     )
     choose(scene, [str(tmp_path / "window.yaml")])
     choose(scene, ["window"])
