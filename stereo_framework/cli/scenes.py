@@ -9,7 +9,6 @@ import typer
 
 from stereo_framework.cli import _output
 from stereo_framework.core.progress import Progress
-from stereo_framework.kernels.counting import round_counter
 
 if TYPE_CHECKING:
     from stereo_framework.core.scene import Scene
@@ -108,7 +107,7 @@ def _fetch(names: list[str]) -> None:
     for name, public_set in {name: find(name)[0] for name in names}.items():  # all names are checked first
         with Progress(1) as progress:
             progress.watch(f"fetching {name}")
-            found = fetch(name, progress=_megabytes)
+            found = fetch(name)
         new = [one for one in found if not one.already_there]
         size, old = sum(one.bytes for one in new) / 1e6, len(found) - len(new)
         print(f"{name}: {len(new)} files fetched ({size:.1f} MB), {old} already there, in {data_roots()[0]}")
@@ -116,9 +115,3 @@ def _fetch(names: list[str]) -> None:
             if not one.known:
                 print(f"  {one.name}: its checksum is not known beforehand: sha256 {one.sha256}")
         print(f"  please cite {public_set.cite}; see {public_set.page}")
-
-
-def _megabytes(file: str, done: int, total: int | None) -> None:
-    """Tell who shows progress how far a file is, as a loop tells its rounds."""
-    if total is not None:
-        round_counter()(done // 10**6, total // 10**6, f"{file}, MB")

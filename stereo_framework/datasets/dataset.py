@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from stereo_framework.core.errors import DataError, StereoFrameworkError, told
 from stereo_framework.core.registry import Registry
-from stereo_framework.core.scene import Scene
+from stereo_framework.core.scene import Disparity, Frame, Scene
+from stereo_framework.io import read_disparity, read_image
 
 F = TypeVar("F", bound=Callable[[Path, str], Scene])
 
@@ -86,3 +88,15 @@ def dataset(folder: str, *, names: Callable[[Path], Iterable[str]], protocol: st
         return function
 
     return register
+
+
+def frames_of(folder: Path, files: Mapping[int, str]) -> tuple[Frame, ...]:
+    """Frames of images in a folder, by their places along the baseline; each is read on first use."""
+    return tuple(Frame(file, partial(read_image, folder / file), place) for place, file in files.items())
+
+
+def truths_of(
+    files: Mapping[tuple[int, int], Path | None], read: Callable[[Path], Disparity] = read_disparity
+) -> dict[tuple[int, int], Callable[[], Disparity]]:
+    """What reads the truths whose files there are, by frame pair."""
+    return {pair: partial(read, file) for pair, file in files.items() if file is not None and file.is_file()}

@@ -9,7 +9,6 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,9 +17,7 @@ from stereo_framework.core.errors import DataError, MissingExtraError, brings
 from stereo_framework.datasets.catalogue import PublicSet, RemoteFile, find
 from stereo_framework.datasets.registry import data_roots
 from stereo_framework.io import PathLike, write_bytes
-
-Progress = Callable[[str, int, int | None], None]
-"""Called with a file's name, the number of bytes that have arrived, and the whole size if known."""
+from stereo_framework.kernels.counting import round_counter
 
 _TIMEOUT_SECONDS = 30
 
@@ -50,7 +47,7 @@ class Fetched:
     already_there: bool = False
 
 
-def fetch(name: str, *, data: PathLike | None = None, progress: Progress | None = None) -> tuple[Fetched, ...]:
+def fetch(name: str, *, data: PathLike | None = None) -> tuple[Fetched, ...]:
     """Fetch a public data set, or one scene of it, into the first data root.
 
     Parameters
@@ -59,8 +56,6 @@ def fetch(name: str, *, data: PathLike | None = None, progress: Progress | None 
         As in `find`; `public_sets` lists them.
     data : path-like, optional
         As in `data_roots`.
-    progress : callable, optional
-        Called for every piece that arrives.
 
     Returns
     -------
@@ -86,39 +81,29 @@ def fetch(name: str, *, data: PathLike | None = None, progress: Progress | None 
     if missing := [module for module in needed if find_spec(module) is None]:
         raise MissingExtraError(f"fetching this data set needs {' and '.join(missing)}: {brings('data')}")
     try:
-        return tuple((_archive if file.archive else _file)(file, public_set, root, progress) for file in files)
+        return tuple(_fetched(file, public_set, root) for file in files)
     except OSError as error:
         raise DataError(f"{error.filename or root}: cannot be read or written: {error.strerror}") from None
 
 
-def _file(file: RemoteFile, public_set: PublicSet, root: Path, progress: Progress | None) -> Fetched:
-    place = root / file.target
+def _fetched(file: RemoteFile, public_set: PublicSet, root: Path) -> Fetched:
+    """A file in its place, or the content of an archive, fetched unless it is there."""
+    place = root / ".fetched" / file.target / file.name if file.archive else root / file.target
+    record = place.with_name(f"{file.name}.files")
+    if file.archive and record.is_file() and all((root / path).is_file() for path in record.read_text("utf-8").splitlines()):
+        return Fetched(file.name, file.url, "", 0, known=True, already_there=True)
     there = place.is_file() and file.sha256 in (None, _sha256(place))
     if not there:
-        _retrieve(file, public_set, place, progress)
-    return _fetched(file, place, already_there=there)
-
-
-def _archive(file: RemoteFile, public_set: PublicSet, root: Path, progress: Progress | None) -> Fetched:
-    download = root / ".fetched" / file.target / file.name
-    record = download.with_name(f"{file.name}.files")
-    if record.is_file() and all((root / path).is_file() for path in record.read_text("utf-8").splitlines()):
-        return Fetched(file.name, file.url, "", 0, known=True, already_there=True)
-    _retrieve(file, public_set, download, progress)
-    fetched, made = _fetched(file, download), _unpack(download, root, file)
-    download.unlink()
-    if not made:
-        raise DataError(
-            f"{file.url}: the archive holds nothing in {file.strip or 'it'}; the publisher's page is {public_set.page}"
-        )
-    write_bytes(record, "\n".join(made).encode())
-    return fetched
-
-
-def _fetched(file: RemoteFile, place: Path, *, already_there: bool = False) -> Fetched:
-    sha256 = _sha256(place)
-    known = sha256 in (file.sha256, file.copy_sha256)
-    return Fetched(file.name, file.url, sha256, place.stat().st_size, known, already_there)
+        _retrieve(file, public_set, place)
+    sha256, size = _sha256(place), place.stat().st_size
+    if file.archive:
+        made = _unpack(place, root, file)
+        place.unlink()
+        if not made:
+            said = f"the archive holds nothing in {file.strip or 'it'}"
+            raise DataError(f"{file.url}: {said}; the publisher's page is {public_set.page}")
+        write_bytes(record, "\n".join(made).encode())
+    return Fetched(file.name, file.url, sha256, size, sha256 in (file.sha256, file.copy_sha256), there)
 
 
 def _sha256(path: Path) -> str:
@@ -126,8 +111,8 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _retrieve(file: RemoteFile, public_set: PublicSet, place: Path, progress: Progress | None) -> None:
-    """Download a file, unless it is there and has the checksum that it must have."""
+def _retrieve(file: RemoteFile, public_set: PublicSet, place: Path) -> None:
+    """Download a file and check it."""
     import pooch
     import requests
 
@@ -135,9 +120,8 @@ def _retrieve(file: RemoteFile, public_set: PublicSet, place: Path, progress: Pr
     names, urls = {place.name: file.sha256 and f"sha256:{file.sha256}"}, {place.name: file.url}
     one = pooch.create(place.parent, base_url="", registry=names, urls=urls, retry_if_failed=2)
     pooch.get_logger().setLevel("WARNING")
-    bar = _Bar(file.name, progress or (lambda *_: None))
     try:
-        one.fetch(place.name, downloader=pooch.HTTPDownloader(bar, timeout=_TIMEOUT_SECONDS))
+        one.fetch(place.name, downloader=pooch.HTTPDownloader(_Megabytes(file.name), timeout=_TIMEOUT_SECONDS))
     except requests.HTTPError as error:
         raise DataError(f"refused by the server: {error}; the publisher's page is {public_set.page}") from None
     except requests.RequestException as error:
@@ -149,18 +133,19 @@ def _retrieve(file: RemoteFile, public_set: PublicSet, place: Path, progress: Pr
         ) from None
 
 
-class _Bar:
-    """What pooch tells a progress bar, passed on."""
+class _Megabytes:
+    """The bar of pooch, which tells whoever shows progress how far a file is, as a loop tells its rounds."""
 
     total = 0
 
-    def __init__(self, name: str, tell: Progress):
-        self.name, self.tell, self.done = name, tell, 0
+    def __init__(self, name: str):
+        self.what, self.done = f"{name}, MB", 0
 
     def update(self, count: int) -> None:
         self.done += count
-        if self.done <= self.total or not self.total:
-            self.tell(self.name, self.done, self.total or None)
+        # In the end pooch adds the whole size again.
+        if self.done <= self.total:
+            round_counter()(self.done // 10**6, self.total // 10**6, self.what)
 
     def reset(self) -> None:
         self.done = 0

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.core.scene import Frame, Mask, Scene, Search
-from stereo_framework.datasets.dataset import dataset
-from stereo_framework.io import read_disparity, read_grey, read_image, read_kitti_calibration
+from stereo_framework.core.scene import Mask, Scene, Search
+from stereo_framework.datasets.dataset import dataset, frames_of, truths_of
+from stereo_framework.io import read_disparity, read_grey, read_kitti_calibration
 
 _TESTING = "testing/"
 _GREY_OR_COLOUR = (("image_0", "image_1", 0, 1), ("colored_0", "colored_1", 2, 3))
@@ -70,12 +70,11 @@ def _scene(
         for suffix, known in there.items():
             masks[f"background{suffix}"] = partial(_of_objects, objects, known, moving=False)
             masks[f"foreground{suffix}"] = partial(_of_objects, objects, known, moving=True)
-    places = [f"{images}/{file}" for images in (left, right)]
     return Scene(
         name,
-        tuple(Frame(place, partial(read_image, part / place), i) for i, place in enumerate(places)),
+        frames_of(part, {0: f"{left}/{file}", 1: f"{right}/{file}"}),
         search=Search(0, 255),
-        truths={(0, 1): partial(read_disparity, there[""])} if "" in there else {},
+        truths=truths_of({(0, 1): there.get("")}),
         masks=masks,
         calibration=read_kitti_calibration(calibration, *cameras) if calibration.is_file() else None,
     )

@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stereo_framework.core.scene import Calibration, Frame, Mask, Scene, Search
+from stereo_framework.core.scene import Calibration, Mask, Scene, Search
 from stereo_framework.core.shipped import shipped_yaml
-from stereo_framework.datasets.dataset import dataset
-from stereo_framework.io import read_disparity, read_image, read_mask
+from stereo_framework.datasets.dataset import dataset, frames_of
+from stereo_framework.io import read_disparity, read_mask
 
 _BENCHMARK = "middlebury-v2"
 _MASKS = f"{_BENCHMARK}/masks"
@@ -56,7 +56,7 @@ def listed(folder: Path, name: str) -> Scene:
         entry["calibration"] = Calibration(*entry["calibration"])
     return Scene(
         name,
-        tuple(Frame(files[i], partial(read_image, place / files[i]), i) for i in there),
+        frames_of(place, {i: files[i] for i in there}),
         reference_index=there.index(match[0]),
         match_index=there.index(match[1]),
         truths={

@@ -20,9 +20,9 @@ from functools import partial
 from pathlib import Path
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.core.scene import Calibration, Disparity, Frame, Scene, Search
-from stereo_framework.datasets.dataset import dataset
-from stereo_framework.io import read_bytes, read_disparity, read_image
+from stereo_framework.core.scene import Calibration, Disparity, Scene, Search
+from stereo_framework.datasets.dataset import dataset, frames_of, truths_of
+from stereo_framework.io import read_bytes, read_disparity
 
 _SIZES = {"": 3, "ThirdSize/": 3, "HalfSize/": 2, "FullSize/": 1}
 """How many times smaller than full size a scene is, by the folder in which it lies."""
@@ -48,11 +48,11 @@ def structured_light(folder: Path, name: str) -> Scene:
     truths = {(reference, match): scene / "disp1.png", (match, reference): scene / "disp5.png"}
     return Scene(
         name,
-        tuple(Frame(f"view{i}.png", partial(read_image, images / f"view{i}.png"), i) for i in views),
+        frames_of(images, {i: f"view{i}.png" for i in views}),
         reference,
         match,
         Search(0, _FULL_SEARCH // reduction - 1),
-        {pair: partial(_truth, file, reduction) for pair, file in truths.items() if file.is_file()},
+        truths_of(truths, partial(_truth, reduction=reduction)),
         calibration=_calibration(scene / "dmin.txt", reduction),
         reduction=reduction,
         grey_levels=reduction,
