@@ -269,7 +269,7 @@ def python_page(room: str) -> str:
 
 
 def _public(module: ModuleType) -> list[str]:
-    own = (name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__)
+    own = (name for name, value in vars(module).items() if str(getattr(value, "__module__", "")).startswith(module.__name__))
     return sorted(getattr(module, "__all__", own), key=str.lower)
 
 

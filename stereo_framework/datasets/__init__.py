@@ -7,21 +7,3 @@ from stereo_framework.datasets.registry import data_roots, find_scenes, load_pai
 from stereo_framework.datasets.scene_file import pair_scene
 from stereo_framework.datasets.synthetic import planes_scene
 from stereo_framework.datasets.textures import Texture
-
-__all__ = [
-    "Plane",
-    "Texture",
-    "data_roots",
-    "ellipse",
-    "fetch",
-    "find_scenes",
-    "load_pair",
-    "load_scene",
-    "load_scenes",
-    "pair_scene",
-    "planes_scene",
-    "public_sets",
-    "rectangle",
-    "scene_names",
-    "slanted",
-]

@@ -27,34 +27,3 @@ from stereo_framework.io.images import read_grey, read_image, read_mask, write_i
 from stereo_framework.io.pfm import read_pfm, write_pfm
 from stereo_framework.io.points import write_points
 from stereo_framework.io.tiff import geo_tags
-
-__all__ = [
-    "PathLike",
-    "StereoCalibration",
-    "check_file",
-    "check_own",
-    "check_plain",
-    "file_stem",
-    "geo_tags",
-    "inside",
-    "is_own",
-    "name_fault",
-    "output_folder",
-    "read_any_calibration",
-    "read_bytes",
-    "read_calibration",
-    "read_disparity",
-    "read_grey",
-    "read_image",
-    "read_kitti_calibration",
-    "read_mask",
-    "read_pfm",
-    "read_stereo_calibration",
-    "remove_parts",
-    "write_bytes",
-    "write_disparity",
-    "write_image",
-    "write_opencv_calibration",
-    "write_pfm",
-    "write_points",
-]
