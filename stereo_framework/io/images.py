@@ -216,23 +216,21 @@ def _critical_chunks(data: bytes, path: PathLike) -> bytes:
     Decoders differ in how they treat a file that ends early (some fill up with zeros), and they print warnings about colour profiles. Neither can
     happen with the result. Without a tRNS chunk, palettes decode to colours without alpha.
     """
-    kept = [_PNG]
-    at = len(_PNG)
+    kept, at = [_PNG], len(_PNG)
     while at + 12 <= len(data):
-        (size,) = struct.unpack_from(">I", data, at)
-        kind, end = data[at + 4 : at + 8], at + 12 + size
-        if end > len(data):
+        size, kind = struct.unpack_from(">I4s", data, at)
+        chunk = data[at : at + 12 + size]
+        if len(chunk) < 12 + size:
             break
-        if struct.unpack_from(">I", data, end - 4)[0] != zlib.crc32(data[at + 4 : end - 4]):
+        if int.from_bytes(chunk[-4:]) != zlib.crc32(chunk[4:-4]):
             raise DataError(f"{path}: is damaged: a checksum in the PNG does not match")
         if kind == b"IHDR" and size == 13:
-            columns, rows = struct.unpack_from(">II", data, at + 8)
-            limits.check_pixels(columns, rows, path)
+            limits.check_pixels(*struct.unpack_from(">II", chunk, 8), path)
         if kind in (b"IHDR", b"PLTE", b"IDAT", b"IEND"):
-            kept.append(data[at:end])
+            kept.append(chunk)
         if kind == b"IEND":
             return b"".join(kept)
-        at = end
+        at += len(chunk)
     raise DataError(f"{path}: is truncated: the PNG ends early after {len(data)} bytes")
 
 
