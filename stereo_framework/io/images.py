@@ -225,7 +225,8 @@ def _critical_chunks(data: bytes, path: PathLike) -> bytes:
         if int.from_bytes(chunk[-4:]) != zlib.crc32(chunk[4:-4]):
             raise DataError(f"{path}: is damaged: a checksum in the PNG does not match")
         if kind == b"IHDR" and size == 13:
-            limits.check_pixels(*struct.unpack_from(">II", chunk, 8), path)
+            columns, rows = struct.unpack_from(">II", chunk, 8)
+            limits.check_pixels(columns, rows, path)
         if kind in (b"IHDR", b"PLTE", b"IDAT", b"IEND"):
             kept.append(chunk)
         if kind == b"IEND":
