@@ -10,13 +10,15 @@ import re
 import shutil
 from pathlib import Path
 
+from stereo_framework.core.plugins import load_plugin
 from stereo_framework.page.page import Statement
 from stereo_framework.papers import find_paper
 from stereo_framework.papers.reproduce import reproduce
 from stereo_framework.tables.formats import to_text
 from stereo_framework.tables.tables import Table
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
 PAGE = DOCS / "photographs.md"
 MOST = 2
 """Cases that an answer shows; all stand in the table of statements that the command writes."""
@@ -36,6 +38,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--out", type=Path, default=Path("reproduction/photographs"))
     arguments = parser.parse_args()
+    load_plugin(str(ROOT / "benchmarks" / "photographs.py"))
     done = reproduce(find_paper("photographs"), arguments.out, data=arguments.data)
     text = PAGE.read_text(encoding="utf-8")
     for name, outcome in done.outcomes.items():

@@ -35,7 +35,7 @@ FOLLOWED = [page for page in PAGES if page.parent.name != "methods" and page.ste
 NOT_HERE = {
     r"^match --example": "README's first command, which .ci/run runs",
     r"^scenes --fetch \w": "downloads",
-    r"^reproduce \w+( --quick)?$": "takes minutes to an hour",
+    r"^reproduce \w+( --quick| --plugin benchmarks/photographs.py)?$": "takes minutes to an hour",
     r"--dask": "needs a cluster",
     r"--time \d": "takes as long as it says",
     r"--rectify auto": "there are no points in 96x48 pixels; test_rectify_by_points.py has photographs",

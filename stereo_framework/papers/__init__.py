@@ -25,7 +25,7 @@ def _shipped(name: str) -> Paper:
     return shipped_paper(name)
 
 
-NAMES = ("taxonomy2002", "boundary2007", "sigma_z2011", "groups2012", "hci2015", "energies2008", "photographs")
+NAMES = ("taxonomy2002", "boundary2007", "sigma_z2011", "groups2012", "hci2015", "energies2008")
 """The papers of the package."""
 
 PAPERS: Registry[Callable[[], Paper]] = Registry("paper", {name: functools.partial(_shipped, name) for name in NAMES})

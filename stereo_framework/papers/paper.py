@@ -142,14 +142,17 @@ def shipped_paper(name: str) -> Paper:
     """A paper of the package: the functions of its modules build the items, and judge the sentences, of their names."""
     folder = importlib.import_module(f"stereo_framework.papers.{name}")
     modules = [importlib.import_module(f"{folder.__name__}.{own.name}") for own in pkgutil.iter_modules(folder.__path__)]
-    functions = {key: value for module in modules for key, value in vars(module).items()}
-    texts = dict(raw_table(name, "paper"))
-    items = tuple(Item(item, build=functions[item], **own) for item, own in texts.pop("items").items())
+    return paper_of(name, raw_table(name, "paper"), {key: value for module in modules for key, value in vars(module).items()})
+
+
+def paper_of(name: str, texts: Mapping[str, Any], functions: Mapping[str, Any]) -> Paper:
+    """A paper of the texts that its ``paper.yaml`` holds, and of the functions that build its items and judge its sentences, by their names there."""
+    items = tuple(Item(item, build=functions[item], **own) for item, own in texts["items"].items())
     claims = {
         claim: Claim(claim, judge=None if own.get("kind") == "not judged" else functions[claim], **own)
-        for claim, own in texts.pop("claims").items()
+        for claim, own in texts["claims"].items()
     }
-    return Paper(name, items=items, claims=claims, **texts)
+    return Paper(name, **{**texts, "items": items, "claims": claims})
 
 
 @dataclass

@@ -1,17 +1,13 @@
 """The study of photographs: parameters that are chosen on other scenes, sign tests, fractions, and its pages."""
 
-import re
-
 import numpy as np
 import pytest
-from failing_photographs import found
+from failing_photographs import PAPER, found, study
 from made_results import result
 
-from stereo_framework.papers import find_paper
 from stereo_framework.papers.paper import Context
-from stereo_framework.papers.photographs import items
-from stereo_framework.papers.photographs.items import fewer, left_out
 from stereo_framework.papers.reproduce import reproduce
+from stereo_framework.script import load
 
 PLACES = {"photographs": "middlebury-v3/trainingQ", "roads": "kitti2015"}
 
@@ -28,7 +24,7 @@ def _results(errors, group="photographs", method="m"):
 def test_parameters_are_never_chosen_on_the_scene_itself():
     # On each scene the other size is best; on the other two the sum decides.
     errors = {5: {"a": 1.0, "b": 9.0, "c": 9.5}, 9: {"a": 8.0, "b": 2.0, "c": 3.0}}
-    chosen = left_out(_results(errors)).set_index("scene")
+    chosen = study.left_out(_results(errors)).set_index("scene")
     assert chosen[["error", "setting"]].T.to_dict("list") == {
         "a": [8.0, "size 9"],  # 5 has 18.5 on b and c, 9 has 5
         "b": [9.0, "size 5"],  # 10.5 against 11
@@ -38,14 +34,9 @@ def test_parameters_are_never_chosen_on_the_scene_itself():
 
 def test_of_roads_all_pixels_count():
     errors = {5: {"a": 1.0, "b": 2.0}}
-    both = left_out([*_results(errors), *_results(errors, "roads")])
-    assert both[["group", "scene", "error"]].to_numpy().tolist() == [
-        ["photographs", "a", 1.0],
-        ["photographs", "b", 2.0],
-        ["roads", "a", 2.0],
-        ["roads", "b", 3.0],
-    ]
-    assert left_out(_results(errors), region="all")["error"].tolist() == [2.0, 3.0]
+    both = study.left_out([*_results(errors), *_results(errors, "roads")])
+    assert both[["group", "error"]].to_numpy().tolist() == [["photographs", 1], ["photographs", 2], ["roads", 2], ["roads", 3]]
+    assert study.left_out(_results(errors), region="all")["error"].tolist() == [2.0, 3.0]
 
 
 @pytest.mark.parametrize(
@@ -54,63 +45,61 @@ def test_of_roads_all_pixels_count():
     [(0, True, True), (1, True, False), (2, False, False), (9, False, False)],
 )
 def test_a_sign_test_decides(worse, photographs, roads):
-    cases = list(fewer(found(worse, a=1, b=2), "a", "b"))
+    cases = list(study.fewer(found(worse, a=1, b=2), "a", "b", "{:.3f} px"))
     assert [holds for _, holds in cases] == [photographs, roads]
-    counts = 10 - worse, max(0, 8 - worse)
-    assert all(f"fewer on {count} of" in figures for count, (figures, _) in zip(counts, cases, strict=True))
+    for (figures, _), count in zip(cases, (10 - worse, max(0, 8 - worse)), strict=True):
+        assert " px, fewer on" in figures
+        assert f"fewer on {count} of" in figures
 
 
-def test_equal_errors_are_no_evidence():
-    assert [holds for _, holds in fewer(found(a=1, b=1), "a", "b")] == [False, False]
-    assert list(fewer(found(a=1), "a", "b")) == []
-
-
-@pytest.mark.parametrize(("scenes", "asked"), [(5, 0), (6, 1)])
-def test_a_few_scenes_decide_nothing(scenes, asked):
-    groups = left_out(
-        [*_results({5: {str(i): 1.0 for i in range(scenes)}}), *_results({5: {str(i): 2.0 for i in range(scenes)}}, method="n")]
-    )
-    assert [holds for _, holds in fewer(groups, "m", "n")] == [True] * asked
-
-
-def test_figures_are_in_the_unit_that_is_given():
-    assert all(re.search(r": \d\.\d % and \d\.\d %, fewer", told) for told, _ in fewer(found(a=1, b=2), "a", "b"))
-    assert all(re.search(r": \d\.\d{3} px", told) for told, _ in fewer(found(a=1, b=2), "a", "b", "{:.3f} px"))
+def test_equal_errors_and_few_scenes_are_no_evidence():
+    assert [holds for _, holds in study.fewer(found(a=1, b=1), "a", "b")] == [False, False]
+    assert list(study.fewer(found(a=1), "a", "b")) == []
+    for scenes, asked in ((5, 0), (6, 1)):
+        errors = [{5: {str(i): value for i in range(scenes)}} for value in (1.0, 2.0)]
+        groups = study.left_out([*_results(errors[0]), *_results(errors[1], method="n")])
+        assert [holds for _, holds in study.fewer(groups, "m", "n")] == [True] * asked
 
 
 def test_locking_is_what_must_move():
     truth = np.arange(1600, dtype=np.float32) / 1600
-    assert items._locking([items._fraction(truth + 7)], [items._fraction(truth)]) == pytest.approx(
-        0, abs=1
-    )  # of float32, at the ends of bins
+    moved = study._locking([study._fraction(truth + 7)], [study._fraction(truth)])
+    assert moved == pytest.approx(0, abs=1)  # of float32, at the ends of bins
     # All in one of sixteen bins: fifteen sixteenths must leave it.
-    assert items._locking([np.zeros(50, np.float32)], [truth]) == pytest.approx(100 * 15 / 16, abs=0.1)
+    assert study._locking([np.zeros(50, np.float32)], [truth]) == pytest.approx(100 * 15 / 16, abs=0.1)
 
 
 def test_the_name_of_a_light():
     for changed, told in (({"exposure": 0.6}, "exposure .6"), ({"noise": 6}, "noise 6"), ({}, "as it is")):
         values = {"exposure": 1, "gamma": 1, "vignetting": 0, "noise": 0} | changed
         axes = {f"preprocessing.radiometric_change.{name}": value for name, value in values.items()}
-        assert items._light(result("s", axes, {})) == told
+        assert study._light(result("s", axes, {})) == told
+
+
+def test_dots_lie_at_the_means():
+    groups = {"photographs": {"b": [1.0, 3.0], "a": [4.0, 6.0]}, "roads": {"a": [7.0], "b": []}}
+    first, second = study.ranked_dots_figure(groups, "bad pixels (%)", "Costs").axes
+    assert [label.get_text() for label in first.get_yticklabels()] == ["b", "a"]
+    dots = [[line.get_xydata()[0].tolist() for line in axes.lines if line.get_markersize() == 5] for axes in (first, second)]
+    assert dots == [[[2.0, 0.0], [5.0, 1.0]], [[7.0, 1.0]]]
+    rings = [line.get_xdata().tolist() for line in first.lines if line.get_markersize() == 3]
+    assert rings == [[1.0, 3.0], [4.0, 6.0]]
 
 
 def test_pages_of_made_results(monkeypatch, tmp_path):
     """Every experiment with results of its own settings on as many scenes as a sign test needs, so that all tables, charts and files are there."""
-    scenes = [f"{folder}/{i}" for folder in ("middlebury-v3/trainingQ", "kitti2015") for i in range(6)]
+    scenes = [f"{folder}/{i}" for folder in PLACES.values() for i in range(6)]
 
     def made(context, name, **_):
-        from stereo_framework.script import load
-
-        found = []
-        for k, one in enumerate(load(f"photographs/{name}").settings):
-            for scene in scenes:
-                statistics = {"bad_pixels_nonocc": 10.0 + k, "bad_pixels_all": 12.0 + k}
-                found.append(result(scene, dict(one.axes), statistics, method=one.method))
-        return found
+        return [
+            result(scene, dict(one.axes), {"bad_pixels_nonocc": 10.0 + k, "bad_pixels_all": 12.0 + k}, method=one.method)
+            for k, one in enumerate(load(f"photographs/{name}").settings)
+            for scene in scenes
+        ]
 
     monkeypatch.setattr(Context, "run", made)
     for item in ("costs", "light", "aggregation", "optimizers", "post_processing", "methods"):
-        done = reproduce(find_paper("photographs"), tmp_path, item=item)
+        done = reproduce(PAPER, tmp_path, item=item)
         assert item == "light" or (tmp_path / "figures" / f"{item}.svg").stat().st_size > 2000
         assert (tmp_path / "tables" / f"{item}_0.csv").read_text().count("\n") > 8
         assert all(s.holds is not None for s in done.statements), item
@@ -120,15 +109,12 @@ def test_pages_of_made_results(monkeypatch, tmp_path):
 
 @pytest.mark.slow
 def test_quick_on_real_scenes(data, tmp_path):
-    done = reproduce(find_paper("photographs"), tmp_path, quick=True)
+    done = reproduce(PAPER, tmp_path, data=data, quick=True)
     assert len(done.outcomes) == 7
     names = ("costs", "aggregation", "optimizers", "sub_pixel", "post_processing", "methods", "methods_time")
     assert {path.stem for path in (tmp_path / "figures").glob("*.svg")} == set(names)
 
 
 def test_the_scenes_are_those_of_the_groups():
-    from stereo_framework.papers.photographs.items import GROUPS
-    from stereo_framework.script import load
-
-    counts = [sum(scene.startswith(folder) for scene in load("photographs/costs").scenes) for folder, _ in GROUPS.values()]
-    assert counts == [10, 8, 4, 4]
+    scenes = load("photographs/costs").scenes
+    assert [sum(s.startswith(folder) for s in scenes) for folder, _ in study.GROUPS.values()] == [10, 8, 4, 4]

@@ -133,7 +133,6 @@ def test_groups(data, tmp_path):
         ("groups2012", None, [], "568.767"),
         ("hci2015", "figure5", ["middlebury-v3/trainingQ/Pipes"], "33.86"),
         ("energies2008", None, ["tsukuba"], "The three stereo problems"),
-        ("photographs", "costs", ["middlebury-v3/trainingQ/ArtL"], ""),
     ],
 )
 def test_without_data(paper, item, absent, told, tmp_path, monkeypatch):

@@ -1,14 +1,20 @@
-"""The six experiments: errors by group of scenes, with the parameters of each method chosen on the other scenes of the group; tables, charts, and what is asked of them."""
+"""The questions of 2002, asked of photographs and roads: ``stereo-framework reproduce photographs --plugin benchmarks/photographs.py [--quick]``.
+
+Six experiments on the scripts of ``configs/photographs``: errors by group of scenes, with the parameters of each method chosen on the other scenes of the group; tables, charts, and what
+is asked of them, whose words and rules stand in ``photographs.yaml``. What came out: ``docs/photographs.md``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import yaml
 from numpy.typing import NDArray
 from pandas import DataFrame, Series, concat
 from scipy.stats import binomtest
@@ -16,13 +22,17 @@ from scipy.stats import binomtest
 from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.figures._curves import Line, Mark, Panel, curves_figure
+from stereo_framework.figures._looks import FONT, longest, new_chart
 from stereo_framework.figures.distributions import distributions_figure
+from stereo_framework.papers import add_paper
 from stereo_framework.papers.claim import Cases
 from stereo_framework.papers.comparison import plain_table
-from stereo_framework.papers.paper import Context, Outcome, drawn, short
-from stereo_framework.papers.photographs.ranked_dots import ranked_dots_figure
+from stereo_framework.papers.paper import Context, Outcome, drawn, paper_of, short
 from stereo_framework.script import load
 from stereo_framework.sweep import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 GROUPS = {
     "photographs": ("middlebury-v3/", "nonocc"),
@@ -40,7 +50,6 @@ LEAST = 6
 
 COLUMNS = ("group", "method", "scene", "setting", "error", "seconds")
 
-
 _MADE_HERE = ("fine", "fast", "planes", "half_planes", "plane_paths", "ad_field")
 """What begins like this was made with these scenes in view: it gets a star."""
 
@@ -54,6 +63,9 @@ _DRAWN = ("truth", "equiangular", "parabola", "half_parabola", "planes")
 
 _BINS = 16
 """Of a pixel, in which fractions of disparities are counted."""
+
+_WIDTH, _LINE = 2.1, 0.21
+"""Of a panel of dots and of a method's line in it, in inches."""
 
 
 def left_out(results: Sequence[Result], *, region: str | None = None) -> DataFrame:
@@ -213,6 +225,38 @@ optimizers = partial(_compared, "optimizers", "optimization of one cost")
 post_processing = partial(_compared, "post_processing", "steps left out, all pixels counted", region="all")
 
 
+def ranked_dots_figure(groups: Mapping[str, Mapping[str, Sequence[float]]], x_label: str, title: str = "") -> Figure:
+    """Draw the mean of each method as a dot and its values as small rings, lower values to the left.
+
+    Parameters
+    ----------
+    groups : mapping of str to mapping of str to sequence of float
+        By the title of a panel and by method the values. The first panel's methods stand in this order from above.
+    x_label : str
+        With the unit; the same for all panels.
+    title : str
+    """
+    methods = list(next(iter(groups.values())))
+    figure = new_chart(_WIDTH * len(groups) + longest(methods), 0, 0.9 + _LINE * len(methods), title)
+    for i, (name, values) in enumerate(groups.items()):
+        axes = figure.add_subplot(1, len(groups), i + 1)
+        for y, method in enumerate(methods):
+            own = values.get(method, ())
+            axes.plot(own, [y] * len(own), "o", markersize=3, markerfacecolor="none", markeredgecolor="0.6", markeredgewidth=0.6)
+            if len(own):
+                axes.plot(sum(own) / len(own), y, "o", markersize=5, color="#0072b2")
+        axes.set_ylim(len(methods) - 0.5, -0.5)
+        axes.set_yticks(range(len(methods)), methods if i == 0 else [""] * len(methods), parse_math=False)
+        axes.set_xlim(left=0)
+        axes.grid(axis="y", color="0.92", linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.set_title(name, fontsize=FONT, parse_math=False)
+        axes.set_xlabel(x_label, fontsize=FONT)
+        axes.tick_params(labelsize=FONT - 1)
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
 def _means(found: DataFrame) -> DataFrame:
     """The mean errors of methods over the scenes of each group."""
     means = found.groupby(["group", "method"], sort=False)["error"].mean().unstack("group")
@@ -244,7 +288,7 @@ def _locking(found: Sequence[NDArray], truth: Sequence[NDArray]) -> float:
     return 50 * mean(float(np.abs(shares(own) - shares(true)).sum()) for own, true in zip(found, truth, strict=False))
 
 
-# --- What is asked, by the names in ``paper.yaml``; of errors by group, method and scene -------------------------------
+# --- What is asked, by the names in ``photographs.yaml``; of errors by group, method and scene -------------------------
 
 
 def _before(methods: Sequence[str], others: Sequence[str], form: str = "{:.1f} %") -> Callable[[DataFrame], Cases]:
@@ -300,3 +344,5 @@ fit_always_helps = _before(["parabola", "equiangular"], ["whole"], "{:.3f} px")
 planes_nearest = _before(["planes"], ["half_parabola"], "{:.3f} px")
 shiftable_good_choice = _before(["ssd"], ["census", "sgm", "bm"])
 global_ahead = _before(["sgm"], ["ssd", "dp", "so"])
+
+add_paper(paper_of("photographs", yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")), globals()))
