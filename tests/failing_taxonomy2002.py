@@ -145,7 +145,7 @@ def table(change=None):
 def rows(change=None):
     """The rows of Table 5, changed by their numbers, and these numbers."""
     published = published_table("taxonomy2002", "table5").rows
-    numbers = dict(zip(published, (row["id"] for row in raw_table("taxonomy2002", "table5")["rows"]), strict=True))
+    numbers = raw_table("taxonomy2002", "table5")["numbers"]
     return {label: {**row, **(change or {}).get(numbers[label], {})} for label, row in published.items()}, numbers
 
 

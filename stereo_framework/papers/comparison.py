@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase as fnmatch
@@ -27,8 +26,6 @@ class PublishedTable:
     columns : tuple of str
     rows : mapping of str to mapping of str to float
         By row label and column; a value that is not printed is absent.
-    ranks : mapping, same form
-        Printed ranks, if the table has them.
     tolerances : sequence of mapping
         How far ours may lie from it: the first whose patterns ``row`` and ``column`` fit a number tells ``within``, or ``below`` and ``above``, in its unit or
         as a ``share`` of it, and the ``reason``.
@@ -37,7 +34,6 @@ class PublishedTable:
     source: str
     columns: tuple[str, ...]
     rows: Mapping[str, Mapping[str, Any]]
-    ranks: Mapping[str, Mapping[str, int]]
     tolerances: Sequence[Mapping[str, Any]] = ()
 
     @property
@@ -64,20 +60,14 @@ def raw_table(paper: str, name: str) -> Mapping[str, Any]:
 
 
 def published_table(paper: str, name: str) -> PublishedTable:
-    """Read ``papers/PAPER/NAME.yaml``: ``source``, ``columns`` and ``rows``, a mapping of lists or a list of records."""
+    """Read ``papers/PAPER/NAME.yaml``: ``source``, ``columns``, and ``rows``, a list of values for each."""
     content = raw_table(paper, name)
-    columns, rows = content["columns"], content["rows"]
-    if isinstance(rows, dict):
-        rows = [{"algorithm": label, "values": values} for label, values in rows.items()]
-
-    def by_column(record: dict[str, Any], key: str) -> dict[str, Any]:
-        return {c: v for c, v in zip(columns, record.get(key) or [None] * len(columns), strict=True) if v is not None}
-
-    # Two rows of the 2002 paper are called "Graph cuts": their numbers tell them apart.
-    count = Counter(r["algorithm"] for r in rows)
-    labels = [r["algorithm"] if count[r["algorithm"]] == 1 else f"{r['algorithm']} ({r['id']})" for r in rows]
-    values, ranks = ({label: by_column(r, key) for label, r in zip(labels, rows, strict=True)} for key in ("values", "ranks"))
-    return PublishedTable(content["source"], tuple(columns), values, ranks, content.get("tolerances", ()))
+    columns = content["columns"]
+    rows = {
+        label: {c: value for c, value in zip(columns, values, strict=True) if value is not None}
+        for label, values in content["rows"].items()
+    }
+    return PublishedTable(content["source"], tuple(columns), rows, content.get("tolerances", ()))
 
 
 @dataclass(frozen=True)

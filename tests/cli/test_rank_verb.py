@@ -3,13 +3,12 @@
 import json
 
 import pytest
-import yaml
 from cli_parts import call, invoke, one_line
 from made_results import kept
-from published import TABLE5_2002, path_of
 from scipy.stats import rankdata
 
 from stereo_framework.evaluation.hci import HCI_METRICS, Parameters
+from stereo_framework.papers.comparison import raw_table
 from stereo_framework.sweep import Store
 from stereo_framework.sweep.result import Result
 from stereo_framework.tables.ranking import average_ranks
@@ -28,15 +27,11 @@ def write(tmp_path):
     return file
 
 
-def _as_csv(published):
-    """A published table; two algorithms of one name are told apart by their id."""
-    table = yaml.safe_load(published.read_text())
-    columns, rows = table["columns"], table["rows"]
-    if isinstance(rows, dict):
-        rows = [{"algorithm": name, "values": values} for name, values in rows.items()]
-    names = [row["algorithm"] for row in rows]
-    lines = [["method", *(name.replace("_", ":") for name in columns)]]
-    lines += [[n if names.count(n) == 1 else f"{n} ({r['id']})", *r["values"]] for n, r in zip(names, rows, strict=True)]
+def _as_csv(paper, name):
+    """A published table."""
+    table = raw_table(paper, name)
+    lines = [["method", *(name.replace("_", ":") for name in table["columns"])]]
+    lines += [[name, *values] for name, values in table["rows"].items()]
     return "".join(",".join("" if v is None else str(v) for v in line) + "\n" for line in lines)
 
 
@@ -47,15 +42,13 @@ def _records(result):
 
 def test_the_table_of_2002(write):
     """Published scores."""
-    table, printed = write(_as_csv(TABLE5_2002)), yaml.safe_load(TABLE5_2002.read_text())["rows"]
+    table, printed = write(_as_csv("taxonomy2002", "table5")), raw_table("taxonomy2002", "table5")["rows"]
     found = _records(rank(table, "--lower", "*", "--json"))
     assert len(found) == 20
     assert {"Graph cuts (4)", "Graph cuts (10)"} < set(found)
-    averages = average_ranks([row["values"] for row in printed])
-    for row, average in zip(printed, averages, strict=True):
-        name = row["algorithm"] if row["algorithm"] != "Graph cuts" else f"Graph cuts ({row['id']})"
+    for (name, values), average in zip(printed.items(), average_ranks(list(printed.values())), strict=True):
         assert found[name]["average_rank"] == average
-        assert list(found[name]["scores"].values()) == row["values"]
+        assert list(found[name]["scores"].values()) == values
     assert list(found["Layered"]["scores"])[:4] == ["tsukuba:nonocc", "tsukuba:textureless", "tsukuba:discont", "sawtooth:nonocc"]
     text = rank(table, "--lower", "*").stdout
     assert text.splitlines()[1].split("\t")[:3] == ["1", "Layered", "3.64"]
@@ -73,7 +66,7 @@ def test_methods_without_an_estimate_everywhere_are_told(write):
 
 def test_groups_of_2012_from_two_files(write):
     """One method stands in both tables, with the same scores."""
-    sources = [write(_as_csv(path_of(f"cabezas2012_table{i}")), f"{i}.csv") for i in (3, 4)]
+    sources = [write(_as_csv("groups2012", f"table{i}"), f"{i}.csv") for i in (3, 4)]
     groups = [record["group"] for record in _records(rank(*sources, "--lower", "*", "--json")).values()]
     assert sorted(groups) == [1] * 9 + [2, 3, 4, 5, 6, 7]
     text = rank(*sources, "--lower", "*", "--groups").stdout
@@ -125,7 +118,7 @@ def test_holes(write):
     empty = rank(write("method,x:bad_pixels_all,y:bad_pixels_all\na,1,\nb,2,nan\n"), "--json")
     assert list(_records(empty)["a"]["scores"]) == ["x:bad_pixels_all"]
     assert "warning: column y:bad_pixels_all: no method has a score" in empty.stderr
-    one_line(rank(write(_as_csv(path_of("kostliva2007_table2"))), "--higher", "*"), "CSM (CSM), GC (GC), DP (DP)")
+    one_line(rank(write(_as_csv("boundary2007", "table2")), "--higher", "*"), "CSM (CSM), GC (GC), DP (DP)")
 
 
 def _result(method, scene, value, protocol="taxonomy2002", text="taxonomy2002: as it is", axes=None, **others):

@@ -3,13 +3,12 @@
 import naive_ranking
 import numpy as np
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from published import TABLE5_2002, table
 
 from stereo_framework.core.errors import DataError
+from stereo_framework.papers.comparison import raw_table
 from stereo_framework.tables.ranking import average_ranks, competition_ranks
 
 shapes = st.tuples(st.integers(1, 12), st.integers(1, 5))
@@ -32,9 +31,7 @@ def test_by_hand():
 
 def test_ranks_printed_in_2002_are_possible_for_the_printed_values():
     """Ranks were given by more digits than are printed: equal printed values may have any order among themselves."""
-    printed = yaml.safe_load(TABLE5_2002.read_text())["rows"]
-    values = np.array([row["values"] for row in printed])
-    given = np.array([row["ranks"] for row in printed])
+    values, given = (np.array(list(raw_table("taxonomy2002", "table5")[part].values())) for part in ("rows", "ranks"))
     best = competition_ranks(values)
     worst = len(values) + 1 - competition_ranks(-values)
     assert given.shape == (20, 11)
@@ -44,7 +41,7 @@ def test_ranks_printed_in_2002_are_possible_for_the_printed_values():
 
 
 def test_ranks_printed_in_2011_follow_from_the_averages():
-    found = table("cabezas2011_table5")
+    found = raw_table("sigma_z2011", "table5")
     columns = dict(zip(found["columns"], zip(*found["rows"].values(), strict=True), strict=True))
     for measure in ("SZE", "BMP"):
         averages = columns[f"{measure}_avg_rank"]

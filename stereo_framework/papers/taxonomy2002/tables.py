@@ -7,8 +7,6 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pandas import DataFrame
-
 from stereo_framework.page.page import Text
 from stereo_framework.papers.comparison import Comparison, PublishedTable, compared, plain_table, published_table, raw_table
 from stereo_framework.papers.paper import Context, Outcome, short
@@ -93,7 +91,7 @@ def table5(context: Context) -> Outcome:
     note = "Ranks: 1 plus the number of better methods, over the columns shown; the other fifteen rows are the paper's."
     header = ["method", "average rank", *among]
     table = plain_table("All twenty methods, ours in place of the paper's own five", header, named, ".1f", note, lower=header)
-    numbers = dict(zip(published.rows, (row["id"] for row in raw_table("taxonomy2002", "table5")["rows"]), strict=True))
+    numbers = raw_table("taxonomy2002", "table5")["numbers"]
     whole = ours if all(f"{scene}_nonocc" in own for scene in SCENES for own in ours.values()) else None
     data = {"published": published, "ours": whole, "rows": published.rows, "numbers": numbers}
     data |= {"graph_cuts": found["gc"], "ranks": own_ranks(published, ours)}
@@ -102,9 +100,13 @@ def table5(context: Context) -> Outcome:
 
 def own_ranks(published: PublishedTable, ours: Rows) -> dict[str, dict[str, tuple[float, float]]]:
     """The printed ranks, and the ranks of our numbers among the printed ones of the other methods, by row and column."""
-    printed = DataFrame.from_dict(published.rows, orient="index")
+    printed, ranks = published.frame, raw_table("taxonomy2002", "table5")["ranks"]
     return {
-        row: {c: (published.ranks[row][c], 1.0 + (printed[c].drop(row) < own[c]).sum()) for c in own if c in published.ranks[row]}
+        row: {
+            c: (rank, 1.0 + (printed[c].drop(row) < own[c]).sum())
+            for c, rank in zip(published.columns, ranks[row], strict=True)
+            if c in own
+        }
         for row, own in ours.items()
     }
 
