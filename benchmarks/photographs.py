@@ -22,7 +22,7 @@ from scipy.stats import binomtest
 from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.figures._curves import Line, Mark, Panel, curves_figure
-from stereo_framework.figures._looks import FONT, longest, new_chart
+from stereo_framework.figures._looks import longest, new_chart, plain_axes
 from stereo_framework.figures.distributions import distributions_figure
 from stereo_framework.papers import add_paper
 from stereo_framework.papers.claim import Cases
@@ -250,10 +250,7 @@ def ranked_dots_figure(groups: Mapping[str, Mapping[str, Sequence[float]]], x_la
         axes.set_xlim(left=0)
         axes.grid(axis="y", color="0.92", linewidth=0.6)
         axes.set_axisbelow(True)
-        axes.set_title(name, fontsize=FONT, parse_math=False)
-        axes.set_xlabel(x_label, fontsize=FONT)
-        axes.tick_params(labelsize=FONT - 1)
-        axes.spines[["top", "right"]].set_visible(False)
+        plain_axes(axes, name, x_label)
     return figure
 
 

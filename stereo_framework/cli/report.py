@@ -12,7 +12,6 @@ def report(
     folder: Path,
     out: Path | None = None,
     limit: Annotated[int, typer.Option(min=0)] = 1000,
-    page: Annotated[int, typer.Option(min=1)] = 1,
     single_file: Annotated[bool, typer.Option("--single-file")] = False,
 ) -> int:
     """Write an HTML page about a run: methods by scenes, maps side by side, plots, times, parameters. It opens offline.
@@ -27,14 +26,12 @@ def report(
         The page to write; default: report.html in the folder. Its pictures lie beside it, in the folder assets.
     limit
         Most results in a table or list of the page; 0: all. The summary is of all in any case.
-    page
-        Which results these are, where there are more: 2 shows the next --limit of them.
     single_file
         Keep the pictures within the page, to send it to somebody.
     """
     from stereo_framework.page.run_page import run_page
 
     path = out or folder / "report.html"
-    run_page(folder, limit=limit, page=page).write(path, single_file=single_file)
+    run_page(folder, limit=limit).write(path, single_file=single_file)
     print(f"page: {path}")
     return 0

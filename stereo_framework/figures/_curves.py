@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stereo_framework.figures._looks import CHARACTER, FONT, LINE, handle, legend_beside, longest, new_chart, styles
+from stereo_framework.figures._looks import CHARACTER, LINE, handle, legend_beside, longest, new_chart, plain_axes, styles
 from stereo_framework.figures._positions import Positions
 
 if TYPE_CHECKING:
@@ -100,8 +100,7 @@ def curves_figure(
             axes.yaxis.set_minor_formatter("")
         left = any(p.row == panel.row and p.column < panel.column and p.y_label == panel.y_label for p in panels)
         below = any(p.column == panel.column and p.row > panel.row and p.x_label == panel.x_label for p in panels)
-        axes.set_ylabel("" if left else panel.y_label, fontsize=FONT, parse_math=False)
-        axes.set_xlabel("" if below else panel.x_label, fontsize=FONT, parse_math=False)
+        plain_axes(axes, panel.title, "" if below else panel.x_label, "" if left else panel.y_label)
     if with_legend:
         legend_beside(figure, [handle(looks[series], name) for series, name in names.items()], legend_title)
     return figure
@@ -111,9 +110,6 @@ def _draw(axes: Axes, panel: Panel, positions: Positions, looks: Mapping[tuple[A
     axes.set_yscale(y_scale)
     axes.grid(axis="y", color="0.9", linewidth=0.6)
     axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize=FONT - 1)
-    axes.set_title(panel.title, fontsize=FONT, parse_math=False)
     for curve in panel.curves:
         points = sorted(
             ((positions[p.x] + _aside(panel, curve, p, positions), p) for p in curve.points), key=lambda item: item[0]

@@ -14,6 +14,7 @@ from stereo_framework.figures.saving import new_figure
 from stereo_framework.tables.values import NOT_APPLICABLE
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
@@ -83,6 +84,16 @@ def new_chart(inside: float, beside: float, height: float, title: str = "", foot
     if footnote:
         figure.supxlabel(_folded(footnote, width, SMALL), fontsize=SMALL, color="0.35", parse_math=False)
     return figure
+
+
+def plain_axes(axes: Axes, title: str = "", x: str = "", y: str = "") -> None:
+    """Small print, no formulas in names, and no lines above and at the right."""
+    look: dict[str, Any] = {"fontsize": FONT, "parse_math": False}
+    axes.set_title(title, **look)
+    axes.set_xlabel(x, **look)
+    axes.set_ylabel(y, **look)
+    axes.tick_params(labelsize=FONT - 1)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _folded(text: str, inches: float, size: float) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from stereo_framework.figures._looks import FONT, handle, legend_beside, new_chart, styles
+from stereo_framework.figures._looks import handle, legend_beside, new_chart, plain_axes, styles
 from stereo_framework.sweep import Result
 
 if TYPE_CHECKING:
@@ -46,10 +46,7 @@ def energies_figure(results: Mapping[str, Result], title: str = "") -> Figure:
     for axes, x, y in ((over_time, "seconds", "above the bound, dashed below it (%)"), (over_energy, apart, "bad pixels (%)")):
         axes.set_xscale("log")
         axes.xaxis.set_minor_formatter("")
-        axes.set_xlabel(x, fontsize=FONT)
-        axes.set_ylabel(y, fontsize=FONT)
-        axes.tick_params(labelsize=FONT - 1)
-        axes.spines[["top", "right"]].set_visible(False)
+        plain_axes(axes, "", x, y)
     legend_beside(figure, [handle(look, name) for name, look in looks.items()])
     return figure
 

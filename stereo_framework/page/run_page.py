@@ -26,7 +26,7 @@ from stereo_framework.sweep.store import read_scripts
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.means import average_rows, means, telling_keys
 from stereo_framework.tables.scores import Scores, standings
-from stereo_framework.tables.tables import Table, best_places, density, listing, show, shown_statistics
+from stereo_framework.tables.tables import Table, best_cells, density, listing, show, shown_statistics
 from stereo_framework.tables.values import better, by_protocol, is_number, value
 from stereo_framework.tables.words import measure_name, setting_name, setting_names, short_names, unit, with_unit
 
@@ -50,7 +50,7 @@ MOST_RESULTS = 1000
 """Rows of a table of results, unless asked otherwise: more make a page that takes seconds to open."""
 
 
-def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOST_RESULTS, page: int = 1) -> Page:
+def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOST_RESULTS) -> Page:
     """The page of an output folder.
 
     Parameters
@@ -61,26 +61,16 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
         Data root, for truth and images of the maps; default: as of `load_scene`.
     limit : int
         Most results in a table or list; 0: all.
-    page : int
-        Which results these are, where there are more: 2 shows the next `limit` of them.
 
     Raises
     ------
     DataError
         No results there.
-    ParameterError
-        There are not that many pages.
     """
     folder = Path(folder)
     with Store(folder) as store:
         results, lacking = store.results(), store.lacking()
     names, most = setting_names(results), limit or max(1, len(results))
-    pages = max(1, -(-len(results) // most))
-    if not 1 <= page <= pages:
-        raise ParameterError(
-            f"page {page}: there {'is 1 page' if pages == 1 else f'are {pages} pages'} of up to {_count(most, 'result')}"
-        )
-    part = slice((page - 1) * most, page * most)
     protocols = list(by_protocol(results).values())
     order: list[str] = []
     summary: list[Block] = []
@@ -92,7 +82,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
         summary += found
         order = order or best_first
         sweeps += _sweeps(same, own[0]) if own else []
-        listings.append(_listing(same, averages, results[part]))
+        listings.append(_listing(same, averages, results[:most]))
     if failed := [f"{r.scene} {r.method} {dict(r.axes) or ''}: {r.error}" for r in results if r.error]:
         summary.append(Details(f"{len(failed)} runs failed", "\n".join(failed[:most])))
     sections: dict[str, Sequence[Block]] = {
@@ -101,22 +91,18 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
         "Ranks": rank_blocks(results, names),
         "ROC": roc_blocks(results),
         "Sweeps": sweeps,
-        "Energies": energy_blocks(results[part], names[part]),
+        "Energies": energy_blocks(results[:most], names[:most]),
         "Charts": [_chart(title, same) for title in CHARTS for same in protocols],
         "Plots": [Picture(_drawing(p), f"plot {p.stem}", p.stem) for p in sorted((folder / "plots").glob("*.svg"))],
         "All results": listings,
-        "Times": [_times(results[part], names[part])],
-        "Behind the numbers": _details(folder, results[part]),
+        "Times": [_times(results[:most], names[:most])],
+        "Behind the numbers": _details(folder, results[:most]),
     }
     scenes, methods = (len(set(of)) for of in ([r.scene for r in results], names))
     counts = [_count(n, what) for n, what in ((len(results), "result"), (methods, "method"), (scenes, "scene"))]
     lead = f"{', '.join(counts)}{f'; {lacking}' if lacking else ''}."
     if most < len(results):
-        which = f"{part.start + 1} to {min(part.stop, len(results))}" if part.start else f"the first {most}"
-        # Under a name of its own, so that it does not take the place of this one.
-        following = f"report {folder} --limit {most} --page {page + 1} --out {folder / f'report_{page + 1}.html'}"
-        more = f"'{following}' shows the next, " * (page < pages)
-        lead += f" The best of all stand in the summary; tables of single results show {which}: {more}'report {folder} --limit 0' shows all."
+        lead += f" The best of all stand in the summary; tables of single results show the first {most}: 'report {folder} --limit 0' shows all."
     return Page(f"Run: {folder.resolve().name}", lead, [Section(title, blocks) for title, blocks in sections.items() if blocks])
 
 
@@ -208,11 +194,7 @@ def _by_scene(
     columns = own.values.T.tolist()[: len(scenes)] + [mean, rank] * several
     columns += [[by_method.get(name, math.nan) for name in found.methods] for by_method in beside.values()]
     shown = [[values[i] if math.isfinite(values[i]) else None for i in kept] for values in columns]
-    best = frozenset(
-        (i, j)
-        for j, (values, way) in enumerate(zip(shown, directions, strict=True), 1)
-        for i in best_places(values, way, [range(len(values))])
-    )
+    best = best_cells(shown, directions, [range(len(kept))], 1)
     rows = zip([found.methods[i] for i in kept], *shown, strict=True)
     said = [f"{direction} is better", *["rank 1 = best, averaged over the scenes"] * several, "seconds: mean time of matching"]
     name = f"{measure_name(measure)} ({unit(measure)})".removesuffix(" ()")

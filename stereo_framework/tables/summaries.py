@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.script.result_names import STATISTIC
 from stereo_framework.tables.means import Mean, Means, means
-from stereo_framework.tables.tables import Table, best_places, density, equal_items
+from stereo_framework.tables.tables import Table, best_cells, best_places, density, equal_items
 from stereo_framework.tables.values import better, one_protocol
 from stereo_framework.tables.words import caption, short_names, unit
 
@@ -49,11 +49,8 @@ def group(results: Sequence[Result], keys: Sequence[str], statistics: Sequence[s
         cells = [found.cells.get((*key, statistic)) for statistic in statistics]
         rows.append((*key, max(len(cell.values) for cell in cells if cell), *(cell.value if cell else None for cell in cells)))
     contests = equal_items(row[keys.index("scene")] if "scene" in keys else "" for row in rows)
-    best = frozenset(
-        (i, j)
-        for j, name in enumerate(statistics, len(keys) + 1)
-        for i in best_places([row[j] for row in rows], better(name), contests)
-    )
+    columns = [list(column) for column in zip(*rows, strict=True)][len(keys) + 1 :]
+    best = best_cells(columns, map(better, statistics), contests, len(keys) + 1)
     return Table((*keys, _RESULTS, *statistics), tuple(rows), len(keys), found.averaged, _notes(found, results), best)
 
 

@@ -156,9 +156,7 @@ def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
     failed = [i for i, r in enumerate(results) if r.error]
     for values, i in itertools.product(measured.values(), failed):
         values[i] = "failed" if values[i] is None else values[i]
-    best = frozenset(
-        (i, j) for j, name in enumerate(shown, len(told)) for i in best_places(measured[name], better(name), contests)
-    )
+    best = best_cells([measured[name] for name in shown], map(better, shown), contests, len(told))
     rows = zip(*told, *measured.values(), strict=True)
     return Table(("scene", "method", *axes, *measured), tuple(rows), len(told), notes=(protocol,), best=best)
 
@@ -217,6 +215,14 @@ def best_places(values: Sequence[Any], better: str, contests: Iterable[Sequence[
         alike = [i for i in places if values[i] == first or (abs(values[i] - first) <= width and show(values[i]) == text)]
         best += alike if len(alike) < len(places) else []
     return best
+
+
+def best_cells(
+    columns: Iterable[Sequence[Any]], ways: Iterable[str], contests: Sequence[Sequence[int]], first: int
+) -> frozenset[tuple[int, int]]:
+    """Row and column of the `best_places` of several columns, of which the first has this number."""
+    numbered = enumerate(zip(columns, ways, strict=False), first)
+    return frozenset((i, j) for j, (values, way) in numbered for i in best_places(values, way, contests))
 
 
 def equal_items(items: Iterable[Hashable]) -> list[list[int]]:

@@ -88,7 +88,6 @@ rank holes.csv --lower '*' | methods without a score in some column: two (b); le
 rank res --protocol eth3d | No such option: --protocol; --where protocol=NAME chooses
 rank res --where protocol=eth3d | protocol: no result has 'eth3d'; there are: taxonomy2002
 report none | none: no results there
-report res --page 99 | page 99: there is 1 page
 choose l.png | two images are needed
 choose --scene synthetic/planes --disparities 0:9 | leave out yours
 choose l.png r.png --methods fine | fine is what others are compared with

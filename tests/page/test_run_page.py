@@ -7,13 +7,12 @@ import pytest
 from made_results import SCENES, kept, result, sweep
 
 from stereo_framework import run
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.io import write_disparity, write_image
 from stereo_framework.page.page import Details, Folded, Text
 from stereo_framework.page.run_page import run_page
 from stereo_framework.page.stored_pictures import Scenes
 
-TRUNCATION = "matching_cost.truncation"
+TRUNCATION, BAD = "matching_cost.truncation", "bad_pixels_nonocc"
 
 
 def _stored(folder, results):
@@ -62,31 +61,18 @@ def test_the_summary_tells_densities(tmp_path):
         assert told == ["100.00", "80.00" if folder == "holes" else "100.00"]
 
 
-def test_the_pages_of_a_large_run_are_all_of_it(tmp_path):
-    """Results of two protocols, cut where they stand; what is best is the best of all."""
-    statistics = {5: 2.0, 20: 1.0, None: 3.0}
-    _stored(
-        tmp_path,
-        [
-            r
-            for name in "pq"
-            for r in sweep(
-                {TRUNCATION: [5, 20, None]}, lambda s, t: {"bad_pixels_nonocc": statistics[t]}, protocol=name, protocol_text=name
-            )
-        ],
-    )
-    seen = {"p": [], "q": []}
-    for page in (1, 2, 3):
-        shown = run_page(tmp_path, limit=5, page=page)
-        following = f"'report {tmp_path} --limit 5 --page {page + 1} --out {tmp_path / f'report_{page + 1}.html'}' shows the next"
-        assert (following in shown.lead, "--page" in shown.lead, "--limit 0" in shown.lead) == (page < 3, page < 3, True)
-        for name, folded in zip("pq", next(s for s in shown.sections if s.title == "All results").blocks, strict=True):
-            seen[name] += [
-                (row[2].text, row[3].mark) for row in folded.blocks[0].cells() if not row[0].text.startswith("average")
-            ]
-    assert seen["p"] == seen["q"] == [("5", ""), ("20", "best"), ("none", "")] * 2
-    with pytest.raises(ParameterError, match="page 4: there are 3 pages of up to 5 results"):
-        run_page(tmp_path, limit=5, page=4)
+def test_the_page_of_a_large_run_marks_the_best_of_all(tmp_path):
+    """Of two protocols whose results are cut where they stand."""
+    errors = {5: 2.0, 20: 1.0, None: 3.0}
+    protocols = ({"protocol": name, "protocol_text": name} for name in "pq")
+    _stored(tmp_path, [r for own in protocols for r in sweep({TRUNCATION: [*errors]}, lambda s, t: {BAD: errors[t]}, **own)])
+    shown = run_page(tmp_path, limit=7)
+    assert f"the first 7: 'report {tmp_path} --limit 0' shows all" in shown.lead
+    listed = [folded.blocks[0].cells() for folded in next(s for s in shown.sections if s.title == "All results").blocks]
+    single = [[(row[2].text, row[3].mark) for row in rows if not row[0].text.startswith("average")] for rows in listed]
+    every = [("5", ""), ("20", "best"), ("none", "")]
+    assert single == [every * 2, every[:1]]
+    assert "--limit" not in run_page(tmp_path, limit=0).lead
 
 
 def test_a_long_summary_ends_and_failed_runs_are_told(tmp_path):

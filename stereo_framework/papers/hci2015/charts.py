@@ -10,7 +10,7 @@ import numpy as np
 from pandas import DataFrame
 
 from stereo_framework.evaluation.hci import HCI_METRICS
-from stereo_framework.figures._looks import FONT, LINE, handle, legend_beside, longest, new_chart, styles
+from stereo_framework.figures._looks import FONT, LINE, handle, legend_beside, longest, new_chart, plain_axes, styles
 from stereo_framework.tables.scores import Scores
 from stereo_framework.tables.words import measure_name, short_names, unit
 
@@ -72,11 +72,10 @@ def stacked_bars_figure(found: Scores, weights: Mapping[str, float]) -> Figure:
         bars = axes.barh(places, parts[name], 0.72, left, color=colour, edgecolor="white", label=label)
         left = left + parts[name].to_numpy()
     axes.bar_label(bars, [f" {total:.2f}" for total in left], fontsize=FONT - 1)
-    axes.set_yticks(places, parts.index, fontsize=FONT, parse_math=False)
+    plain_axes(axes, x="weighted score (0 = perfect, 1 = the worst in everything)")
+    axes.set_yticks(places, parts.index, parse_math=False)
     axes.set(xlim=(0, 1.1), ylim=(len(parts) - 0.4, -0.6))
-    axes.tick_params(axis="x", labelsize=FONT - 1)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.set_xlabel("weighted score (0 = perfect, 1 = the worst in everything)", fontsize=FONT)
+    axes.spines["left"].set_visible(False)
     legend_beside(figure, axes.get_legend_handles_labels()[0])
     return figure
 
@@ -125,10 +124,6 @@ def histogram_figure(found: Scores, method: str) -> Figure:
         marked = values[found.methods.index(method)]
         axes.hist(values.ravel(), 12, range=(0, np.nanmax(values)), color="0.75", edgecolor="white", linewidth=0.5)
         axes.vlines(marked[np.isfinite(marked)], 0, 1, _MARK, linewidth=1.2, transform=axes.get_xaxis_transform())
-        axes.set_title(measure_name(name), fontsize=FONT, parse_math=False)
-        axes.set_xlabel(unit(name), fontsize=FONT - 1, labelpad=1, parse_math=False)
-        axes.set_ylabel("" if j % columns else "scores", fontsize=FONT)
-        axes.tick_params(labelsize=FONT - 1)
-        axes.spines[["top", "right"]].set_visible(False)
+        plain_axes(axes, measure_name(name), unit(name), "" if j % columns else "scores")
     legend_beside(figure, [handle({"color": _MARK, "linewidth": 1.2}, "on a scene")], method)
     return figure
