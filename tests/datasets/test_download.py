@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 
 import pytest
 from file_server import CONTENT, files, sha
@@ -9,6 +10,7 @@ from file_server import CONTENT, files, sha
 from stereo_framework.core.errors import DataError, MissingExtraError
 from stereo_framework.datasets import download
 from stereo_framework.datasets.catalogue import RemoteFile
+from stereo_framework.kernels.counting import rounds_counted_by
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 """pooch leaves connections that failed to the garbage collector."""
@@ -50,6 +52,16 @@ def test_a_cut_connection_is_tried_again(root, server, one):
     assert files(root) == set()
 
 
+def test_a_file_is_a_loop_of_megabytes(root, server, one):
+    """Which is all that the bar, and the lines where there is no terminal, are told."""
+    one()
+    server.files["/im0.png"] = bytes(3_000_000)
+    heard = []
+    with rounds_counted_by(lambda thread, *of: heard.append(of)):
+        download.fetch("set")
+    assert list(dict.fromkeys(heard)) == [(done, 3, "im0.png, MB") for done in range(4)]
+
+
 # refusals
 
 
@@ -65,33 +77,28 @@ def test_wrong_bytes(root, server, one):
     download.fetch("set")
 
 
-@pytest.mark.parametrize(
-    ("status", "words"), [(404, "404 Client Error: Not Found"), (503, "503 Server Error: Service Unavailable")]
-)
-def test_refused_by_the_server(root, server, one, status, words):
+def test_refused_by_the_server(root, server, one):
     one()
-    server.status = status
+    server.status = 404
     with pytest.raises(DataError) as error:
         download.fetch("set")
     assert str(error.value) == (
-        f"refused by the server: {words} for url: {server.url}/im0.png; the publisher's page is http://page.example/"
+        f"refused by the server: 404 Client Error: Not Found for url: {server.url}/im0.png; the publisher's page is http://page.example/"
     )
 
 
-def test_a_disk_that_fills_up(root, server, one, monkeypatch):
+def test_what_cannot_be_written(root, server, one, monkeypatch):
     one()
 
     def full(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "im0.png")
 
-    monkeypatch.setattr("shutil.move", full)
-    with pytest.raises(DataError, match=f"cannot be read or written: {os.strerror(errno.ENOSPC)}$"):
-        download.fetch("set")
-
-
-def test_a_root_that_cannot_be_written(root, server, one):
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.move", full)
+        with pytest.raises(DataError, match=f"cannot be read or written: {os.strerror(errno.ENOSPC)}$"):
+            download.fetch("set")
+    shutil.rmtree(root)
     root.write_text("a file")
-    one()
     with pytest.raises(DataError, match="cannot be read or written: Not a directory$"):
         download.fetch("set")
 
