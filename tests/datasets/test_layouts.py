@@ -10,7 +10,7 @@ import tifffile
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Calibration
 from stereo_framework.datasets import find_scenes, load_scene, scene_names
-from stereo_framework.io import write_disparity, write_image, write_pfm
+from stereo_framework.io import write_disparity, write_image
 
 NAN = np.nan
 
@@ -28,28 +28,28 @@ def names(root):
     return [name for name in scene_names(root) if not name.startswith("synthetic/")]
 
 
-def image(path, grey, shape=(4, 6)):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_image(path, np.full(shape, grey, np.uint8))
-
-
-def files(folder, *paths):
-    """Files that no reader can read: only their names may count."""
-    for path in paths:
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(b"nothing")
-
-
-def structured_light(folder, rows, scale, views=(1, 5), images=None):
-    for view in views:
-        image((images or folder) / f"view{view}.png", 10 * view, (rows, 7, 3))
-    for view in (1, 5):
-        disparity = np.full((rows, 7), view * 6.0, np.float32)
-        disparity[0] = NAN
-        write_disparity(folder / f"disp{view}.png", disparity, scale=scale)
+def write(folder, files):
+    """Files by their paths: texts, bytes, maps of floats, images of uint8, or of a single grey; without a content they are none that a reader can read."""
+    for path, content in files.items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if content is None or isinstance(content, str | bytes):
+            place.write_bytes(content.encode() if isinstance(content, str) else content or b"nothing")
+        elif isinstance(content, int) or content.dtype == np.uint8:
+            write_image(place, np.full((4, 6), content, np.uint8) if isinstance(content, int) else content)
+        else:
+            write_disparity(place, content.astype(np.float32))
 
 
 # 2005 and 2006
+
+
+def structured_light(rows, scale, views=(1, 5), images=""):
+    truths = {view: np.full((rows, 7), view * 6 * scale, np.uint8) for view in (1, 5)}
+    for truth in truths.values():
+        truth[0] = 0
+    shown = {f"{images}view{view}.png": np.full((rows, 7, 3), 10 * view, np.uint8) for view in views}
+    return shown | {f"disp{view}.png": truth for view, truth in truths.items()}
 
 
 @pytest.mark.parametrize(
@@ -58,21 +58,20 @@ def structured_light(folder, rows, scale, views=(1, 5), images=None):
 )
 @pytest.mark.parametrize("folder", ["middlebury2005", "middlebury2006"])
 def test_sizes_of_2005_and_2006(root, folder, size, rows, reduction, last):
-    structured_light(root / folder / f"{size}Aloe", rows, reduction)
+    write(root / folder / f"{size}Aloe", structured_light(rows, reduction))
     assert names(root) == [f"{folder}/{size}Aloe"]
     scene = load_scene("Aloe", data=root)
-    assert scene.name == f"{folder}/{size}Aloe"
-    assert scene.reference.shape == (rows, 7, 3)
+    assert (scene.name, scene.reference.shape) == (f"{folder}/{size}Aloe", (rows, 7, 3))
     assert (scene.reference[0, 0, 0], scene.match[0, 0, 0]) == (10, 50)
     np.testing.assert_array_equal(scene.truth[:2], [[NAN] * 7, [6.0] * 7])
     np.testing.assert_array_equal(scene.match_truth[:2], [[NAN] * 7, [30.0] * 7])
-    assert (scene.search.minimum, scene.search.maximum, scene.direction) == (0, last, 1)
+    assert (str(scene.search), scene.direction) == (f"0..{last} step 1", 1)
     assert (scene.reduction, scene.grey_levels, scene.calibration) == (reduction, reduction, None)
     assert (scene.border, scene.protocol, scene.masks) == (0, "taxonomy2002", {})
 
 
 def test_seven_views_in_order(root):
-    structured_light(root / "middlebury2005/Art", 370, 3, range(7))
+    write(root / "middlebury2005/Art", structured_light(370, 3, range(7)))
     scene = load_scene("Art", data=root)
     assert [(f.name, f.position) for f in scene.frames] == [(f"view{i}.png", i) for i in range(7)]
     assert (scene.reference_index, scene.match_index) == (1, 5)
@@ -83,34 +82,29 @@ def test_seven_views_in_order(root):
 
 
 def test_illuminations_and_exposures_are_scenes(root):
-    aloe = root / "middlebury2006/HalfSize/Aloe"
+    aloe = "middlebury2006/HalfSize/Aloe"
     for images in ("Illum1/Exp0", "Illum3/Exp2"):
-        structured_light(aloe, 555, 2, range(7), aloe / images)
-    (aloe / "dmin.txt").write_text("270\n")
-    assert names(root) == [f"middlebury2006/HalfSize/Aloe/{images}" for images in ("Illum1/Exp0", "Illum3/Exp2")]
-    scene = load_scene("middlebury2006/HalfSize/Aloe/Illum3/Exp2", data=root)
+        write(root / aloe, structured_light(555, 2, range(7), f"{images}/"))
+    write(root / aloe, {"dmin.txt": "270\n"})
+    assert names(root) == [f"{aloe}/Illum1/Exp0", f"{aloe}/Illum3/Exp2"]
+    scene = load_scene(f"{aloe}/Illum3/Exp2", data=root)
     assert (len(scene.frames), scene.truth[1, 0], scene.match_truth[1, 0]) == (7, 6.0, 30.0)
     # dmin counts full-size pixels and belongs into depths, not into disparities
     assert scene.calibration == Calibration(1870.0, 160.0, 135.0)
 
 
-def test_a_size_in_the_folder_of_another(root):
-    structured_light(root / "middlebury2005/Art", 555, 2)
+def test_a_size_in_the_folder_of_another_and_a_damaged_dmin(root):
+    write(root / "middlebury2005/Art", structured_light(555, 2))
     with pytest.raises(DataError, match=r"disp1\.png: has 555 rows; expected 370 in this folder, .* HalfSize 555"):
         _ = load_scene("Art", data=root).truth
-
-
-def test_damaged_dmin(root):
-    structured_light(root / "middlebury2005/Art", 370, 3)
-    (root / "middlebury2005/Art/dmin.txt").write_text("two hundred")
+    write(root / "middlebury2005/Art", {"dmin.txt": "two hundred"})
     with pytest.raises(DataError, match=r"dmin\.txt: 'two hundred' is not a whole number of pixels"):
         load_scene("Art", data=root)
 
 
 def test_short_names_mean_the_third_size(root):
-    for size in ("", "HalfSize/", "FullSize/"):
-        files(root, f"middlebury2005/{size}Art/view1.png")
-    files(root, "middlebury2005/HalfSize/Moebius/view1.png", "middlebury2005/FullSize/Moebius/view1.png")
+    for name in ("Art", "HalfSize/Art", "FullSize/Art", "HalfSize/Moebius", "FullSize/Moebius"):
+        write(root, {f"middlebury2005/{name}/view1.png": None})
     assert load_scene("Art", data=root).name == "middlebury2005/Art"
     with pytest.raises(DataError, match="scene 'Moebius' is ambiguous; say which: .*HalfSize/Moebius, .*FullSize/Moebius"):
         load_scene("Moebius", data=root)
@@ -119,42 +113,31 @@ def test_short_names_mean_the_third_size(root):
 # the third benchmark and ETH3D
 
 
-def calib(folder, ndisp=70, isint=0):
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "calib.txt").write_text(
+def calib(ndisp=70, isint=0):
+    return (
         "cam0=[994.978 0 311.193; 0 994.978 254.877; 0 0 1]\ncam1=[994.978 0 342.279; 0 994.978 254.877; 0 0 1]\n"
         f"doffs=31.086\nbaseline=193.001\nwidth=6\nheight=4\nndisp={ndisp}\nisint={isint}\nvmin=7\nvmax=61\n"
     )
 
 
-def pair(folder, **values):
-    image(folder / "im0.png", 100)
-    image(folder / "im1.png", 110)
-    calib(folder, **values)
+def pair(**values):
+    return {"im0.png": 100, "im1.png": 110, "calib.txt": calib(**values)}
 
 
-def truth(folder, name="disp0GT.pfm", value=5.5):
-    folder.mkdir(parents=True, exist_ok=True)
-    write_pfm(folder / name, np.where(np.eye(4, 6) == 1, np.inf, value))
+def truth(value=5.5):
+    return np.where(np.eye(4, 6) == 1, np.inf, value)
 
 
-def mask(folder):
-    samples = np.full((4, 6), 255)
-    samples[0], samples[1] = 0, 128
-    (folder / "mask0nocc.png").write_bytes(naive_files.png_bytes(samples, colour=0))
+MASK = naive_files.png_bytes(np.repeat([[0], [128], [255], [255]], 6, axis=1), colour=0)
 
 
 @pytest.mark.parametrize(("size", "reduction"), [("Q", 4), ("H", 2), ("F", 1)])
 def test_version_3(root, size, reduction):
-    folder = root / f"middlebury-v3/training{size}/Pipes"
-    pair(folder)
-    truth(folder)
-    mask(folder)
+    write(root / f"middlebury-v3/training{size}/Pipes", pair() | {"disp0GT.pfm": truth(), "mask0nocc.png": MASK})
     assert names(root) == [f"middlebury-v3/training{size}/Pipes"]
     scene = load_scene("Pipes", data=root)
     assert (scene.reference[0, 0], scene.match[0, 0], scene.direction) == (100, 110, 1)
-    np.testing.assert_array_equal(np.isnan(scene.truth), np.eye(4, 6) == 1)
-    assert np.nanmin(scene.truth) == np.nanmax(scene.truth) == 5.5
+    np.testing.assert_array_equal(scene.truth, np.where(np.eye(4, 6) == 1, NAN, 5.5))
     assert scene.match_truth is None
     np.testing.assert_array_equal(scene.mask("nonocc")[:, 0], [False, False, True, True])
     assert (scene.search.minimum, scene.search.maximum, scene.largest_disparity) == (0, 69, 70)
@@ -164,39 +147,34 @@ def test_version_3(root, size, reduction):
 
 
 def test_version_3_weights(root):
-    half = {
-        *("PianoL", "Playroom", "Playtable", "Shelves", "Vintage"),
-        *("ClassE", "DjembL", "Hoops", "Livgrm", "Nkuba", "Stairs"),
+    half = ["PianoL", "Playroom", "Playtable", "Shelves", "Vintage", "ClassE", "DjembL", "Hoops", "Livgrm", "Nkuba", "Stairs"]
+    whole = {
+        "trainingQ": "Adirondack ArtL Jadeplant Motorcycle MotorcycleE Piano Pipes PlaytableP Recycle Teddy",
+        "testQ": "Australia AustraliaP Bicycle2 Classroom2 Classroom2E Computer Crusade CrusadeP Djembe Plants",
     }
-    training = "Adirondack ArtL Jadeplant Motorcycle MotorcycleE Piano PianoL Pipes Playroom Playtable PlaytableP Recycle Shelves Teddy Vintage"
-    test = "Australia AustraliaP Bicycle2 Classroom2 Classroom2E Computer Crusade CrusadeP Djembe DjembL Hoops Livgrm Nkuba Plants Stairs ClassE"
-    for folder, scenes in (("trainingQ", training), ("testQ", test)):
-        for name in scenes.split():
-            files(root, f"middlebury-v3/{folder}/{name}/im0.png")
-            calib(root / f"middlebury-v3/{folder}/{name}")
-    weights = {name: load_scene(name, data=root).weight for name in names(root)}
-    assert {name.rpartition("/")[2] for name, weight in weights.items() if weight == 0.5} == half
-    assert {weight for name, weight in weights.items() if name.rpartition("/")[2] not in half} == {1.0}
+    every = [(folder, name) for folder, listed in whole.items() for name in [*listed.split(), *half]]
+    for folder, name in every:
+        write(root / f"middlebury-v3/{folder}/{name}", {"im0.png": None, "calib.txt": calib()})
+    weights = {name: load_scene(f"middlebury-v3/{folder}/{name}", data=root).weight for folder, name in every}
+    assert weights == {name: 0.5 if name in half else 1.0 for _, name in every}
 
 
 def test_version_3_without_truth_and_with_that_of_both_views(root):
-    pair(root / "middlebury-v3/testH/Hoops")
+    write(root / "middlebury-v3/testH/Hoops", pair())
     scene = load_scene("Hoops", data=root)
     assert (scene.name, scene.truth, scene.masks, scene.reduction) == ("middlebury-v3/testH/Hoops", None, {}, 2)
     folder = root / "middlebury-v3/trainingF/Sticks"
-    pair(folder, isint=1)
-    truth(folder, "disp0.pfm", 4)
-    truth(folder, "disp1.pfm", 8)
+    write(folder, pair(isint=1) | {"disp0.pfm": truth(4), "disp1.pfm": truth(8)})
     scene = load_scene("Sticks", data=root)
     assert (scene.truth[0, 1], scene.match_truth[0, 1], scene.whole_truth) == (4, 8, True)
-    truth(folder, "disp1GT.pfm", 9)
+    write(folder, {"disp1GT.pfm": truth(9)})
     assert load_scene("Sticks", data=root).match_truth[0, 1] == 9
 
 
 def test_loading_opens_no_image(root):
-    files(root, *(f"middlebury-v3/trainingQ/Pipes/{n}" for n in ("im0.png", "im1.png", "disp0GT.pfm", "mask0nocc.png")))
+    unread = dict.fromkeys(("im0.png", "im1.png", "disp0GT.pfm", "mask0nocc.png"))
+    write(root / "middlebury-v3/trainingQ/Pipes", unread | {"calib.txt": calib()})
     assert names(root) == ["middlebury-v3/trainingQ/Pipes"]
-    calib(root / "middlebury-v3/trainingQ/Pipes")
     scene = load_scene("Pipes", data=root)
     with pytest.raises(DataError, match=r"disp0GT\.pfm: is not a PFM file"):
         scene.truths[0, 1]()
@@ -204,10 +182,9 @@ def test_loading_opens_no_image(root):
 
 @pytest.mark.parametrize("place", ["two_view_training", "two_view_training_gt"])
 def test_eth3d(root, place):
-    pair(root / "eth3d/two_view_training/delivery_area_1l", ndisp=942)
-    truth(root / f"eth3d/{place}/delivery_area_1l")
-    mask(root / f"eth3d/{place}/delivery_area_1l")
-    pair(root / "eth3d/two_view_test/lakeside_1l", ndisp=30)
+    write(root / "eth3d/two_view_training/delivery_area_1l", pair(ndisp=942))
+    write(root / f"eth3d/{place}/delivery_area_1l", {"disp0GT.pfm": truth(), "mask0nocc.png": MASK})
+    write(root / "eth3d/two_view_test/lakeside_1l", pair(ndisp=30))
     assert names(root) == ["eth3d/two_view_training/delivery_area_1l", "eth3d/two_view_test/lakeside_1l"]
     scene = load_scene("delivery_area_1l", data=root)
     assert (scene.truth[0, 1], scene.mask("nonocc").sum(), scene.protocol) == (5.5, 12, "eth3d")
@@ -220,54 +197,44 @@ def test_eth3d(root, place):
 
 P = "P{}: 7.070912e+02 0 6.018873e+02 {} 0 7.070912e+02 1.831104e+02 0 0 0 1 0\n"
 KITTI_2012 = "".join(P.format(camera, t) for camera, t in enumerate(("0", "-3.798145e+02", "4.688783e+01", "-3.334597e+02")))
-
-
-def kitti_truth(path, known):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_disparity(path, np.where(known, np.float32(12.5), np.float32(NAN)))
-
-
 ALL = np.arange(24).reshape(4, 6) % 3 > 0
 VISIBLE = ALL & (np.arange(6) > 1)
 
 
+def known(where):
+    return np.where(where, 12.5, NAN)
+
+
 def test_kitti_2012(root):
-    training = root / "kitti2012/training"
-    for camera, grey in (("image_0", 20), ("image_1", 21), ("colored_0", 30), ("colored_1", 31)):
-        image(training / camera / "000000_10.png", grey)
-        image(training / camera / "000000_11.png", 99)
-    kitti_truth(training / "disp_occ/000000_10.png", ALL)
-    kitti_truth(training / "disp_noc/000000_10.png", VISIBLE)
-    files(training, "calib/000000.txt")
-    (training / "calib/000000.txt").write_text(KITTI_2012)
-    image(root / "kitti2012/testing/colored_0/000007_10.png", 40)
-    image(root / "kitti2012/testing/colored_1/000007_10.png", 41)
+    cameras = (("image_0", 20), ("image_1", 21), ("colored_0", 30), ("colored_1", 31))
+    images = {f"training/{camera}/000000_1{i}.png": grey for camera, grey in cameras for i in (0, 1)}
+    truths = {"training/disp_occ/000000_10.png": known(ALL), "training/disp_noc/000000_10.png": known(VISIBLE)}
+    others = {"testing/colored_0/000007_10.png": 40, "testing/colored_1/000007_10.png": 41}
+    write(root / "kitti2012", images | truths | others | {"training/calib/000000.txt": KITTI_2012})
     assert names(root) == ["kitti2012/000000_10", "kitti2012/testing/000007_10"]
     scene = load_scene("kitti2012/000000_10", data=root)
     assert (scene.reference[0, 0], scene.match[0, 0], scene.direction) == (20, 21, 1)
-    np.testing.assert_array_equal(scene.truth, np.where(ALL, 12.5, NAN))
+    np.testing.assert_array_equal(scene.truth, known(ALL))
     np.testing.assert_array_equal(scene.mask("nonocc"), VISIBLE)
     assert (str(scene.search), scene.protocol, scene.border) == ("0..255 step 1", "kitti2012", 0)
-    assert scene.calibration.focal_length == 707.0912
+    assert (scene.calibration.focal_length, scene.calibration.doffs) == (707.0912, 0)
     assert scene.calibration.baseline == pytest.approx(0.5372, abs=5e-5)  # KITTI's grey cameras stand 0.54 m apart
-    assert scene.calibration.doffs == 0
     scene = load_scene("kitti2012/testing/000007_10", data=root)
     assert (scene.reference[0, 0], scene.match[0, 0], scene.truth, scene.calibration) == (40, 41, None, None)
 
 
 def test_kitti_2015(root):
-    training = root / "kitti2015/training"
-    for camera, grey in (("image_2", 30), ("image_3", 31)):
-        image(training / camera / "000003_10.png", grey, (4, 6, 3))
-    kitti_truth(training / "disp_occ_0/000003_10.png", ALL)
-    kitti_truth(training / "disp_noc_0/000003_10.png", VISIBLE)
     objects = np.zeros((4, 6), np.uint8)
     objects[1:3, 2:] = 7
-    (training / "obj_map").mkdir()
-    write_image(training / "obj_map/000003_10.png", objects)
-    files(training, "calib_cam_to_cam/000003.txt")
-    lines = "calib_time: 09-Jan-2012 13:57:47\n" + KITTI_2012.replace("P", "P_rect_0")
-    (training / "calib_cam_to_cam/000003.txt").write_text(lines)
+    files = {
+        "image_2/000003_10.png": np.full((4, 6, 3), 30, np.uint8),
+        "image_3/000003_10.png": np.full((4, 6, 3), 31, np.uint8),
+        "disp_occ_0/000003_10.png": known(ALL),
+        "disp_noc_0/000003_10.png": known(VISIBLE),
+        "obj_map/000003_10.png": objects,
+        "calib_cam_to_cam/000003.txt": "calib_time: 09-Jan-2012 13:57:47\n" + KITTI_2012.replace("P", "P_rect_0"),
+    }
+    write(root / "kitti2015/training", files)
     scene = load_scene("000003_10", data=root)
     assert (scene.name, scene.reference.shape, scene.protocol) == ("kitti2015/000003_10", (4, 6, 3), "kitti2015")
     assert sorted(scene.masks) == ["background", "background_nonocc", "foreground", "foreground_nonocc", "nonocc"]
@@ -276,7 +243,7 @@ def test_kitti_2015(root):
         np.testing.assert_array_equal(scene.mask(region), where & ALL)
         np.testing.assert_array_equal(scene.mask(f"{region}_nonocc"), where & VISIBLE)
     assert scene.calibration.baseline == pytest.approx((46.88783 + 333.4597) / 707.0912)
-    write_image(training / "obj_map/000003_10.png", objects[:3])
+    write(root / "kitti2015/training", {"obj_map/000003_10.png": objects[:3]})
     with pytest.raises(DataError, match=r"obj_map/000003_10\.png: has shape \(3, 6\), its truth \(4, 6\)"):
         load_scene("000003_10", data=root).mask("background")
 
@@ -285,17 +252,13 @@ def test_kitti_2015(root):
 
 
 def test_single_pairs(root):
-    for name, grey in (("left", 1), ("right", 2)):
-        image(root / f"motorcycle/motorcycle_{name}.png", grey)
+    write(root / "motorcycle", {"motorcycle_left.png": 1, "motorcycle_right.png": 2})
     np.savez(root / "motorcycle/motorcycle_disp.npz", np.where(ALL, 9.25, np.inf))
     scene = load_scene("motorcycle", data=root)
     assert (scene.reference[0, 0], scene.match[0, 0], str(scene.search), scene.reduction) == (1, 2, "0..69 step 1", 4)
     np.testing.assert_array_equal(scene.truth, np.where(ALL, 9.25, NAN))
-
-    for name, grey in (("kittiL", 3), ("kittiR", 4)):
-        image(root / f"kitti/training2012/{name}.png", grey)
-    kitti_truth(root / "kitti/training2012/gt/000000_10.png", ALL)
-    files(root, "kitti/devkit2012/disp_gt.png")
+    files = {"kittiL.png": 3, "kittiR.png": 4, "gt/000000_10.png": known(ALL)}
+    write(root / "kitti", {"devkit2012/disp_gt.png": None} | {f"training2012/{path}": content for path, content in files.items()})
     assert names(root) == ["kitti/training2012", "motorcycle/motorcycle"]
     scene = load_scene("kitti/training2012", data=root)
     assert (scene.reference[0, 0], scene.match[0, 0], str(scene.search), scene.protocol) == (3, 4, "0..127 step 1", "kitti2012")
@@ -320,18 +283,13 @@ def test_pairs_in_publishers_folders(tmp_path, line):
     folder = tmp_path / name.partition("/")[0]
     disparity = np.full((4, 600), 2.5, np.float32)
     disparity[1, 2] = np.nan
-    for place, value in ((left, 100), (right, 110)):
-        (folder / place).parent.mkdir(parents=True, exist_ok=True)
-        cv2.imwrite(str(folder / place), np.full((4, 600, 3), value, np.uint8))
-    (folder / truth).parent.mkdir(parents=True, exist_ok=True)
     scale = {"drivingstereo": 256, "instereo2k": 100}.get(folder.name)
+    write(folder, {left: np.full((4, 600, 3), 100, np.uint8), right: np.full((4, 600, 3), 110, np.uint8), truth: None})
     if scale:
         cv2.imwrite(str(folder / truth), np.nan_to_num(disparity * scale).astype(np.uint16))
     elif truth.endswith(".dsp5"):
-        four = np.full((8, 1200), 99, np.float32)
-        four[::2, ::2] = disparity
         with h5py.File(folder / truth, "w") as file:
-            file["disparity"] = four
+            file["disparity"] = np.kron(disparity, [[1, 99], [99, 99]])
     elif truth.endswith(".tif"):
         tifffile.imwrite(folder / truth, np.nan_to_num(disparity, nan=-999))
     else:
@@ -346,14 +304,9 @@ def test_pairs_in_publishers_folders(tmp_path, line):
 
 
 def test_damaged_truth_of_spring_is_told_in_a_line(tmp_path):
-    folder = tmp_path / "spring/train/0001"
-    for side in ("left", "right"):
-        (folder / f"frame_{side}").mkdir(parents=True)
-        cv2.imwrite(str(folder / f"frame_{side}/frame_{side}_0001.png"), np.full((4, 600, 3), 9, np.uint8))
-    scene = load_scene("spring/train/0001/frame_left/frame_left_0001", data=tmp_path)
-    assert scene.truth is None
-    (folder / "disp1_left").mkdir()
-    (folder / "disp1_left/disp1_left_0001.dsp5").write_text("nothing")
-    scene = load_scene("spring/train/0001/frame_left/frame_left_0001", data=tmp_path)
+    folder, name = tmp_path / "spring/train/0001", "spring/train/0001/frame_left/frame_left_0001"
+    write(folder, {f"frame_{side}/frame_{side}_0001.png": np.full((4, 600, 3), 9, np.uint8) for side in ("left", "right")})
+    assert load_scene(name, data=tmp_path).truth is None
+    write(folder, {"disp1_left/disp1_left_0001.dsp5": None})
     with pytest.raises(DataError, match=r"disp1_left_0001\.dsp5: is no truth of Spring: "):
-        scene.truth  # noqa: B018
+        _ = load_scene(name, data=tmp_path).truth

@@ -13,17 +13,12 @@ POSITIONS = (-0.5, 0, 0.25, 1, 1.5)  # reference frame 1, match frame 3
 CLOUDS = Texture((40, 60, 80), (200, 190, 170), "clouds", 12, grain=8)
 BLACK = Texture((0, 0, 0), (0, 0, 0), "flat", grain=0)
 WHITE = Texture((0, 0, 0), (255, 255, 255), "flat", grain=0)
-STAR = (
-    (30.3, 4.4),
-    (34.1, 15.2),
-    (45.6, 15.7),
-    (36.2, 22.9),
-    (40.7, 35.3),
-    (30.1, 27.6),
-    (20.4, 35.1),
-    (24.2, 22.8),
-    (15.3, 15.6),
-    (26.4, 15.3),
+STAR = tuple(
+    zip(
+        (30.3, 34.1, 45.6, 36.2, 40.7, 30.1, 20.4, 24.2, 15.3, 26.4),
+        (4.4, 15.2, 15.7, 22.9, 35.3, 27.6, 35.1, 22.8, 15.6, 15.3),
+        strict=True,
+    )
 )
 PLANES = (
     Plane(slanted(3.2, per_column=0.05, per_row=0.02), CLOUDS),
@@ -82,6 +77,7 @@ def edge_near(row, position, u):
 @pytest.mark.parametrize("frame", range(len(POSITIONS)))
 def test_truth_equals_a_march_along_the_rows(march, frame):
     scene = scene_of()
+    assert set(scene.truths) == {(i, j) for i in range(5) for j in range(5) if i != j}
     other = 1 if frame != 1 else 3
     gap = abs(POSITIONS[other] - POSITIONS[frame])
     truth = scene.truths[frame, other]()
@@ -152,17 +148,6 @@ def test_whole_disparity_moves_pixels_exactly():
     np.testing.assert_array_equal(scene.mask("occluded"), np.broadcast_to(np.arange(COLUMNS) < 5, (ROWS, COLUMNS)))
 
 
-def test_every_pair_has_its_truth():
-    scene = scene_of()
-    assert set(scene.truths) == {(i, j) for i in range(5) for j in range(5) if i != j}
-    np.testing.assert_allclose(scene.truths[1, 4](), 1.5 * scene.truth, rtol=1e-6)
-    np.testing.assert_allclose(scene.truths[1, 0](), 0.5 * scene.truth, rtol=1e-6)
-    swapped = scene.pair(3, 1)
-    assert (scene.direction, swapped.direction) == (1, -1)
-    np.testing.assert_array_equal(swapped.truth, scene.match_truth)
-    np.testing.assert_array_equal(swapped.match_truth, scene.truth)
-
-
 @pytest.mark.parametrize("shift", [0, 0.2])
 def test_edges_are_mixed(shift):
     card = Plane(slanted(4), WHITE, rectangle(20 + shift, 10 + shift, 40 - shift, 30 - shift))
@@ -204,9 +189,8 @@ def test_seeds():
 
 
 def test_search_range():
-    assert (
-        str(scene_of([Plane(slanted(3.2), CLOUDS), Plane(slanted(7.6), CLOUDS, rectangle(5, 5, 30, 30))]).search) == "3..8 step 1"
-    )
+    card = Plane(slanted(7.6), CLOUDS, rectangle(5, 5, 30, 30))
+    assert str(scene_of([Plane(slanted(3.2), CLOUDS), card]).search) == "3..8 step 1"
     assert str(scene_of([Plane(slanted(3), CLOUDS)]).search) == "3..4 step 1"
     assert scene_of(search=Search(0, 20)).search == Search(0, 20)
 
