@@ -73,24 +73,6 @@ def test_numpy_files(tmp_path):
     check(read_disparity(tmp_path / "i.npy"), [[0, 7]])
 
 
-def test_bad_numpy_files(tmp_path):
-    (tmp_path / "a.npy").write_bytes(b"no array")
-    (tmp_path / "a.npz").write_bytes(b"PK no archive")
-    np.save(tmp_path / "o.npy", np.array([[{}]]), allow_pickle=True)
-    np.save(tmp_path / "s.npy", np.array([["a"]]))
-    np.savez(tmp_path / "e.npz")
-    np.save(tmp_path / "t.npy", np.ones((30, 30)))
-    (tmp_path / "t.npy").write_bytes((tmp_path / "t.npy").read_bytes()[:-9])
-    for name in ("a.npy", "a.npz", "t.npy", "e.npz", "o.npy"):
-        with pytest.raises(DataError, match=f"{name}: is damaged or not a numpy file") as error:
-            read_disparity(tmp_path / name)
-        assert "\n" not in str(error.value)
-    with pytest.raises(DataError, match=r"s\.npy: holds <U1 of shape \(1, 1\); expected numbers"):
-        read_disparity(tmp_path / "s.npy")
-    with pytest.raises(DataError, match=r"x\.npy: no such file"):
-        read_disparity(tmp_path / "x.npy")
-
-
 def test_scale_is_for_pictures(tmp_path):
     write_pfm(tmp_path / "a.pfm", np.ones((2, 2)))
     for wrong in ({"scale": 16}, {"minimum": 3}):
@@ -114,11 +96,8 @@ def test_round_trip(tmp_path, name, scale, step):
     np.testing.assert_allclose(again.ravel()[1:], disparity.ravel()[1:], rtol=1e-6, atol=0.5 / step if step else 0)
     # grey 0 is taken, so a known 0 becomes the next level
     assert again[0, 0] == (pytest.approx(1 / step) if step else 0)
-
-
-def test_holes_are_infinite_in_pfm(tmp_path):
-    write_disparity(tmp_path / "a.pfm", np.array([[1, NAN]], np.float32))
-    np.testing.assert_array_equal(read_pfm(tmp_path / "a.pfm"), [[1, np.inf]])
+    if name == "a.pfm":  # holes are infinite there
+        assert read_pfm(tmp_path / name)[2, 3] == np.inf
 
 
 @pytest.mark.parametrize(

@@ -36,36 +36,32 @@ def same(image, expected, dtype=np.uint8):
     np.testing.assert_array_equal(image, expected)
 
 
-@pytest.mark.parametrize("header", [b"P5\n13 11\n255\n", b"P5 13 11 255 ", b"P5\n# by hand\n13 # columns\n11\n#\n255\n"])
-def test_raw_pgm(tmp_path, grey, header):
-    same(read_image(written(tmp_path / "a.pgm", header + grey.tobytes())), grey)
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"P5\n3 2\n255\n\0\1\2\3\4\5", [[0, 1, 2], [3, 4, 5]]),
+        (b"P5 3 2 255 \0\1\2\3\4\5", [[0, 1, 2], [3, 4, 5]]),
+        (b"P5\n# by hand\n3 # columns\n2\n#\n255\n\0\1\2\3\4\5", [[0, 1, 2], [3, 4, 5]]),
+        # Data may begin with white space and with what begins comments.
+        (b"P5 3 2 255\n\n# \t\r#", [[10, 35, 32], [9, 13, 35]]),
+        (b"P6 2 1 255\n\1\2\3\4\5\6", [[[1, 2, 3], [4, 5, 6]]]),
+    ],
+)
+def test_raw_pgm_and_ppm(tmp_path, data, expected):
+    same(read_image(written(tmp_path / "a.pgm", data)), expected)
 
 
-def test_raw_data_may_start_with_white_space_or_comment_characters(tmp_path):
-    samples = np.array([[10, 35, 32], [9, 13, 35]], np.uint8)
-    same(read_image(written(tmp_path / "a.pgm", b"P5 3 2 255\n" + samples.tobytes())), samples)
-
-
-def test_ppm_is_rgb(tmp_path):
-    same(read_image(written(tmp_path / "a.ppm", b"P6 2 1 255\n\x01\x02\x03\x04\x05\x06")), [[[1, 2, 3], [4, 5, 6]]])
-
-
-def test_sixteen_bits_are_divided_by_257(tmp_path):
+def test_sixteen_bits_are_divided_by_257(tmp_path, colour):
     samples = np.array([[0, 257, 1000], [65535, 128, 30000]])
     expected = (samples / 257).astype(np.float32)
     same(read_image(written(tmp_path / "a.pgm", b"P5 3 2 65535\n" + samples.astype(">u2").tobytes())), expected, np.float32)
     path = written(tmp_path / "a.png", naive_files.png_bytes(samples, colour=0, depth=16))
     same(read_image(path), expected, np.float32)
     same(read_grey(path), samples, np.uint16)
-
-
-def test_sixteen_bit_colour(tmp_path, colour):
     samples = colour.astype(np.uint16) * 200
     image = read_image(written(tmp_path / "a.png", naive_files.png_bytes(samples, colour=2, depth=16)))
     same(image, (samples / 257).astype(np.float32), np.float32)
-
-
-def test_largest_grey_of_the_header_becomes_255(tmp_path):
+    # The largest grey of a header becomes 255.
     image = read_image(written(tmp_path / "a.pgm", b"P5 3 1 15\n\x00\x03\x0f"))
     same(image, np.array([[0, 51, 255]], np.float32), np.float32)
 
@@ -98,12 +94,8 @@ def test_other_formats(tmp_path, ending):
 
 def test_the_fourth_channel_of_a_bmp_means_nothing(tmp_path):
     image = np.dstack([np.full((5, 4, 3), 9, np.uint8), np.zeros((5, 4), np.uint8)])
-    path = written(tmp_path / "a.bmp", cv2.imencode(".bmp", image)[1].tobytes())
-    assert not without_data(path).any()
-
-
-def test_content_counts_not_the_name(tmp_path, grey):
-    same(read_image(written(tmp_path / "a.jpg", naive_files.png_bytes(grey, colour=0))), grey)
+    # The content tells what a file is, and not its name.
+    assert not without_data(written(tmp_path / "a.jpg", cv2.imencode(".bmp", image)[1].tobytes())).any()
 
 
 def test_alpha_channels_tell_what_holds_data(tmp_path, grey):
@@ -233,24 +225,17 @@ def test_a_jpeg_holds_no_values(tmp_path, grey):
             read(path)
 
 
-@pytest.mark.parametrize("ending", ["png", "ppm", "bmp", "tif"])
-def test_write_and_read_colour(tmp_path, colour, ending):
-    write_image(tmp_path / f"a.{ending}", colour)
-    same(read_image(tmp_path / f"a.{ending}"), colour)
-
-
-@pytest.mark.parametrize("ending", ["png", "pgm", "tif"])
-def test_write_and_read_sixteen_bits(tmp_path, grey, ending):
-    samples = grey.astype(np.uint16) * 251
-    write_image(tmp_path / f"a.{ending}", samples)
-    same(read_grey(tmp_path / f"a.{ending}"), samples, np.uint16)
-
-
-def test_written_files_are_what_others_read(tmp_path, grey, colour):
-    write_image(tmp_path / "a.png", colour)
-    write_image(tmp_path / "a.pgm", grey)
-    same(naive_files.samples(tmp_path / "a.png"), colour)
-    same(naive_files.samples(tmp_path / "a.pgm"), grey)
+@pytest.mark.parametrize("ending", ["png", "pgm", "ppm", "bmp", "tif"])
+def test_what_is_written_is_read_here_and_elsewhere(tmp_path, grey, colour, ending):
+    path = tmp_path / f"a.{ending}"
+    image = grey if ending == "pgm" else colour
+    write_image(path, image)
+    same(read_image(path), image)
+    same(naive_files.samples(path), image)
+    if ending in ("png", "pgm", "tif"):
+        samples = grey.astype(np.uint16) * 251
+        write_image(path, samples)
+        same(read_grey(path), samples, np.uint16)
 
 
 def test_write_floats_and_bools(tmp_path):
