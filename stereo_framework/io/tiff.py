@@ -157,7 +157,7 @@ def _check(page: Any, size: int, path: PathLike) -> None:
             "'gdal_translate -co NBITS=16' does"
         )
     ends = [at + count for at, count in zip(page.dataoffsets, page.databytecounts, strict=True)]
-    if len(ends) < math.prod(page.chunked) or max(ends) > size:
+    if 0 in page.shape or len(ends) < math.prod(page.chunked) or max(ends) > size:
         raise DataError(f"{path}: is damaged or truncated: parts of its image are not in the file")
 
 
