@@ -157,71 +157,55 @@ def test_several_protocols_are_refused(tmp_path):
     one_line(rank(same), "different versions of taxonomy2002")
 
 
-@pytest.mark.parametrize(
-    ("text", "options", "parts"),
-    [
-        (
-            CSV,
-            ["--columns", "bad_pixel_nonocc"],
-            ["column 'bad_pixel_nonocc': no table has it", "did you mean 'bad_pixels_nonocc'?"],
-        ),
-        ("m,speed\na,1\nb,2\n", [], ["column 'speed': not a known measure", "--lower or --higher"]),
-        ("m,pixels_all\na,1\nb,2\n", [], ["column 'pixels_all': nothing to be ranked by"]),
-        ("m,speed\na,1\nb,2\n", ["--lower", "speed", "--higher", "speed"], ["--lower and --higher: 'speed' stands in both"]),
-        ('m,p\na,1\nb,"2,5"\n', ["--lower", "*"], ["table.csv: b, column 'p': '2,5' is not a number"]),
-        ("m,p\na,1\na,2\n", ["--lower", "*"], ["'a' has two scores in p, 1 and 2"]),
-        ("m,p,q\na,1\n", ["--lower", "*"], ["row 1 has 2 cells, the header 3"]),
-        ("m,p,p\na,1,2\n", ["--lower", "*"], ["the column 'p' occurs twice"]),
-        ("method\n", [], ["no table"]),
-        ("", [], ["no table"]),
-        ("m,author\na,x\nb,y\n", [], ["no column of numbers"]),
-    ],
-)
-def test_mistakes(write, text, options, parts):
-    one_line(rank(write(text), *options), *parts)
+# What a table holds, its lines parted by "/", what is asked of it, and what is told.
+MISTAKES = """
+method,x:bad_pixels_all/a,1 | --columns bad_pixel_all | column 'bad_pixel_all': no table has it | did you mean 'bad_pixels_all'?
+m,speed/a,1/b,2 | | column 'speed': not a known measure | --lower or --higher
+m,pixels_all/a,1/b,2 | | column 'pixels_all': nothing to be ranked by
+m,p/a,1/b,"2,5" | --lower * | table.csv: b, column 'p': '2,5' is not a number
+m,p/a,1/a,2 | --lower * | 'a' has two scores in p, 1 and 2
+m,p,q/a,1 | --lower * | row 1 has 2 cells, the header 3
+m,p,p/a,1,2 | --lower * | the column 'p' occurs twice
+method | | no table
+ | | no table
+m,author/a,x/b,y | | no column of numbers
+"""
 
 
-def test_mistakes_in_files(write, tmp_path):
+@pytest.mark.parametrize("line", MISTAKES.strip("\n").splitlines())
+def test_mistakes(write, line):
+    text, options, *parts = (part.strip() for part in line.split(" |"))
+    one_line(rank(write(text.replace("/", "\n")), *options.split()), *parts)
+
+
+def test_mistakes_in_files(tmp_path):
     one_line(rank(tmp_path / "none.csv"), "none.csv: no such file")
     one_line(rank(tmp_path), "no results there")
-    path = tmp_path / "bytes.csv"
-    path.write_bytes(b"\xff\xfe\x00")
-    one_line(rank(path), "bytes.csv: cannot be read: not UTF-8 text")
+    (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00")
+    one_line(rank(tmp_path / "bytes.csv"), "bytes.csv: cannot be read: not UTF-8 text")
 
 
-@pytest.fixture(scope="module")
-def hci_run(tmp_path_factory):
+def test_the_hci_metrics_of_a_run(tmp_path):
     """Two methods on a scene with fine structures and on one without."""
-    folder = tmp_path_factory.mktemp("hci") / "out"
-    scenes = ("--scene", "synthetic/planes", "--scene", "synthetic/occlusions")
-    call("run", "window", "ssd", *scenes, "--measures", "hci", "--no-maps", "--out", folder)
-    return folder
-
-
-def test_the_hci_metrics_of_a_run(hci_run):
-    with Store(hci_run) as store:
-        results = store.results()
-    told = rank(hci_run, "--measures", "hci")
-    # Nobody has a score where there is no structure: these columns are left out, and told.
-    structures = [name for name, metric in HCI_METRICS.items() if metric.subset in ("M_s", "M_n")]
-    assert told.stderr.splitlines() == [
-        f"warning: column synthetic/planes:{n}: no method has a score; left out" for n in structures
-    ]
-    found = _records(rank(hci_run, "--measures", "hci", "--json"))
-    names = [(s, n) for s in ("synthetic/planes", "synthetic/occlusions") for n in HCI_METRICS]
-    names = [(s, n) for s, n in names if not (s == "synthetic/planes" and n in structures)]
-    table = [[r.statistics[n] for s, n in names for r in results if (r.scene, r.method) == (s, m)] for m in ("window", "ssd")]
-    for method, average in zip(("window", "ssd"), rankdata(table, axis=0, method="min").mean(axis=1), strict=True):
-        assert found[method]["average_rank"] == pytest.approx(average)
-        assert list(found[method]["scores"]) == [f"{s}:{n}" for s, n in names]
-    one_line(rank(hci_run, "--measures", "hci,roc"), "column 'error_rate': no table has it")
-
-
-def test_what_is_stored_with_every_result(hci_run):
-    with Store(hci_run) as store:
+    scenes = ("synthetic/planes", "synthetic/occlusions")
+    asked = [option for scene in scenes for option in ("--scene", scene)]
+    call("run", "window", "ssd", *asked, "--measures", "hci", "--no-maps", "--out", tmp_path)
+    with Store(tmp_path) as store:
         results = store.results()
     for one in results:
         coverages = {n.replace("hci_", "hci_coverage_") for n in HCI_METRICS}
         assert {*HCI_METRICS, *coverages, "hci_missed_structures"} < set(one.statistics)
         assert str(Parameters()) in one.protocol_text
     assert [r.statistics["hci_missed_structures"] >= 0 for r in results] == [False, True, False, True]
+    # Nobody has a score where there is no structure: these columns are left out, and told.
+    structures = [name for name, metric in HCI_METRICS.items() if metric.subset in ("M_s", "M_n")]
+    ranked = rank(tmp_path, "--measures", "hci", "--json")
+    left_out = [f"warning: column synthetic/planes:{n}: no method has a score; left out" for n in structures]
+    assert ranked.stderr.splitlines() == left_out
+    names = [(s, n) for s in scenes for n in HCI_METRICS if not (s == "synthetic/planes" and n in structures)]
+    table = [[r.statistics[n] for s, n in names for r in results if (r.scene, r.method) == (s, m)] for m in ("window", "ssd")]
+    found = _records(ranked)
+    for method, average in zip(("window", "ssd"), rankdata(table, axis=0, method="min").mean(axis=1), strict=True):
+        assert found[method]["average_rank"] == pytest.approx(average)
+        assert list(found[method]["scores"]) == [f"{s}:{n}" for s, n in names]
+    one_line(rank(tmp_path, "--measures", "hci,roc"), "column 'error_rate': no table has it")
