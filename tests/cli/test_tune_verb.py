@@ -1,18 +1,10 @@
 """The verb ``tune``."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 
 import pytest
 import yaml
 from cli_parts import invoke
-
-from stereo_framework.core.errors import DataError
-from stereo_framework.sweep import Store
 
 SCRIPT = """\
 include: window
@@ -30,13 +22,6 @@ def script(tmp_path, monkeypatch):
     path = tmp_path / "windows.yaml"
     path.write_text(SCRIPT)
     return path
-
-
-@pytest.mark.slow
-def test_options_of_run(script):
-    plain = json.loads(invoke("tune", script, *SCENES, "--trials", 2, "--json").stdout)
-    result = invoke("tune", script, *SCENES, "--trials", 2, "--json", "--executor", "process", "--memory", "1G")
-    assert json.loads(result.stdout) == plain
 
 
 def test_the_best_is_printed_and_runs_to_the_same_numbers(script, tmp_path):
@@ -95,35 +80,3 @@ def test_failed_trials_are_told(script):
     errors = [line for line in result.stderr.splitlines() if line.startswith("error: trial ")]
     assert len(errors) == 6
     assert "search.maximum=-5): scene synthetic/planes: search.maximum: -5 is not above search.minimum" in errors[0]
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="sends signals")
-def test_control_c(script, tmp_path):
-    script.write_text(
-        "include: window\naggregation: {use: diffusion, iterations: 30}\nsweep: {grid: {matching_cost.truncation: {range: [5, 100, 1]}}}\n"
-    )
-    out = tmp_path / "out"
-    command = [sys.executable, "-c", "from stereo_framework.cli.main import main; main()", "tune", str(script), *SCENES]
-    child = subprocess.Popen([*command, "--out", str(out), "--trials", "90"], stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and child.poll() is None:
-        time.sleep(0.05)
-        try:
-            with Store(out) as store:
-                if len(store.results()) > 3:
-                    break
-        except DataError:
-            pass  # not there yet
-    child.send_signal(signal.SIGINT)
-    _, errors = child.communicate(timeout=30)
-    assert child.returncode == 130, errors
-    line = errors.splitlines()[-1]
-    assert line.startswith("interrupted after ")
-    assert line.endswith(f" of 90 trials; the same command continues from {out}")
-    assert "Traceback" not in errors
-    done = int(line.split()[2])
-    assert 0 < done < 90
-    assert (out / "best.yaml").is_file()
-    finished = invoke("tune", script, *SCENES, "--out", out, "--trials", done + 1, "--json")
-    assert len(json.loads(finished.stdout)["trials"]) == done + 1

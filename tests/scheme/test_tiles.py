@@ -27,6 +27,18 @@ FOUND = replace(POINTS(Pair(*np.zeros((2, 3, 4), np.uint8), Search(0, 1))), conf
 """A match whose maps tests replace."""
 
 
+def solved_by(disparity_of, **words):
+    """A method that notes its pairs and returns made maps of matched pixels."""
+    seen = []
+
+    def solve(part):
+        seen.append(part)
+        disparity = np.full(part.shape, disparity_of(part), np.float32)
+        return replace(FOUND, disparity=disparity, status=np.zeros(part.shape, np.uint8), **words)
+
+    return seen, solve
+
+
 def tiled(method, **parameters):
     return method.having(scheme=[step(tiles, **parameters)])
 
@@ -73,13 +85,8 @@ def test_tiles_that_overlap_wholly_are_the_pair():
 def test_a_map_tells_where_tiles_differ():
     """A made method that finds the width of its pair: the middle columns lie in both tiles, and only one tile knows the upper rows."""
     pair = Pair(*np.zeros((2, 4, 10), np.uint8), Search(0, 20))
-    found = POINTS(pair)
-
-    def solve(part):
-        disparity = np.full(part.shape, part.shape[1], np.float32)
-        disparity[:2] = np.nan if part.shape[1] > 7 else 1
-        return replace(found, disparity=disparity, status=np.zeros(part.shape, np.uint8), confidence={})
-
+    upper = np.arange(4)[:, None] < 2
+    _, solve = solved_by(lambda part: np.where(upper, np.nan if part.shape[1] > 7 else 1, part.shape[1]))
     # Columns 0 to 4 and 5 to 9 decide, 0 to 5 and 4 to 9 are seen; candidates lie up to 20 columns further left.
     match = tiles(solve, pair, size=5, overlap=1, factor=1)
     assert match.disparity[3].tolist() == [6] * 5 + [10] * 5
@@ -90,16 +97,9 @@ def test_a_map_tells_where_tiles_differ():
 
 def test_each_tile_is_searched_where_the_small_map_has_found_something():
     pair = Pair(*np.zeros((2, 16, 64), np.uint8), Search(0, 40))
-    seen = []
-
-    def solve(part):
-        seen.append(part)
-        disparity = np.full(part.shape, 3, np.float32)
-        if len(seen) == 1:  # half the size: 3 on the left, 10 on the right, and less than a quarter known of the third part
-            disparity[:, 11:] = 10
-            disparity[1:, 22:] = np.nan
-        return replace(FOUND, disparity=disparity, status=np.zeros(part.shape, np.uint8))
-
+    # At half the size: 3 on the left, 10 on the right, and less than a quarter known of the third part.
+    small = np.where(np.arange(32) < 11, 3.0, np.where((np.arange(32) < 22) | (np.arange(8)[:, None] < 1), 10, np.nan))
+    seen, solve = solved_by(lambda part: small if part.shape == small.shape else 3)
     match = tiles(solve, pair, size=21, overlap=0, factor=2, margin=2.0)
     assert seen[0].shape == (8, 32)
     # 2 * 3 - 2 to 2 * 3 + 2; from there to 2 * 10 + 2, the match image moved by 4; all of the range, where less than a quarter is known.
@@ -112,30 +112,20 @@ def test_each_tile_is_searched_where_the_small_map_has_found_something():
 @pytest.mark.parametrize(("width", "most"), [(4, 11), (6, 60)])
 def test_chance_matches_of_the_small_map_widen_no_search(width, most):
     pair = Pair(*np.zeros((2, 300, 300), np.uint8), Search(0, 79))
-    seen = []
-
-    def solve(part):
-        seen.append(part.search)
-        disparity = np.full(part.shape, 5.0, np.float32)
-        disparity[8, 20 : 20 + width] = 30
-        disparity[0, 0] = np.nan
-        return replace(FOUND, disparity=disparity, status=np.zeros(part.shape, np.uint8))
-
+    disparity = np.full((150, 150), 5.0)
+    disparity[8, 20 : 20 + width] = 30
+    disparity[0, 0] = np.nan
+    seen, solve = solved_by(lambda part: disparity if part.shape == (150, 150) else 5)
     tiles(solve, pair, factor=2, margin=0.0)  # 150x150 pixels: surfaces of up to 5 are none
-    assert (seen[1].minimum, seen[1].maximum) == (10, most)
+    assert (seen[1].search.minimum, seen[1].search.maximum) == (10, most)
 
 
 def test_the_range_of_a_tile_begins_at_a_whole_pixel():
     """As that of the whole pair does, on which an optimizer may rely that takes whole levels first."""
     pair = Pair(*np.zeros((2, 16, 16), np.uint8), Search(0, 40, 0.5))
-    seen = []
-
-    def solve(part):
-        seen.append(part.search)
-        return replace(FOUND, disparity=np.full(part.shape, 6.25, np.float32), status=np.zeros(part.shape, np.uint8))
-
+    seen, solve = solved_by(lambda part: 6.25)
     tiles(solve, pair, factor=2, margin=1.0)
-    assert seen[1] == Search(11, 14, 0.5)
+    assert seen[1].search == Search(11, 14, 0.5)
 
 
 def test_the_estimate_of_memory_is_that_of_the_largest_tile():
@@ -184,30 +174,20 @@ def test_only_what_holds_whole_volumes_needs_tiles(name, parts):
 @given(search=searches(), size=st.integers(1, 20), overlap=st.integers(0, 3), far=st.integers(-30, 30))
 def test_no_tile_is_larger_than_the_estimate_says(search, size, overlap, far):
     search = replace(search, minimum=search.minimum + far, maximum=search.maximum + far)
-    seen = []
-
-    def solve(part):
-        seen.append(part.shape)
-        return replace(FOUND, disparity=np.zeros(part.shape, np.float32), status=np.zeros(part.shape, np.uint8))
-
+    seen, solve = solved_by(lambda part: 0)
     pair = Pair(*np.zeros((2, 13, 40), np.uint8), search)
     tiles(solve, pair, size=size, overlap=overlap, factor=1)
     largest = of(tiles).memory(pair.shape, search, size=size, overlap=overlap, factor=1, margin=0)
-    assert max(shape[0] for shape in seen) <= largest[0]
-    assert max(shape[1] for shape in seen) <= largest[1]
+    assert all(one.shape[0] <= largest[0] and one.shape[1] <= largest[1] for one in seen)
 
 
 def test_memory_and_messages_of_all_tiles_are_told():
-    needed = iter([99.0, None])
-
-    def solve(part):
-        memory = next(needed)
-        maps = {"disparity": np.zeros(part.shape, np.float32), "status": np.zeros(part.shape, np.uint8)}
-        return replace(FOUND, **maps, memory=memory, messages="" if memory is None else f"{memory:g}")
-
-    match = tiles(solve, Pair(*np.zeros((2, 13, 40), np.uint8), Search(0, 3)), size=20, overlap=0, factor=1)
-    assert match.memory == 99
-    assert match.messages == "99"
+    _, first = solved_by(lambda part: 0, memory=99.0, messages="99")
+    _, second = solved_by(lambda part: 0)
+    one_after_the_other = iter([first, second])
+    pair = Pair(*np.zeros((2, 13, 40), np.uint8), Search(0, 3))
+    match = tiles(lambda part: next(one_after_the_other)(part), pair, size=20, overlap=0, factor=1)
+    assert (match.memory, match.messages) == (99, "99")
 
 
 def test_tile_borders_are_no_worse_than_the_whole(data):
