@@ -96,52 +96,43 @@ class Spy:
         return getattr(self.made[-1], f"get{name}")()
 
 
-def test_parameters_reach_sgbm(monkeypatch):
-    spy = Spy(monkeypatch, "StereoSGBM")
-    left, right = shifted(3)
-    for number, mode in enumerate(["sgbm", "hh", "3way", "hh4"]):
-        opencv_sgbm(
-            left,
-            right,
-            Search(-2.5, 20),
-            mode=mode,
-            size=5,
-            p1=11,
-            p2=22,
-            tolerance=4,
-            filter_cap=31,
-            uniqueness=6,
-            speckle_size=7,
-            speckle_range=2,
-        )
-        # OpenCV's numbers of the modes, as its documentation lists them. From -3 to 20 are 24 disparities: 32.
-        assert (spy.Mode, spy.MinDisparity, spy.NumDisparities, spy.BlockSize) == (number, -3, 32, 5)
-        assert (spy.P1, spy.P2, spy.Disp12MaxDiff, spy.PreFilterCap) == (11, 22, 4, 31)
-        assert (spy.UniquenessRatio, spy.SpeckleWindowSize, spy.SpeckleRange) == (6, 7, 2)
+SPECKLES = {"uniqueness": 6, "speckle_size": 7}
+# OpenCV's numbers of modes and filters, as its documentation lists them. From -3 to 20 are 24 disparities: 32. BM counts speckles in sixteenths of pixels.
+COMMON = {"MinDisparity": -3, "NumDisparities": 32, "UniquenessRatio": 6, "SpeckleWindowSize": 7}
 
 
-def test_parameters_reach_bm(monkeypatch):
-    spy = Spy(monkeypatch, "StereoBM")
-    left, right = shifted(3)
-    for number, filtered in enumerate(["normalized", "sobel"]):
-        opencv_bm(
-            left,
-            right,
-            Search(0, 16),
-            size=7,
-            filter=filtered,
-            filter_size=11,
-            filter_cap=20,
-            texture=5,
-            uniqueness=6,
-            tolerance=0,
-            speckle_size=8,
-            speckle_range=1.5,
-        )
-        assert (spy.PreFilterType, spy.PreFilterSize, spy.PreFilterCap) == (number, 11, 20)
-        assert (spy.MinDisparity, spy.NumDisparities, spy.BlockSize, spy.TextureThreshold) == (0, 32, 7, 5)
-        # Its speckles are counted in sixteenths of pixels.
-        assert (spy.UniquenessRatio, spy.Disp12MaxDiff, spy.SpeckleWindowSize, spy.SpeckleRange) == (6, 0, 8, 24)
+@pytest.mark.parametrize(
+    ("matcher", "name", "choice", "given", "expected"),
+    [
+        (
+            opencv_sgbm,
+            "StereoSGBM",
+            ("mode", "Mode", ["sgbm", "hh", "3way", "hh4"]),
+            {"size": 5, "p1": 11, "p2": 22, "tolerance": 4, "filter_cap": 31, "speckle_range": 2},
+            {"BlockSize": 5, "P1": 11, "P2": 22, "Disp12MaxDiff": 4, "PreFilterCap": 31, "SpeckleRange": 2},
+        ),
+        (
+            opencv_bm,
+            "StereoBM",
+            ("filter", "PreFilterType", ["normalized", "sobel"]),
+            {"size": 7, "filter_size": 11, "filter_cap": 20, "texture": 5, "tolerance": 0, "speckle_range": 1.5},
+            {
+                "BlockSize": 7,
+                "PreFilterSize": 11,
+                "PreFilterCap": 20,
+                "TextureThreshold": 5,
+                "Disp12MaxDiff": 0,
+                "SpeckleRange": 24,
+            },
+        ),
+    ],
+)
+def test_parameters_reach_opencv(monkeypatch, matcher, name, choice, given, expected):
+    spy, (ours, theirs, legal) = Spy(monkeypatch, name), choice
+    for number, chosen in enumerate(legal):
+        matcher(*shifted(3), Search(-2.5, 20), **{ours: chosen}, **given, **SPECKLES)
+        reached = expected | COMMON | {theirs: number}
+        assert {what: getattr(spy, what) for what in reached} == reached
 
 
 @both

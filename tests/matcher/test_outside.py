@@ -38,55 +38,45 @@ def _fails(match, *arguments, **parameters):
 # --- maps -------------------------------------------------------------------------------------------------------------
 
 
+def _maps(scene, **parameters):
+    return maps(scene.reference, scene.match, scene.search, scene, **parameters)
+
+
 @pytest.mark.parametrize("file", ["made.pfm", "made_mine.pfm", "made/disp0MINE.pfm", "deep/er/made/a.npy"])
 @pytest.mark.parametrize("place", ["", "{scene}"])
 def test_maps_are_found_in_folders_and_by_their_names(tmp_path, file, place):
     expected = np.array([[1, np.nan, 2.5]] * 2, np.float32)
     (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     write_disparity(tmp_path / file, expected)
-    scene = textured(rows=2, columns=3)
-    found = maps(
-        scene.reference,
-        scene.match,
-        scene.search,
-        scene,
-        place=str(tmp_path / file.replace("made", place or "made")) if place else str(tmp_path),
-    )
-    np.testing.assert_array_equal(found, expected, strict=True)
+    where = tmp_path / file.replace("made", place) if place else tmp_path
+    np.testing.assert_array_equal(_maps(textured(rows=2, columns=3), place=str(where)), expected, strict=True)
 
 
 def test_maps_in_pictures_have_the_scene_s_scale_or_their_own(tmp_path):
     scene = textured(rows=1, columns=3)
     write_image(tmp_path / "made.png", np.array([[0, 8, 12]], np.uint8))
-    given = scene.reference, scene.match, scene.search
-    assert "scale" in _fails(maps, *given, scene, place=str(tmp_path))
+    assert "scale" in _fails(_maps, scene, place=str(tmp_path))
     # As in the 2002 paper's maps 0 is a disparity, unless told otherwise.
-    np.testing.assert_array_equal(maps(*given, scene, place=str(tmp_path), scale=4.0), [[0, 2, 3]])
-    np.testing.assert_array_equal(maps(*given, scene, place=str(tmp_path), scale=4.0, unknown=8), [[0, np.nan, 3]])
+    np.testing.assert_array_equal(_maps(scene, place=str(tmp_path), scale=4.0), [[0, 2, 3]])
+    np.testing.assert_array_equal(_maps(scene, place=str(tmp_path), scale=4.0, unknown=8), [[0, np.nan, 3]])
 
 
 def test_maps_that_do_not_fit_are_told(tmp_path):
     scene = textured(rows=2, columns=3)
-    given = scene.reference, scene.match, scene.search, scene
-    assert "no map of made" in _fails(maps, *given, place=str(tmp_path))
-    assert f"there is no {tmp_path}/made.pfm" in _fails(maps, *given, place=str(tmp_path / "{scene}.pfm"))
+    assert "no map of made" in _fails(_maps, scene, place=str(tmp_path))
+    assert f"there is no {tmp_path}/made.pfm" in _fails(_maps, scene, place=str(tmp_path / "{scene}.pfm"))
     write_disparity(tmp_path / "made.pfm", np.ones((3, 3), np.float32))
-    assert "is 3x3, the images of made are 3x2" in _fails(maps, *given, place=str(tmp_path))
+    assert "is 3x3, the images of made are 3x2" in _fails(_maps, scene, place=str(tmp_path))
     write_disparity(tmp_path / "made.npy", np.ones((2, 3), np.float32))
-    assert "two maps for made" in _fails(maps, *given, place=str(tmp_path))
+    assert "two maps for made" in _fails(_maps, scene, place=str(tmp_path))
 
 
-def test_a_map_is_not_taken_for_that_of_the_other_view(tmp_path):
-    scene = textured(rows=2, columns=3)
-    write_disparity(tmp_path / "made.pfm", np.ones((2, 3), np.float32))
-    checked = Pipeline([step(maps, place=str(tmp_path)), left_right_check])
-    assert "no map of made (other view)" in _fails(checked, scene)
-
-
-def test_maps_take_no_time(tmp_path):
+def test_a_map_is_that_of_one_view_alone_and_takes_no_time(tmp_path):
     scene = textured(rows=2, columns=3)
     write_disparity(tmp_path / "made.pfm", np.ones((2, 3), np.float32))
     assert Pipeline([step(maps, place=str(tmp_path))])(scene).seconds == {}
+    checked = Pipeline([step(maps, place=str(tmp_path)), left_right_check])
+    assert "no map of made (other view)" in _fails(checked, scene)
 
 
 # --- functions --------------------------------------------------------------------------------------------------------
