@@ -136,23 +136,6 @@ def test_what_rank_reads_of_what_evaluate_stored(cli, root):
     assert {r["method"]: r["average_rank"] for r in standing} == {"raft": 1, "elas": 1.5}
 
 
-def test_a_missing_map_is_told_in_the_average(cli, root):
-    (root / "elas/cones.pfm").unlink()
-    script = {"scenes": list(V2), "methods": {name: {"maps": f"{name}/{{scene}}.pfm"} for name in ("raft", "elas")}}
-    (root / "networks.yaml").write_text(yaml.safe_dump(script))
-    result = cli("run", root / "networks.yaml", "--data", root / "root", "--measure", "bad_pixels", status=1)
-    rows = [line.split() for line in result.stdout.splitlines() if line.strip().startswith("average")]
-    assert [row[:-3] for row in rows] == [
-        ["average", "of", "1", "of", "2", "elas", "100.00"],
-        ["average", "of", "2", "raft", "50.00"],
-    ]
-    assert "warning: average of 1 of 2 elas: without cones, where it has no result\n" in result.stderr
-    assert [line for line in result.stderr.splitlines() if line.startswith("error")] == [
-        f"error: middlebury-v2/cones elas: no map of middlebury-v2/cones: there is no {root}/elas/middlebury-v2/cones.pfm or "
-        f"{root}/elas/cones.pfm or {root}/elas/middlebury-v2-cones.pfm"
-    ]
-
-
 def test_data_sets_and_patterns_stand_for_their_scenes(cli, root):
     def ran(*words):
         return [r["scene"] for r in json.loads(cli(*words, "--data", root / "root", "--json").stdout)]

@@ -42,73 +42,54 @@ def without_data(path):
     return np.ma.getmaskarray(read_image(path, masked=True))
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"byteorder": ">"},
-        {"bigtiff": True},
-        {"rowsperstrip": 5},
-        {"tile": (16, 16)},
-        {"compression": "zlib", "tile": (16, 16)},
-        {"extratags": [(274, 3, 1, 6, True)]},  # an orientation, which is ignored
-    ],
+WAYS = (
+    *({}, {"byteorder": ">"}, {"bigtiff": True}, {"rowsperstrip": 5}, {"tile": (16, 16)}),
+    *({"compression": "zlib", "tile": (16, 16)}, {"compression": "lzw"}, {"planarconfig": "separate"}),
+    {"extratags": [(274, 3, 1, 6, True)]},  # an orientation, which is ignored
 )
+
+
+@pytest.mark.parametrize("bands", [0, 2, 3, 4])
 @pytest.mark.parametrize("dtype", ["u1", "u2", "i2", "f4", "f8"])
-def test_every_way_to_store_an_image_gives_the_same(tmp_path, options, dtype):
-    samples = made(dtype)
-    image = read_image(written(tmp_path / "a.tif", samples, **options))
+@pytest.mark.parametrize("options", WAYS)
+def test_every_way_to_store_an_image_gives_the_same(tmp_path, options, dtype, bands):
+    """Grey or colours, with alpha in a second or fourth band, and a nodata value, which marks a pixel where all its colours have it."""
+    samples = made(dtype, bands or 1)
+    colours, alpha = (samples[..., : bands - 1], samples[..., -1]) if bands in (2, 4) else (samples, np.ones((17, 33)))
+    alpha[:] = made("u1") % 2
+    colours[2:5, 7:9], colours[3, 4, :1] = 251, 251
+    missing = (colours == 251).all(axis=2) | (alpha == 0 if bands in (2, 4) else False)
+    stored = samples[..., 0] if not bands else samples.transpose(2, 0, 1) if "planarconfig" in options else samples
+    how = (
+        {"photometric": "rgb" if bands > 2 else "minisblack", "planarconfig": "contig"}
+        if bands
+        else {"photometric": "minisblack"}
+    )
+    how |= {"extrasamples": ["unassalpha"]} if bands in (2, 4) else {}
+    options = {name: value for name, value in options.items() if bands or name != "planarconfig"}
+    path = written(tmp_path / "a.tif", stored, **how | options | {"extratags": [*told(251), *options.get("extratags", ())]})
+    expected = colours.astype(np.float32) if dtype[0] == "u" else np.where(missing[..., None], np.nan, colours).astype(np.float32)
+    image = read_image(path)
     assert image.dtype == (np.uint8 if dtype == "u1" else np.float32)
-    np.testing.assert_array_equal(image, (samples / 257).astype(np.float32) if dtype == "u2" else samples)
+    np.testing.assert_array_equal(np.atleast_3d(image), (colours / 257).astype(np.float32) if dtype == "u2" else expected)
+    np.testing.assert_array_equal(np.atleast_3d(without_data(path))[..., 0], missing)
 
 
-@pytest.mark.parametrize("options", [{}, {"planarconfig": "separate"}, {"compression": "zlib"}, {"compression": "lzw"}])
-@pytest.mark.parametrize("dtype", ["u1", "f4"])
-@pytest.mark.parametrize("bands", [2, 3])
-def test_bands(tmp_path, options, dtype, bands):
-    samples = made(dtype, bands)
-    if bands == 2 and dtype == "f4":
-        samples[..., 1] = 1
-    stored = samples.transpose(2, 0, 1) if "planarconfig" in options else samples
-    more = {"photometric": "minisblack", "extrasamples": ["unassalpha"]} if bands == 2 else {"photometric": "rgb"}
-    wanted = samples[..., 0] if bands == 2 else samples
-    path = written(tmp_path / "a.tif", stored, **{"planarconfig": "contig"} | more | options)
-    np.testing.assert_array_equal(read_image(path), wanted)
-    if bands == 2 and dtype == "u1":
-        np.testing.assert_array_equal(without_data(path), samples[..., 1] == 0)
-
-
-def test_alpha_channels(tmp_path):
-    samples = made("u1", 4)
-    samples[..., 3] = np.where(samples[..., 3] % 2, 255, 0)
-    path = written(tmp_path / "a.tif", samples, extrasamples=["unassalpha"])
-    np.testing.assert_array_equal(read_image(path), samples[..., :3])
-    np.testing.assert_array_equal(without_data(path), np.repeat(samples[..., 3:] == 0, 3, axis=2))
-    # A fourth band that is something else, as near infrared, is left out.
-    path = written(tmp_path / "b.tif", samples, extrasamples=["unspecified"])
+def test_a_fourth_band_that_is_something_else_is_left_out(tmp_path):
+    path = written(tmp_path / "b.tif", made("u1", 4), extrasamples=["unspecified"])  # as near infrared
+    assert read_image(path).shape == (17, 33, 3)
     assert not without_data(path).any()
-    np.testing.assert_array_equal(read_image(path), samples[..., :3])
 
 
-@pytest.mark.parametrize("dtype", ["u1", "u2", "i2", "f4"])
-def test_the_nodata_value_marks_pixels_without_data(tmp_path, dtype):
-    samples = made(dtype)
+def test_pixels_without_data_are_filled_from_their_rows(tmp_path):
+    samples = made("f4")
     samples[2:5, 7:9] = 251
     path = written(tmp_path / "a.tif", samples, extratags=told(251))
-    scene = pair_scene(path, written(tmp_path / "b.tif", made(dtype)), None)
+    scene = pair_scene(path, written(tmp_path / "b.tif", made("f4")), None)
     np.testing.assert_array_equal(scene.valid(0), samples != 251)
     assert scene.valid(1) is None
-    # What holds nothing is filled from its row.
     assert np.isfinite(scene.reference).all()
     assert scene.reference.max() < 251
-
-
-def test_nodata_of_all_channels(tmp_path):
-    samples = made("u1", 3) + 1
-    samples[1, 2], samples[3, 4, :2] = 0, 0
-    missing = without_data(written(tmp_path / "a.tif", samples, extratags=told(0)))
-    assert np.argwhere(missing.all(axis=2)).tolist() == [[1, 2]]
-    assert missing.sum() == 3
 
 
 @pytest.mark.parametrize(("dtype", "value"), [("u1", -9999), ("u1", "nan"), ("u1", "none"), ("u2", 0.5), ("f4", "nan")])
