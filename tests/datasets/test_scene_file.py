@@ -96,40 +96,11 @@ def test_inside_the_folder(folder, monkeypatch):
 
 
 FRAMES = "frames: [left.png, right.png]\n"
-# What a scene.yaml says, after FRAMES where it begins with "...", and what is told of it.
-FAULTS = r"""
- | desk/scene.yaml: is empty (0 bytes)
-# nothing | desk/scene.yaml:1:1: null: expected keys: frames, reference, match, search, truth, match_truth
-- left.png | desk/scene.yaml:1:1: ['left.png']: expected keys: frames
-frames: [a\n | desk/scene.yaml:2:1: not YAML: expected ',' or ']'
-\0 | desk/scene.yaml:1:1: not YAML: the character '\x00' is not allowed
-...frames: [] | desk/scene.yaml:2:1: the key 'frames' stands twice; first in line 1
-...search: {minimum: 0, maximum: 5, minimum: 1} | desk/scene.yaml:2:34: search: the key 'minimum' stands twice; first in line 2
-...[1]: 2 | desk/scene.yaml:2:1: a key must be a text
-border: 3 | desk/scene.yaml:1:1: frames: is missing
-frames: [left.png] | desk/scene.yaml:1:9: frames: ['left.png']: list should have at least 2 items
-...serch: 1 | desk/scene.yaml:1:1: unknown key 'serch'; legal keys: border, calibration, frames,  | mean 'search'?
-...search: {minimum: 0, maximun: 9} | desk/scene.yaml:2:9: search: unknown key 'maximun'; legal keys: high, low, maximum, minimum, step; did you mean 'maximum'?
-...search: 0..9 | desk/scene.yaml:2:9: search: '0..9': expected keys: minimum, maximum, step
-...search: {minimum: '0', maximum: true} | 2:19: search.minimum: '0': input should be a valid number | 2:33: search.maximum: true: input should be a valid number
-...search: {minimum: 3, maximum: 3} | desk/scene.yaml: search.maximum: 3 is not above search.minimum, 3
-frames: [left.png, {fil: right.png}] | desk/scene.yaml:1:20: frames[1]: unknown key 'fil'; legal keys: file, mask, position; did you mean 'file'?
-frames: [left.png, 7] | desk/scene.yaml:1:20: frames[1]: 7: expected a file name or keys: file, position, mask
-...truth: 7 | desk/scene.yaml:2:8: truth: 7: expected a file name or keys: file, scale, unknown, minimum
-...truth: {file: truth.png, scale: big} | desk/scene.yaml:2:33: truth.scale: 'big': input should be a valid number
-...reference: 1.0 | desk/scene.yaml:2:12: reference: 1.0: input should be a valid integer
-...match: 5 | scene desk: match_index 5 is not one of its frames 0..1
-...match: 0 | scene desk: reference frame 0 and match frame 0 have the same position
-...border: -1 | desk/scene.yaml:2:9: border: -1: input should be greater than or equal to 0
-...calibration: {focal_length: .inf} | calibration.focal_length: inf: input should be a finite number | calibration.baseline: is missing
-...masks: [mask.png] | desk/scene.yaml:2:8: masks: ['mask.png']: input should be a valid dictionary
-frames: [left.png, rigt.png] | desk/rigt.png: no such file | did you mean 'desk/right.png'?
-...truth: no.pfm | desk/no.pfm: no such file
-...masks: {all: mask.pgm} | desk/mask.pgm: no such file | did you mean 'desk/mask.png'?
-"""
+FAULTS = Path(__file__).with_name("scene_faults.txt").read_text().splitlines()
+"""What a scene.yaml says, after FRAMES where it begins with "...", and what is told of it."""
 
 
-@pytest.mark.parametrize("line", FAULTS.splitlines()[1:])
+@pytest.mark.parametrize("line", FAULTS)
 def test_faults(folder, line):
     text, *faults = line.split(" | ")
     with pytest.raises(DataError) as error:
