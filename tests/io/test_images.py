@@ -51,38 +51,39 @@ def test_raw_pgm_and_ppm(tmp_path, data, expected):
     same(read_image(written(tmp_path / "a.pgm", data)), expected)
 
 
-def test_sixteen_bits_are_divided_by_257(tmp_path, colour):
+def test_the_largest_grey_of_a_header_becomes_255(tmp_path):
     samples = np.array([[0, 257, 1000], [65535, 128, 30000]])
-    expected = (samples / 257).astype(np.float32)
-    same(read_image(written(tmp_path / "a.pgm", b"P5 3 2 65535\n" + samples.astype(">u2").tobytes())), expected, np.float32)
-    path = written(tmp_path / "a.png", naive_files.png_bytes(samples, colour=0, depth=16))
-    same(read_image(path), expected, np.float32)
-    same(read_grey(path), samples, np.uint16)
-    samples = colour.astype(np.uint16) * 200
-    image = read_image(written(tmp_path / "a.png", naive_files.png_bytes(samples, colour=2, depth=16)))
+    image = read_image(written(tmp_path / "a.pgm", b"P5 3 2 65535\n" + samples.astype(">u2").tobytes()))
     same(image, (samples / 257).astype(np.float32), np.float32)
-    # The largest grey of a header becomes 255.
     image = read_image(written(tmp_path / "a.pgm", b"P5 3 1 15\n\x00\x03\x0f"))
     same(image, np.array([[0, 51, 255]], np.float32), np.float32)
 
 
-def test_png_channels(tmp_path, grey, colour):
-    same(read_image(written(tmp_path / "g.png", naive_files.png_bytes(grey, colour=0))), grey)
-    same(read_image(written(tmp_path / "c.png", naive_files.png_bytes(colour, colour=2))), colour)
-    alpha = np.dstack([colour, grey])
-    same(read_image(written(tmp_path / "a.png", naive_files.png_bytes(alpha, colour=6))), colour)
+@pytest.mark.parametrize("depth", [8, 16])
+@pytest.mark.parametrize(("kind", "channels"), [(0, 1), (2, 3), (4, 2), (6, 4)])
+def test_every_kind_of_png(tmp_path, kind, channels, depth, capfd):
+    """Grey and colours, with alpha and without, whatever is said of gamma and profiles."""
+    samples = np.random.default_rng(5).integers(1, 2**depth, (11, 13, channels))
+    missing = np.zeros((11, 13), bool)
+    if kind >= 4:
+        missing = samples[..., -1] % 3 == 0
+        samples[missing, -1] = 0
+        samples[0, 0, -1] = 1  # nearly transparent is not fully so
+        missing[0, 0] = False
+    extra = [(b"gAMA", struct.pack(">I", 100000)), (b"iCCP", b"broken\0\0nothing")]
+    path = written(tmp_path / "a.png", naive_files.png_bytes(samples, colour=kind, depth=depth, extra=extra))
+    shown = samples[..., :3] if channels > 2 else samples[..., 0]
+    same(read_image(path), shown if depth == 8 else (shown / 257).astype(np.float32), np.uint8 if depth == 8 else np.float32)
+    np.testing.assert_array_equal(np.atleast_3d(without_data(path))[..., 0], missing)
+    if channels < 3:
+        same(read_grey(path), shown, f"u{depth // 8}")
+    assert capfd.readouterr() == ("", "")
 
 
 def test_palette_is_looked_up_and_its_transparency_dropped(tmp_path, grey):
     palette = np.random.default_rng(3).integers(0, 256, (256, 3), dtype=np.uint8)
     extra = [(b"PLTE", palette.tobytes()), (b"tRNS", bytes(range(256)))]
     same(read_image(written(tmp_path / "a.png", naive_files.png_bytes(grey, colour=3, extra=extra))), palette[grey])
-
-
-def test_gamma_and_profiles_change_nothing(tmp_path, grey, capfd):
-    extra = [(b"gAMA", struct.pack(">I", 100000)), (b"iCCP", b"broken\0\0nothing")]
-    same(read_image(written(tmp_path / "a.png", naive_files.png_bytes(grey, colour=0, extra=extra))), grey)
-    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("ending", ["bmp", "tif", "jpg"])
@@ -98,21 +99,11 @@ def test_the_fourth_channel_of_a_bmp_means_nothing(tmp_path):
     assert not without_data(written(tmp_path / "a.jpg", cv2.imencode(".bmp", image)[1].tobytes())).any()
 
 
-def test_alpha_channels_tell_what_holds_data(tmp_path, grey):
-    alpha = np.where(grey % 3, 255, 0).astype(np.uint8)
-    alpha[0, 0] = 1  # nearly transparent is not fully so
-    path = written(tmp_path / "a.png", naive_files.png_bytes(np.dstack([grey, alpha]), colour=4))
-    same(read_image(path), grey)
-    np.testing.assert_array_equal(without_data(path), alpha == 0)
-    for ending in ("png", "tif"):
-        coloured = np.dstack([grey, grey + 1, grey + 2, alpha])
-        path = written(tmp_path / f"b.{ending}", cv2.imencode(f".{ending}", coloured)[1].tobytes())
-        same(read_image(path), np.ascontiguousarray(coloured[..., 2::-1]))
-        np.testing.assert_array_equal(without_data(path)[..., 0], alpha == 0)
-    for name, image in (("c.png", grey), ("d.png", coloured[..., :3])):
-        write_image(tmp_path / name, image, alpha > 0)
-        same(read_image(tmp_path / name), image)
-        np.testing.assert_array_equal(without_data(tmp_path / name).reshape(*grey.shape, -1)[..., 0], alpha == 0)
+def test_what_holds_no_data_is_written_and_read(tmp_path, grey, colour):
+    for image in (grey, colour):
+        write_image(tmp_path / "a.png", image, grey % 3 > 0)
+        same(read_image(tmp_path / "a.png"), image)
+        np.testing.assert_array_equal(np.atleast_3d(without_data(tmp_path / "a.png"))[..., 0], grey % 3 == 0)
     assert not isinstance(read_image(written(tmp_path / "d.pgm", b"P5 2 1 255\n\0\1"), masked=True), np.ma.MaskedArray)
 
 
