@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import yaml
 from cli_parts import call
+from made_files import write
 
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
-from stereo_framework.io import read_pfm, write_disparity, write_image
+from stereo_framework.io import read_pfm, write_disparity
 from stereo_framework.io._files import RECORD
 
 CALIB = "cam0=[100 0 16; 0 100 12; 0 0 1]\ncam1=[100 0 16; 0 100 12; 0 0 1]\ndoffs=0\nbaseline=10\nwidth=32\nheight=24\nndisp=9\n"
@@ -32,21 +33,14 @@ def cli(monkeypatch, tmp_path):
 @pytest.fixture
 def root(tmp_path):
     image = np.random.default_rng(0).integers(0, 256, (24, 35, 3), dtype=np.uint8)
-    for scene in (*SCENES["middlebury-v3"], *SCENES["eth3d"]):
-        folder = tmp_path / "root" / scene
-        folder.mkdir(parents=True)
-        for view, first in ((0, 0), (1, 3)):
-            write_image(folder / f"im{view}.png", image[:, first : first + 32])
-        write_disparity(folder / "disp0GT.pfm", TRUTH)
-        write_image(folder / "mask0nocc.png", np.full((24, 32), 255, np.uint8))
-        (folder / "calib.txt").write_text(CALIB)
+    left, right = image[:, :32].copy(), image[:, 3:].copy()
+    scene = {"im0.png": left, "im1.png": right, "disp0GT.pfm": TRUTH, "mask0nocc.png": np.full((24, 32), 255, np.uint8)}
+    scene["calib.txt"] = CALIB
+    for name in (*SCENES["middlebury-v3"], *SCENES["eth3d"]):
+        write(tmp_path / "root" / name, scene)
     for part in ("training", "testing"):
-        for name, first in (("image_2", 0), ("image_3", 3)):
-            (tmp_path / "root/kitti2015" / part / name).mkdir(parents=True)
-            write_image(tmp_path / f"root/kitti2015/{part}/{name}/000000_10.png", image[:, first : first + 32])
-    for truth in ("disp_occ_0", "disp_noc_0"):
-        (tmp_path / f"root/kitti2015/training/{truth}").mkdir()
-        write_disparity(tmp_path / f"root/kitti2015/training/{truth}/000000_10.png", TRUTH)
+        write(tmp_path / "root/kitti2015" / part, {"image_2/000000_10.png": left, "image_3/000000_10.png": right})
+    write(tmp_path / "root/kitti2015/training", {f"{truth}/000000_10.png": TRUTH for truth in ("disp_occ_0", "disp_noc_0")})
     return tmp_path
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import yaml
 from cli_parts import call, invoke, one_line
+from made_files import write
 
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
 from stereo_framework.io import write_disparity, write_image
@@ -27,19 +28,14 @@ def cli(monkeypatch, tmp_path):
 def root(tmp_path):
     """A data root with two small scenes of Middlebury 2003 and their v2 masks, and folders of maps of two programs."""
     image = np.random.default_rng(0).integers(0, 256, (24, 35, 3), dtype=np.uint8)
+    views = {"im2.png": image[:, :32].copy(), "im6.png": image[:, 3:].copy()}
+    truths = dict.fromkeys(("disp2.png", "disp6.png"), np.full((24, 32), 4 * 3, np.uint8))
+    masks = dict.fromkeys(("nonocc.png", "all.png", "disc.png"), np.full((24, 32), 255, np.uint8))
     for name in ("teddy", "cones"):
-        folder, masks = tmp_path / "root/middlebury2003" / name, tmp_path / "root/middlebury-v2/masks" / name
-        folder.mkdir(parents=True)
-        masks.mkdir(parents=True)
-        for view, first in ((2, 0), (6, 3)):
-            write_image(folder / f"im{view}.png", image[:, first : first + 32])
-            write_disparity(folder / f"disp{view}.png", TRUTH, scale=4)
-        for mask in ("nonocc", "all", "disc"):
-            write_image(masks / f"{mask}.png", np.full((24, 32), 255, np.uint8))
-    for method, errors in (("raft", (0, 2)), ("elas", (2, 2))):
-        (tmp_path / method).mkdir()
-        for name, error in zip(("teddy", "cones"), errors, strict=True):
-            write_disparity(tmp_path / method / f"{name}.pfm", TRUTH + error)
+        write(tmp_path / "root/middlebury2003" / name, views | truths)
+        write(tmp_path / "root/middlebury-v2/masks" / name, masks)
+    write(tmp_path / "raft", {"teddy.pfm": TRUTH, "cones.pfm": TRUTH + 2})
+    write(tmp_path / "elas", {"teddy.pfm": TRUTH + 2, "cones.pfm": TRUTH + 2})
     return tmp_path
 
 
@@ -154,19 +150,11 @@ def test_data_sets_and_patterns_stand_for_their_scenes(cli, root):
 @pytest.fixture
 def mine(root):
     """A folder of one's own, named as Middlebury names its files."""
-    folder = root / "mine"
-    folder.mkdir()
-    for name, view in (("im0.png", 2), ("im1.png", 6)):
-        (root / f"root/middlebury2003/teddy/im{view}.png").rename(folder / name)
-    write_disparity(folder / "disp0.pfm", TRUTH)
-    half = np.zeros((24, 32), np.uint8)
-    half[:12] = 255
-    write_image(folder / "mask0nocc.png", half)
-    wrong_below = TRUTH.copy()
-    wrong_below[12:] += 5
-    write_disparity(root / "map.pfm", wrong_below)
-    write_disparity(root / "other.pfm", TRUTH)
-    return folder
+    below = np.arange(24)[:, None] >= 12
+    views = {f"im{i}.png": (root / f"root/middlebury2003/teddy/im{view}.png").read_bytes() for i, view in ((0, 2), (1, 6))}
+    write(root / "mine", views | {"disp0.pfm": TRUTH, "mask0nocc.png": np.where(below, 0, np.full((24, 32), 255, np.uint8))})
+    write(root, {"map.pfm": np.where(below, TRUTH + 5, TRUTH), "other.pfm": TRUTH})
+    return root / "mine"
 
 
 CALIB = "cam0=[100 0 16; 0 100 12; 0 0 1]\ncam1=[100 0 16; 0 100 12; 0 0 1]\ndoffs=0\nbaseline=10\nwidth=32\nheight=24\nndisp=9\n"

@@ -6,11 +6,12 @@ import naive_files
 import numpy as np
 import pytest
 import tifffile
+from made_files import write
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Calibration
 from stereo_framework.datasets import find_scenes, load_scene, scene_names
-from stereo_framework.io import write_disparity, write_image
+from stereo_framework.io import write_disparity
 
 NAN = np.nan
 
@@ -26,19 +27,6 @@ def root(tmp_path, monkeypatch):
 
 def names(root):
     return [name for name in scene_names(root) if not name.startswith("synthetic/")]
-
-
-def write(folder, files):
-    """Files by their paths: texts, bytes, maps of floats, images of uint8, or of a single grey; without a content they are none that a reader can read."""
-    for path, content in files.items():
-        place = folder / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if content is None or isinstance(content, str | bytes):
-            place.write_bytes(content.encode() if isinstance(content, str) else content or b"nothing")
-        elif isinstance(content, int) or content.dtype == np.uint8:
-            write_image(place, np.full((4, 6), content, np.uint8) if isinstance(content, int) else content)
-        else:
-            write_disparity(place, content.astype(np.float32))
 
 
 # 2005 and 2006
