@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 import cv2
@@ -39,23 +39,13 @@ def check_odd(parameter: str, value: int) -> None:
         raise ParameterError(f"{parameter}: {value} is not odd")
 
 
-def widest_difference(tolerance: int | None, search: Search) -> int:
-    """OpenCV's ``disp12MaxDiff`` for a tolerance; for None, a value so large that every disparity passes."""
-    return _levels(search)[1] if tolerance is None else tolerance
-
-
-def _levels(search: Search) -> tuple[int, int]:
-    """The smallest disparity and the number of disparities that OpenCV searches."""
-    least = math.floor(search.minimum)
-    return least, SIXTEENTHS * math.ceil((math.ceil(search.maximum) - least + 1) / SIXTEENTHS)
-
-
 def compute(
-    reference: Image,
-    match: Image,
+    matcher: Any,
+    pair: tuple[Image, Image],
     search: Search,
     size: int,
-    make: Callable[[int, int], Any],
+    tolerance: int | None,
+    settings: Mapping[str, int],
     *,
     margin: int = 0,
     grey: bool = False,
@@ -67,12 +57,15 @@ def compute(
 
     Parameters
     ----------
-    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+    matcher : cv2.StereoMatcher
+    pair : two ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
     search : Search
     size : int
         Side in pixels of the windows that are matched; OpenCV refuses images smaller than half a window.
-    make : callable
-        Creates the matcher from the smallest disparity and the number of disparities.
+    tolerance : int or None
+        Largest accepted difference in pixels to the other frame's map; None: so large that every disparity passes.
+    settings : mapping of str to int
+        What else is set, by OpenCV's names.
     margin : int
         Further pixels by which the images are extended on all sides.
     grey : bool
@@ -83,16 +76,20 @@ def compute(
     ndarray, float32, (rows, columns)
         Sixteenths of pixels, NaN = no estimate, or one outside the range (`Search.beyond`).
     """
-    images = [np.clip(np.rint(image), 0, 255).astype(np.uint8) for image in (reference, match)]
-    if grey and reference.ndim == 3:
+    images = [np.clip(np.rint(image), 0, 255).astype(np.uint8) for image in pair]
+    rows, columns = images[0].shape[:2]
+    if grey and images[0].ndim == 3:
         images = [cv2.cvtColor(image, cv2.COLOR_RGB2GRAY) for image in images]
     if search.direction < 0:
         images = [image[:, ::-1] for image in images]
-    least, levels = _levels(search)
-    rows, columns = reference.shape[:2]
+    least = math.floor(search.minimum)
+    levels = SIXTEENTHS * math.ceil((math.ceil(search.maximum) - least + 1) / SIXTEENTHS)
+    searched = {"MinDisparity": least, "NumDisparities": levels, "Disp12MaxDiff": levels if tolerance is None else tolerance}
+    for name, value in {"BlockSize": size, **searched, **settings}.items():
+        getattr(matcher, f"set{name}")(value)
     before, after = max(least + levels, 0) + margin, max(-least, size // 2 + 1 - columns, 0) + margin
     left, right = (cv2.copyMakeBorder(image, margin, margin, before, after, cv2.BORDER_REPLICATE) for image in images)
-    found = make(least, levels).compute(left, right)[margin : margin + rows, before : before + columns].astype(np.float32)
+    found = matcher.compute(left, right)[margin : margin + rows, before : before + columns].astype(np.float32)
     disparity = found / np.float32(SIXTEENTHS)
     # It marks what it does not match by a disparity below its range, and searches up to 15 disparities more than it was asked for.
     disparity[search.beyond(disparity)] = np.nan

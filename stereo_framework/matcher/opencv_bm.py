@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import cv2
 from annotated_types import Ge, Le
 
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import NonNegativeInt, Positive, Unit, stage
-from stereo_framework.matcher._opencv import SIXTEENTHS, check_odd, compute, widest_difference
+from stereo_framework.matcher._opencv import SIXTEENTHS, check_odd, compute
 
 _FILTERS = {"sobel": cv2.STEREO_BM_PREFILTER_XSOBEL, "normalized": cv2.STEREO_BM_PREFILTER_NORMALIZED_RESPONSE}
 
@@ -80,18 +80,7 @@ def opencv_bm(
     """
     check_odd("opencv_bm.size", size)
     check_odd("opencv_bm.filter_size", filter_size)
-
-    def make(least: int, levels: int) -> Any:
-        matcher = cv2.StereoBM.create(levels, size)
-        matcher.setMinDisparity(least)
-        matcher.setPreFilterType(_FILTERS[filter])
-        matcher.setPreFilterSize(filter_size)
-        matcher.setPreFilterCap(filter_cap)
-        matcher.setTextureThreshold(texture)
-        matcher.setUniquenessRatio(uniqueness)
-        matcher.setDisp12MaxDiff(widest_difference(tolerance, search))
-        matcher.setSpeckleWindowSize(speckle_size)
-        matcher.setSpeckleRange(round(SIXTEENTHS * speckle_range))
-        return matcher
-
-    return compute(reference, match, search, size, make, margin=size, grey=True)
+    costs = {"PreFilterType": _FILTERS[filter], "PreFilterSize": filter_size, "PreFilterCap": filter_cap}
+    checks = {"TextureThreshold": texture, "UniquenessRatio": uniqueness, "SpeckleWindowSize": speckle_size}
+    checks["SpeckleRange"] = round(SIXTEENTHS * speckle_range)
+    return compute(cv2.StereoBM.create(), (reference, match), search, size, tolerance, costs | checks, margin=size, grey=True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import cv2
 from annotated_types import Ge, Le
 
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import NonNegativeInt, PositiveInt, Unit, stage
-from stereo_framework.matcher._opencv import check_odd, compute, widest_difference
+from stereo_framework.matcher._opencv import check_odd, compute
 
 _MODES = {
     "sgbm": cv2.STEREO_SGBM_MODE_SGBM,
@@ -81,20 +81,6 @@ def opencv_sgbm(
     are extended by that many copies of their outermost columns, as those of a cost volume are.
     """
     check_odd("opencv_sgbm.size", size)
-
-    def make(least: int, levels: int) -> Any:
-        return cv2.StereoSGBM.create(
-            minDisparity=least,
-            numDisparities=levels,
-            blockSize=size,
-            P1=p1,
-            P2=p2,
-            disp12MaxDiff=widest_difference(tolerance, search),
-            preFilterCap=filter_cap,
-            uniquenessRatio=uniqueness,
-            speckleWindowSize=speckle_size,
-            speckleRange=speckle_range,
-            mode=_MODES[mode],
-        )
-
-    return compute(reference, match, search, size, make)
+    costs = {"P1": p1, "P2": p2, "PreFilterCap": filter_cap, "Mode": _MODES[mode]}
+    checks = {"UniquenessRatio": uniqueness, "SpeckleWindowSize": speckle_size, "SpeckleRange": speckle_range}
+    return compute(cv2.StereoSGBM.create(), (reference, match), search, size, tolerance, costs | checks)
