@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -79,11 +78,3 @@ def taken(who: str, found: Any, reference: Image, search: Search, *, scale: floa
         disparity = (values / np.float64(scale)).astype(np.float32)
     disparity[~np.isfinite(disparity)] = np.nan
     return disparity if search.direction > 0 else np.ascontiguousarray(disparity[:, ::-1])
-
-
-def is_installed(module: str) -> bool:
-    """Whether a module can be found, without importing it."""
-    try:
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False

@@ -195,11 +195,13 @@ def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
         except OSError as error:
             raise StereoFrameworkError(f"{who}: cannot be started: {error.strerror}") from error
         try:
-            while (status := _waited(process, min(_LOOK, start + timeout - time.perf_counter()))) is None:
+            while (status := process.poll()) is None:
                 if is_stopped():
                     raise StereoFrameworkError(f"{who}: interrupted")
-                if time.perf_counter() - start >= timeout:
+                if (left := start + timeout - time.perf_counter()) <= 0:
                     raise _with_note(StereoFrameworkError(f"{who}: not done after {timeout:g} seconds, ended"), messages, printed)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(min(_LOOK, left))
         finally:
             # An interruption of this process also ends the program and everything it has started.
             _end(process)
@@ -212,19 +214,12 @@ def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
             status, seconds, memory = int(code), float(taken_seconds), float(kibibytes) / 1024
         if status:
             said = (_last(messages) or _last(printed)).strip().splitlines()
-            how = f"exit status {status}" if status > 0 else f"ended by {_signal(-status)}"
+            name = next((one.name for one in signal.Signals if one == -status), f"signal {-status}")
+            how = f"exit status {status}" if status > 0 else f"ended by {name}"
             raise _with_note(
                 StereoFrameworkError(f"{who}: {how}{f': {said[-1].strip()[:300]}' if said else ''}"), messages, printed
             )
         report_call(CallReport(seconds, memory, _last(messages)))
-
-
-def _waited(process: subprocess.Popen[bytes], seconds: float) -> int | None:
-    """The exit status of a process, or None if it does not end in time."""
-    try:
-        return process.wait(max(seconds, 0))
-    except subprocess.TimeoutExpired:
-        return None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -234,13 +229,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     else:
         process.kill()
     process.wait()
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _last(file: IO[bytes]) -> str:

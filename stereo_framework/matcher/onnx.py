@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,7 +14,7 @@ from stereo_framework.core.errors import MissingExtraError, ParameterError, Ster
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.kernels.threads import thread_count
-from stereo_framework.matcher._outside import FilePath, existing, is_installed, left_and_right, taken
+from stereo_framework.matcher._outside import FilePath, existing, left_and_right, taken
 
 _PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 _TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64, "tensor(uint8)": np.uint8}
@@ -22,7 +23,7 @@ _GREY = np.array([0.299, 0.587, 0.114])
 
 
 def _files(model: str) -> list[Path]:
-    if not is_installed("onnxruntime"):
+    if find_spec("onnxruntime") is None:
         raise ParameterError(f"onnx needs onnxruntime: {brings('onnx')}")
     [path] = existing("onnx.model", [model])
     # Weights too large for the format lie in a file beside the model.
