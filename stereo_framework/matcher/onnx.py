@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import MissingExtraError, ParameterError, StereoFrameworkError, brings, nearest
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError, brings, nearest
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.kernels.threads import thread_count
@@ -90,15 +90,13 @@ def onnx(
 
     Raises
     ------
-    MissingExtraError
-        onnxruntime is not installed.
     ParameterError
-        Illegal values, or names that the model does not have.
+        onnxruntime is not installed; illegal values, or names that the model does not have.
     StereoFrameworkError
         The file is not a model, or its inputs or output do not fit the images.
     """
-    session = _session(model, Path(model).stat().st_mtime_ns if Path(model).is_file() else 0, device, thread_count())
-    name = Path(model).name
+    path, *_ = _files(model)
+    session, name = _session(model, path.stat().st_mtime_ns, device, thread_count()), path.name
     ours = [_planes(i, channels, divide, mean, deviation) for i in left_and_right(reference, match, search)]
     entries = _chosen("inputs", inputs, {one.name: one for one in session.get_inputs()}, name)
     if len(entries) == 1:
@@ -125,14 +123,11 @@ def onnx(
 @functools.lru_cache(maxsize=2)
 def _session(model: str, time: int, device: str, threads: int) -> Any:
     """A model ready to run; `time` is its file's modification time, so that a changed file is loaded again."""
-    try:
-        import onnxruntime
-    except ImportError:
-        raise MissingExtraError(f"onnx needs onnxruntime: {brings('onnx')}") from None
+    import onnxruntime
+
     if _PROVIDERS[device] not in onnxruntime.get_available_providers():
-        raise ParameterError(
-            f"onnx.device: this build of onnxruntime has no {device}; legal here: {', '.join(d for d, p in _PROVIDERS.items() if p in onnxruntime.get_available_providers())}"
-        )
+        legal = ", ".join(d for d, p in _PROVIDERS.items() if p in onnxruntime.get_available_providers())
+        raise ParameterError(f"onnx.device: this build of onnxruntime has no {device}; legal here: {legal}")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 4  # errors are raised as well
