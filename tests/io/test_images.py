@@ -83,6 +83,7 @@ def test_every_kind_of_png(tmp_path, kind, channels, depth, capfd):
 def test_palette_is_looked_up_and_its_transparency_dropped(tmp_path, grey):
     palette = np.random.default_rng(3).integers(0, 256, (256, 3), dtype=np.uint8)
     extra = [(b"PLTE", palette.tobytes()), (b"tRNS", bytes(range(256)))]
+    grey[0, 0] = 0
     path = written(tmp_path / "a.png", naive_files.png_bytes(grey, colour=3, extra=extra))
     same(read_image(path), palette[grey])
     assert not without_data(path).any()
