@@ -51,6 +51,7 @@ def test_looks_from_the_first_column_and_row_on(matcher):
     left, right = shifted(7)
     found = matcher(left, right, Search(0, 63))
     assert np.isfinite(found[:, 10:30]).mean() > 0.9  # of 64 columns, and of half a window of rows, that OpenCV alone leaves out
+    assert np.isfinite(matcher(right, left, Search(-63, 0))[:, -30:-10]).mean() > 0.9
 
 
 @both
