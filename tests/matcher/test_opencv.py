@@ -5,12 +5,9 @@ import types
 import cv2
 import numpy as np
 import pytest
-from pipeline_parts import make_scene
 
-from stereo_framework import Pipeline, Search, step
-from stereo_framework.core.pair import Pair
+from stereo_framework import Search
 from stereo_framework.core.stage import of
-from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.matcher import opencv_bm, opencv_sgbm
 from stereo_framework.matcher._opencv import NAMES
 
@@ -146,19 +143,3 @@ def test_without_a_tolerance_nothing_is_checked(matcher):
         for tolerance in (1, 5, None)
     }
     assert known[1] < known[5] < known[None]
-
-
-@both
-def test_in_a_method_without_a_volume(matcher):
-    left, right = shifted(7)
-    match = Pipeline([step(matcher)])(make_scene(left, right, Search(0, 15)))
-    np.testing.assert_array_equal(match.disparity, matcher(left, right, Search(0, 15)))
-    np.testing.assert_array_equal(match.status, np.where(np.isnan(match.disparity), Status.OCCLUDED, Status.MATCHED))
-    assert (match.levels, match.energy, match.objective, match.volume) == (None, None, None, None)
-    assert list(match.seconds) == ["matcher"]
-    valid = np.ones(left.shape, bool)
-    valid[:, 50:60] = False
-    masked = Pipeline([step(matcher)])(Pair(left, right, Search(0, 15), SearchMask(valid=valid)))
-    assert np.isnan(masked.disparity[:, 50:60]).all()
-    assert (masked.status[:, 50:60] == Status.INVALID).all()
-    np.testing.assert_array_equal(masked.disparity[valid], match.disparity[valid])

@@ -14,7 +14,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.refinement import left_right_check, parabola
+from stereo_framework.refinement import parabola
 from stereo_framework.scheme.pyramid import narrowed, pyramid, spread
 
 
@@ -57,16 +57,7 @@ def test_a_margin_that_covers_the_range_changes_nothing(images, search, levels, 
     assert match.energy == expected.energy
 
 
-def two_surfaces(rows=32, columns=64):
-    """A wall at disparity 4 and a block at 12 before it, of a smooth texture, with the true map."""
-    rng = np.random.default_rng(8)
-    texture = rng.integers(0, 256, (rows // 2, columns, 2)).repeat(2, axis=0).astype(np.uint8)
-    reference, match = texture[:, :columns, 0].copy(), np.roll(texture[:, :, 0], -4, axis=1)
-    reference[8:24, 28:52] = texture[8:24, 28:52, 1]
-    match[8:24, 16:40] = texture[8:24, 28:52, 1]
-    truth = np.full((rows, columns), 4, np.float32)
-    truth[8:24, 28:52] = 12
-    return Pair(reference, match, Search(0, 20)), truth
+PAIR = Pair(*np.random.default_rng(8).integers(0, 256, (2, 32, 64), dtype=np.uint8), Search(0, 20))
 
 
 def solved_by(disparity_of):
@@ -85,9 +76,8 @@ def solved_by(disparity_of):
 
 
 def test_each_size_is_searched_near_the_map_of_the_next_smaller_one():
-    pair, _ = two_surfaces()
     seen, solve = solved_by(lambda pair: np.full(pair.shape, pair.shape[0] / 8, np.float32))
-    found = pyramid(solve, pair, levels=3, margin=1.0, size=1)
+    found = pyramid(solve, PAIR, levels=3, margin=1.0, size=1)
     # From 8 rows, where disparity 1 is found, by 16 rows, where it is 2, to 32 rows.
     assert [p.shape for p in seen] == [(8, 16), (16, 32), (32, 64)]
     assert [p.search for p in seen] == [Search(0, 5), Search(0, 10), Search(0, 20)]
@@ -97,13 +87,12 @@ def test_each_size_is_searched_near_the_map_of_the_next_smaller_one():
         assert (seen[i].mask.high == disparity + 1).all()
     np.testing.assert_array_equal(found.disparity, np.full((32, 64), 4, np.float32))
     seen.clear()
-    pyramid(solve, pair, levels=1)
-    assert seen == [pair]
+    pyramid(solve, PAIR, levels=1)
+    assert seen == [PAIR]
 
 
 def test_the_pairs_own_mask_is_respected():
-    pair, _ = two_surfaces()
-    valid = np.ones(pair.shape, bool)
+    pair, valid = PAIR, np.ones(PAIR.shape, bool)
     valid[:, 40:44] = False
     low, high = np.full(pair.shape, 3, np.float32), np.full(pair.shape, np.nan, np.float32)
     high[:, :20] = 8
@@ -130,23 +119,3 @@ def test_the_pairs_own_mask_is_respected():
     pyramid(solve, limited, levels=2)
     np.testing.assert_array_equal(seen[0].mask.valid, valid[::2, ::2])
     assert (seen[0].mask.low[:, :30] == 1.5).all()
-
-
-def test_both_views_run_inside():
-    pair, truth = two_surfaces()
-    check = step(left_right_check, tolerance=1.0)
-    inner = Pipeline([absolute_difference, step(box, size=5), winner_take_all, check])
-    method = Pipeline([absolute_difference, step(box, size=5), winner_take_all, check, pyramid])
-    match = method(pair)
-    np.testing.assert_array_equal(match.disparity, pyramid(inner, pair).disparity)
-    hidden = np.zeros(truth.shape, bool)
-    # What the block hides in the match image, and what lies out of its view.
-    hidden[8:24, 20:28], hidden[:, :4] = True, True
-    kept = np.isfinite(match.disparity)
-    assert (np.abs(match.disparity - truth) <= 1)[kept].mean() > 0.95
-    assert kept[~hidden].mean() > 0.8
-    assert kept[hidden].mean() < 0.3
-    # Seen from the other image: the mirrored problem.
-    exchanged = method(pair.exchanged())
-    assert exchanged.search.direction == -1
-    assert np.nanmedian(exchanged.disparity) == 4
