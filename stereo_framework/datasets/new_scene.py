@@ -19,26 +19,8 @@ from stereo_framework.io.readers import own_suffixes
 _NO_IMAGE = re.compile(r"(disp|depth|truth|gt|mask|nonocc|confidence)", re.IGNORECASE)
 """Names of pictures that are not images of the pair."""
 
-_TEXT = """\
-# A scene of your own: what every verb takes as --scene {folder}. File names are relative to this folder; only frames and a search range are needed.
-
-# From left to right; {{file: left.png, mask: valid.png}} where white pixels of a mask hold data.
-frames: {frames}
-# reference: 0   # which frame is matched, counted from 0
-# match: 1       # with which
-
-# CHECK: smallest and largest disparity in pixels, both included; {source}.
-search: {{minimum: {low:g}, maximum: {high:g}}}
-
-# True disparities of the reference frame; grey pictures: {{file: truth.png, scale: 4, unknown: 0}}.
-# truth: truth.pfm
-# masks: {{nonocc: nonocc.png}}   # white where the match frame shows it too
-
-# For depths; Middlebury's names, in pixels but for the baseline, in whose unit depths come out.
-# calibration: {{focal_length: 994.978, baseline: 193.001, doffs: 31.086}}
-
-# border: 0      # pixels on all sides that are not evaluated
-"""
+_TEXT = Path(__file__).with_name("new_scene.txt")
+"""What is written, with names in braces that are filled in."""
 
 
 def new_scene(folder: Path, estimate: Callable[[Scene], Search]) -> Path:
@@ -75,7 +57,7 @@ def new_scene(folder: Path, estimate: Callable[[Scene], Search]) -> Path:
     pair = scene_file.pair_scene(images[0], images[1])
     _ = pair.match  # both are of one size
     search = pair.search or estimate(pair)
-    text = _TEXT.format(
+    text = _TEXT.read_text(encoding="utf-8").format(
         folder=harmless(str(folder)),
         frames=yaml.safe_dump([path.name for path in images[:2]], default_flow_style=True, allow_unicode=True).strip(),
         source="from calib.txt" if pair.search else "estimated from the images",
