@@ -63,6 +63,12 @@ def say(*lines: str, indent: int = 0) -> None:
         print(line)
 
 
+def tell(kind: str, *lines: str) -> None:
+    """Print what is wrong beside the results, each line with its kind: ``warning: ...``."""
+    for line in lines:
+        print(harmless(f"{kind}: {line}"), file=sys.stderr)
+
+
 def on_a_terminal() -> bool:
     """Whether people see what is printed."""
     return sys.stdout.isatty()
@@ -123,9 +129,9 @@ def print_results(
         for warning in result.warnings:
             warned.setdefault((result.scene, warning.removeprefix(f"{result.scene}: ")), []).append(setting_name(result))
         if result.error:
-            print(harmless(f"error: {result.scene} {setting_name(result)}: {result.error}"), file=sys.stderr)
+            tell("error", f"{result.scene} {setting_name(result)}: {result.error}")
     for (scene, warning), settings in warned.items():
-        print(harmless(f"warning: {scene} {few(list(dict.fromkeys(settings)), 1)}: {warning}"), file=sys.stderr)
+        tell("warning", f"{scene} {few(list(dict.fromkeys(settings)), 1)}: {warning}")
     return printed
 
 

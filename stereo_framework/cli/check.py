@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
@@ -67,7 +66,7 @@ def check(
             )
             used = {bound.stage for run in loaded.settings for _, bound in run.pipeline.stages()}
             for name_of_stage in sorted(f"{s.slot}.{s.name}" for s in used if not s.source or s.source.startswith(NO_SOURCE)):
-                print(f"warning: {name_of_stage}: has no source; say where the method is defined", file=sys.stderr)
+                _output.tell("warning", f"{name_of_stage}: has no source; say where the method is defined")
             if try_out and (failed := trial(loaded)):
                 faults += [f"{name}: {line}" for line in failed]
                 continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -70,14 +69,12 @@ def choose(
         own = None if disparity_range in (None, "auto") else Search(*opt.disparities(str(disparity_range)))
         known = pair_scene(left, right, own)
     known, told = stretched(known) if stretch else (known, "")
-    for doubt in intensity_doubts(known):
-        print(f"warning: {doubt}", file=sys.stderr)
+    _output.tell("warning", *intensity_doubts(known))
     with Progress(1, "choices") as progress:
         chosen = choose_method(known, opt.names(methods), seconds=time, watch=progress.watch)
         progress.watch("writing files")
         _write(chosen, folder := out or Path("choice"))
-    for name, error in chosen.failed.items():
-        print(f"warning: {name}: {error}", file=sys.stderr)
+    _output.tell("warning", *(f"{name}: {error}" for name, error in chosen.failed.items()))
     if json:
         compared = _output.standings_record(known.name, DEFAULT, chosen.standings)
         found = {"chosen": chosen.name, "folder": str(folder), "left_out": chosen.left_out, "stretched": told}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -73,7 +72,7 @@ def compare(
         try:
             standings = judge(place, found)
         except DataError as error:
-            print(f"warning: {place.name}: {error}", file=sys.stderr)
+            _output.tell("warning", f"{place.name}: {error}")
     if out is not None:
         with output_folder(out):
             for name, disparity in found.items():

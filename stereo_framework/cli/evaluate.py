@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,10 +75,9 @@ def evaluate(
     ]
     for folder in folders:
         found = find_maps(folder, protocol=spec, scenes=scene or ())
-        for path in found.strangers:
-            print(f"warning: {path}: belongs to no scene; left out", file=sys.stderr)
+        _output.tell("warning", *(f"{path}: belongs to no scene; left out" for path in found.strangers))
         if found.missing:
-            print(f"warning: {folder}: no map for {', '.join(found.missing)}; the average leaves them out", file=sys.stderr)
+            _output.tell("warning", f"{folder}: no map for {', '.join(found.missing)}; the average leaves them out")
         given.append((folder, name or folder.resolve().name, found.maps))
     changes = {} if threshold is None else {"thresholds": threshold}
     base = alone[1] if alone else None if spec is None else resolve(spec)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
+from stereo_framework.cli import _output
 from stereo_framework.core.errors import ParameterError, short
 
 
@@ -28,11 +28,10 @@ def import_(old: Path, out: Path | None = None) -> int:
 
     notes: list[str] = []
     scripts = convert(old, notes.append)
-    for line in notes[: limits.FAULTS]:
-        print(f"note: {short(line if line.isprintable() else repr(line), 300)}", file=sys.stderr)
+    _output.tell("note", *(short(line if line.isprintable() else repr(line), 300) for line in notes[: limits.FAULTS]))
     # A file that is no script at all has something wrong in each of its lines.
     if len(notes) > limits.FAULTS:
-        print("note: further lines cannot be carried over either", file=sys.stderr)
+        _output.tell("note", "further lines cannot be carried over either")
     if out is None and len(scripts) > 1:
         raise ParameterError(f"{old} becomes {len(scripts)} scripts ({', '.join(scripts)}); give --out DIR for a file each")
     for scene, script in scripts.items():

@@ -26,6 +26,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from stereo_framework import __version__
 from stereo_framework.cli import _options as opt
+from stereo_framework.cli import _output
 from stereo_framework.cli._interrupts import interruptible, word
 from stereo_framework.cli._interrupts import status as status_of
 from stereo_framework.cli.check import check
@@ -174,8 +175,7 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
 
 def _told(message: str, wanted: bool, status: int) -> int:
     """Print an error, with the traceback if it is wanted; returns the exit status."""
-    for line in message.splitlines():
-        print(f"error: {line}", file=sys.stderr)
+    _output.tell("error", *message.splitlines())
     if wanted:
         traceback.print_exc()
     return status
@@ -212,7 +212,7 @@ def _warnings_in_one_line() -> Iterator[None]:
         if line != _NO_FONT and not issubclass(category, DataWarning):
             usual(message, category, *place, **more)
         elif line != _NO_FONT or line not in told:
-            print(f"warning: {line}", file=sys.stderr)
+            _output.tell("warning", line)
         told.add(line)
 
     with warnings.catch_warnings():

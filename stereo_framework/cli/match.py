@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -132,7 +131,7 @@ def match(
                 raise
             failed = True
             records.append({"pair": stem, "error": str(error)})
-            print(f"error: {stem}: {error}", file=sys.stderr)
+            _output.tell("error", f"{stem}: {error}")
             continue
         records.append(record := _record(stem, matched, folder, written))
         if alone is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -67,8 +66,7 @@ def rank(
         raise ParameterError(f"--lower and --higher: {min(both)!r} stands in both")
     better: Any = dict.fromkeys(lower or [], "lower") | dict.fromkeys(higher or [], "higher")
     found = ranked(results, opt.names(columns), better)
-    for note in found.notes:
-        print(f"warning: {note}", file=sys.stderr)
+    _output.tell("warning", *found.notes)
     if lacking := found.complete()[1]:
         listed = few([f"{name} ({few(names, _NAMED)})" for name, names in lacking.items()], _NAMED)
         how = f"leave them out, as by --where 'method!={next(iter(lacking))}', or choose other --columns"
@@ -109,7 +107,7 @@ def _results(table: Path) -> list[Result]:
     with Store(table) as store:
         results, lacking = store.results(), store.lacking()
     if lacking:
-        print(f"warning: {table}: {lacking}", file=sys.stderr)
+        _output.tell("warning", f"{table}: {lacking}")
     return results
 
 

@@ -137,10 +137,9 @@ def _export(found: Sequence[Result], format: str, folder: Path) -> int:
             with output_folder(folder):
                 told = export_maps(own, format, name, target)
         except DataError as error:
-            print(f"error: {error}", file=sys.stderr)
+            _output.tell("error", str(error))
             failed += 1
             continue
-        for line in told:
-            print(f"warning: {line}", file=sys.stderr)
+        _output.tell("warning", *told)
         print(f"{name}: {target}; measure it with: evaluate {target} --scene {format}")
     return 2 if failed == len(settings) else 1 if failed else 0

@@ -101,7 +101,7 @@ def run(
         run_page(out).write(out / "report.html")
         print(f"page: {out / 'report.html'}", file=sys.stderr)
     if more := len(failed) - sum(bool(r.error) for r in printed):
-        print(f"error: {more} more runs failed; stereo-framework results {out} --limit 0 tells why", file=sys.stderr)
+        _output.tell("error", f"{more} more runs failed; stereo-framework results {out} --limit 0 tells why")
     if traceback:
         _output.print_tracebacks(failed)
     return 1 if failed else 0
@@ -116,8 +116,7 @@ def _plots(results: list[Result], scripts: list[Script], out: Path) -> bool:
     try:
         return bool(write_reports(results, [script.resolved for script in scripts], out))
     except StereoFrameworkError as error:
-        for line in str(error).splitlines():
-            print(f"warning: {line}", file=sys.stderr)
+        _output.tell("warning", *str(error).splitlines())
         return True
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,13 +68,12 @@ def tune(
         _output.print_json(found | {"protocol": tuned.protocol.name} | records)
     else:
         _print(tuned, out)
-    for trial in tuned.trials:
-        if trial.error:
-            name = name_of(trial.setting.method, trial.setting.axes)
-            print(f"error: trial {trial.number}, {name}: {trial.error}", file=sys.stderr)
+    failed = [trial for trial in tuned.trials if trial.error]
+    for trial in failed:
+        _output.tell("error", f"trial {trial.number}, {name_of(trial.setting.method, trial.setting.axes)}: {trial.error}")
     if traceback:
         _output.print_tracebacks(tuned.trials)
-    return 1 if any(trial.error for trial in tuned.trials) else 0
+    return 1 if failed else 0
 
 
 def _print(tuned: Tuned, out: Path | None) -> None:
