@@ -50,12 +50,6 @@ def test_the_example_needs_nothing(pair, tmp_path):
     assert (tmp_path / "planes_match" / "picture.png").exists()
 
 
-def test_exchanged_images_are_told(pair):
-    result = call("right.png", "left.png", "--method", "fast", "--disparities", "0:31")
-    assert result.exit_code == 0
-    assert "warning: the images look exchanged: " in result.stderr
-
-
 def test_folders(pair, tmp_path):
     for folder, image in (("l", pair.reference), ("r", pair.match)):
         (tmp_path / folder).mkdir()

@@ -46,20 +46,16 @@ def taken(image, rotation):
     return cv2.remap(np.ascontiguousarray(image), place, None, cv2.INTER_CUBIC)
 
 
-def matrix(name, values):
-    values = np.atleast_2d(values)
-    numbers = ", ".join(repr(float(v)) for v in values.ravel())
-    return f"{name}: !!opencv-matrix\n   rows: {values.shape[0]}\n   cols: {values.shape[1]}\n   dt: d\n   data: [ {numbers} ]\n"
-
-
-HEAD = "%YAML:1.0\n---\n"
 INTRINSICS = {"M1": CAMERA, "D1": LENS, "M2": CAMERA, "D2": LENS}
 # Of a point X of the rectified left camera the left one sees LEFT X, the right one RIGHT (X - baseline).
 EXTRINSICS = {"R": RIGHT @ LEFT.T, "T": (-RIGHT @ [BASELINE, 0, 0])[:, None]}
 
 
 def written(path, **matrices):
-    path.write_text(HEAD + "".join(matrix(name, values) for name, values in matrices.items()))
+    storage = cv2.FileStorage(str(path), cv2.FILE_STORAGE_WRITE)
+    for name, values in matrices.items():
+        storage.write(name, np.atleast_2d(np.array(values, float)))
+    storage.release()
     return path
 
 

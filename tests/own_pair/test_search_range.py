@@ -67,14 +67,6 @@ def test_without_sparse_matches_a_wide_range_is_tried(scene):
     assert (low, high) != (-0.1 * 320, 0.4 * 320)
 
 
-def test_images_without_anything_in_common():
-    flat = np.full((40, 60), 7, np.uint8)
-    sparse = sparse_matches(Scene.from_images(flat, flat))
-    assert sparse.vertical.size == sparse.along_rows.size == 0
-    [doubt] = doubts(sparse, Search(0, 9))
-    assert doubt.startswith("the images show little in common: 0 points")
-
-
 SHIFTED = "the images look exchanged: 100 % of 40 matched points have a disparity below 0"
 APART = "the pair is not rectified: 40 matched points lie 2.5 rows apart in the median; "
 FORTY, NEGATIVE = range(1, 41), range(-40, 0)
