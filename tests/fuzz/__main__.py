@@ -38,6 +38,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=None)
     asked = parser.parse_args()
     names = list(READERS) if asked.reader == "all" else [asked.reader]
+    signal.signal(signal.SIGALRM, hangs)
     return max([fuzz(name, asked.seconds / len(names), asked.seed) for name in names])
 
 
@@ -70,8 +71,10 @@ def fuzz(name: str, seconds: float, seed: int | None) -> int:
 def tried(reader: Reader, path: Path) -> str | None:
     """What is wrong with how a reader takes a file."""
     before = time.process_time()
-    with told() as said, hanging():
+    signal.alarm(int(30 * SLOWEST))
+    with told() as said:
         wrong = outcome(reader, path)
+    signal.alarm(0)
     seconds = time.process_time() - before
     # libjpeg says what it thinks of a damaged file.
     if wrong is None and said and not path.read_bytes().startswith(b"\xff\xd8"):
@@ -87,17 +90,8 @@ class Hangs(Exception):
     """A file took ten times as long as it may."""
 
 
-@contextlib.contextmanager
-def hanging() -> Iterator[None]:
-    def stop(number: int, frame: object) -> None:
-        raise Hangs
-
-    signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 30 * SLOWEST)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+def hangs(number: int, frame: object) -> None:
+    raise Hangs
 
 
 @contextlib.contextmanager
