@@ -11,13 +11,15 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from stereo_framework.aggregation._match_arms import along_levels, origins, to_the_border
-from stereo_framework.core.image_features import arms_of
+from stereo_framework.core.per_image import per_image
 from stereo_framework.core.scene import Image, read_only
 from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume, SearchMask
-from stereo_framework.kernels.arms import LONGEST, Arms
+from stereo_framework.kernels.arms import LONGEST, Arms, arms
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
+
+arms_of = per_image(arms)
 
 Counts = NDArray[np.uint16]
 Views = Literal["both", "reference"]

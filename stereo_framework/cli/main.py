@@ -162,7 +162,7 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
         except Exception as error:
             stage = getattr(error, "raised_by", None)
             if stage is not None and not stage.function.__module__.startswith("stereo_framework."):  # a plug-in's
-                from stereo_framework.engine.stage_errors import blame
+                from stereo_framework.engine.step import blame
 
                 status = _told(blame(error), wanted, 2)
             else:

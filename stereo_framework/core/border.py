@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.brief import in_short
 from stereo_framework.core.errors import DataError, ParameterError, warn
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.parameters import check_kind
+from stereo_framework.core.parameters import check_kind, in_short
 from stereo_framework.core.scene import Search, read_only, scale_doubt
 from stereo_framework.core.view import View, mapped
 from stereo_framework.core.volume import INTEGERS, CostVolume, SearchMask, Smoothness, status_of

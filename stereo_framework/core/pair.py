@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.brief import brief
 from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.parameters import brief
 from stereo_framework.core.scene import Image, Scene, Search
 from stereo_framework.core.volume import SearchMask
 
@@ -108,7 +108,7 @@ class Pair:
         """The pair `factor` times smaller in both directions: means of blocks, of which the last ones are filled up with the border's pixels.
 
         The levels keep their distance, so that there are about `factor` times fewer. A block is valid when one of its pixels is, and its
-        range holds those of all; a pixel without a limit leaves its block without one. Blocks of levels, which are others at another size, limit nothing there.
+        range holds those of all; a pixel without a limit leaves its block without one.
         """
         if factor < 1:
             raise ParameterError(f"pair.reduced: {factor} is below 1")
@@ -119,7 +119,7 @@ class Pair:
         if self.mask is not None:
             of_blocks: dict[str, Any] = {"low": np.min, "high": np.max, "match_low": np.min, "match_high": np.max}
             found: dict[str, Any] = {}
-            given = {name: array for name, array in vars(self.mask).items() if array is not None and "blocks" not in name}
+            given = {name: array for name, array in vars(self.mask).items() if array is not None}
             for name, array in given.items():
                 one = of_blocks.get(name, np.any)(_blocks(array, factor), axis=(1, 3))
                 found[name] = one if one.dtype == bool else (one / factor).astype(np.float32)

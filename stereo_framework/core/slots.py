@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -24,7 +23,7 @@ class Slot:
     added : bool
         The slot takes one stage or a list, whose volumes are added.
     optional : bool
-        A method needs no stage there.
+        A method needs no stage there; it never needs a list.
     """
 
     first: tuple[tuple[str, ...], ...]
@@ -35,12 +34,9 @@ class Slot:
     optional: bool = False
 
 
-def _one(first: str, data: str, returns: str, *, added: bool = False, optional: bool = False) -> Slot:
-    return Slot((tuple(first.split()),), frozenset(data.split()), returns, added=added, optional=optional)
-
-
-def _list(first: str, data: str, returns: str) -> Slot:
-    return Slot(tuple(tuple(one.split()) for one in first.split(" or ")), frozenset(data.split()), returns, True, optional=True)
+def _slot(first: str, data: str, returns: str, *, many: bool = False, added: bool = False, optional: bool = False) -> Slot:
+    firsts = tuple(tuple(one.split()) for one in first.split(" or "))
+    return Slot(firsts, frozenset(data.split()), returns, many, added, many or optional)
 
 
 _IMAGES = "reference match search"
@@ -48,21 +44,19 @@ _COSTS = f"{_IMAGES} raw mask"
 _DISPARITY = f"{_COSTS} volume status other confidence"
 _MAPS = "disparity, (disparity, status) or (disparity, status, confidence); Views of two such results"
 
-SLOTS: Mapping[str, Slot] = types.MappingProxyType(
-    {
-        "preprocessing": _list("image or reference match", "search alternatives", "the image; of the pair both images"),
-        "matcher": _one(_IMAGES, "mask scene", _MAPS, optional=True),
-        "matching_cost": _one(_IMAGES, "mask alternatives", "CostVolume", added=True),
-        "aggregation": _list("volume", f"{_COSTS} partial", "CostVolume"),
-        "smoothness": _one("reference search", "match", "Smoothness", optional=True),
-        "optimization": _one(
-            "volume", f"{_COSTS} smoothness other alternatives", "Labeling; Views of both disparity maps if it names other"
-        ),
-        "confidence": _list("disparity", _DISPARITY, "a float32 map, higher = surer"),
-        "refinement": _list("disparity", f"{_DISPARITY} corrected alternatives", "disparity or (disparity, status)"),
-        "scheme": _list("solve pair", "", "Match"),
-    }
-)
+SLOTS: Mapping[str, Slot] = {
+    "preprocessing": _slot("image or reference match", "search alternatives", "the image; of the pair both images", many=True),
+    "matcher": _slot(_IMAGES, "mask scene", _MAPS, optional=True),
+    "matching_cost": _slot(_IMAGES, "mask alternatives", "CostVolume", added=True),
+    "aggregation": _slot("volume", f"{_COSTS} partial", "CostVolume", many=True),
+    "smoothness": _slot("reference search", "match", "Smoothness", optional=True),
+    "optimization": _slot(
+        "volume", f"{_COSTS} smoothness other alternatives", "Labeling; Views of both disparity maps if it names other"
+    ),
+    "confidence": _slot("disparity", _DISPARITY, "a float32 map, higher = surer", many=True),
+    "refinement": _slot("disparity", f"{_DISPARITY} corrected alternatives", "disparity or (disparity, status)", many=True),
+    "scheme": _slot("solve pair", "", "Match", many=True),
+}
 """Slots in the order in which they run; schemes stand around all of them."""
 
 VOLUME_SLOTS = ("matching_cost", "aggregation", "smoothness", "optimization")

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.brief import brief
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest
 from stereo_framework.core.pair import Pair
+from stereo_framework.core.parameters import brief
 from stereo_framework.core.scene import Image, Mask, Scene, Search, read_only
 from stereo_framework.core.volume import CostVolume, Labeling, SearchMask, Smoothness, Status
 from stereo_framework.kernels.threads import over_rows

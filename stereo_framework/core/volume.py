@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.brief import brief
 from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.parameters import brief
 from stereo_framework.core.scene import Disparity, Mask, Search, read_only
 from stereo_framework.kernels.closed_cells import close_cells, closed_levels, reached, without_open_cell
 from stereo_framework.kernels.filling import fill_rows

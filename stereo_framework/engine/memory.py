@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Search
 from stereo_framework.core.view import View
 from stereo_framework.core.volume import CostVolume
-from stereo_framework.engine.step import step as made
+from stereo_framework.engine.step import step
 from stereo_framework.engine.strips import strip_rows
 from stereo_framework.engine.walk import State, Walk
 from stereo_framework.scheme import tiles
@@ -45,8 +46,7 @@ def peak_memory(
     both, keep_volume : bool
         As of `Walk`.
     """
-    walk = _Rehearsal(pipelines, _NOTHING, both=both, keep_volume=keep_volume)
-    walk.shape, walk.search = shape, search
+    walk = _Rehearsal(pipelines, shape, search, both=both, keep_volume=keep_volume)
     for _, found in walk:
         if isinstance(found, Exception):  # a plug-in's halo may raise anything
             raise found
@@ -55,10 +55,10 @@ def peak_memory(
 
 def in_tiles(method: Any, shape: tuple[int, ...], search: Search, most: float) -> Any:
     """The method in the largest tiles whose volumes take at most so many bytes; None where no tiles do, or where a stage cannot work on parts."""
-    if any(step.stage.name != tiles.__name__ for step in method.in_slot("scheme")):
+    if any(one.stage.name != tiles.__name__ for one in method.in_slot("scheme")):
         return None
     try:
-        tried = (method.having(scheme=made(tiles, size=size)) for size in _TILES)
+        tried = (method.having(scheme=step(tiles, size=size)) for size in _TILES)
         return next((tiled for tiled in tried if peak_memory([tiled], shape, search) <= most), None)
     except ParameterError:  # a stage needs the scene itself
         return None
@@ -93,10 +93,7 @@ def fitted(method: Any, shape: tuple[int, ...], search: Search, most: float | No
     StereoFrameworkError
         Neither the whole nor any tiles fit.
     """
-    if most is None:
-        free = free_memory()
-        most = math.inf if free is None else 0.8 * free
-    need = peak_memory([method], shape, search)
+    need, most = peak_memory([method], shape, search), 0.8 * free_memory() if most is None else most
     if need <= most and math.prod(shape) * search.levels < _LARGE:
         return method
     tiled = in_tiles(method, shape, search, most)
@@ -113,33 +110,29 @@ def of_large_pair(method: Any, shape: tuple[int, ...], search: Search) -> Any:
     return in_tiles(method, shape, search, math.inf) or method
 
 
-_NOTHING = Pair(np.zeros((1, 1), np.uint8), np.zeros((1, 1), np.uint8), Search(0, 1))
-
-
 class _Rehearsal(Walk):
     """A walk in which nothing is computed: each volume is a single cell, and they are counted."""
 
-    shape: tuple[int, ...]
-    search: Search
-    peak = 0
+    def __init__(self, pipelines: Sequence[Any], shape: tuple[int, ...], search: Search, **options: Any):
+        super().__init__(pipelines, Pair(np.zeros((1, 1), np.uint8), np.zeros((1, 1), np.uint8), Search(0, 1)), **options)
+        self.shape, self.search, self.peak = shape, search, 0
 
-    def _match(self, index: int, side: int) -> Any:
-        return self._take((self.pipelines[index].plan, side))
+    def _match(self, pipeline: Any, view: View) -> Any:
+        return view
 
     def _run(self, group: Sequence[State], view: View, other: View | None) -> View:
-        steps = [done[-1] for done, _ in group if len(group) == 1 or done[-1].stage.slot != "smoothness"]
-        (rows, columns), levels = self.shape, self.search.levels
-        volume, height = 4 * rows * columns * levels, strip_rows(steps, rows, columns, levels)
+        steps = [done[-1] for done, _ in group]
+        rows, levels = self.shape[0], self.search.levels
+        volume, height = 4 * math.prod(self.shape) * levels, strip_rows(steps, rows, self.shape[1], levels)
         held = _volumes([*self.views.values(), view, other])
-        for step in steps:
+        for one in steps:
             copied = view.shared or view.volumes.get("raw") is view.volumes.get("volume")
             made_by = {"matching_cost": ("volume", "raw"), "aggregation": ("volume",), "restore_outside": ("volume",) * copied}
-            names = made_by.get(step.stage.slot, ())
             new = CostVolume(np.zeros((1, 1, 1), np.float32), self.search, 0.0)
-            view = replace(view, volumes={**view.volumes, **dict.fromkeys(names, new)})
+            view = replace(view, volumes={**view.volumes, **dict.fromkeys(made_by.get(one.stage.slot, ()), new)})
         view = view.keeping(self.needs[group[-1]])
         if len(steps) > 1 or height < rows:
-            at_once = min(rows, height + 2 * sum(step.halo or 0 for step in steps))
+            at_once = min(rows, height + 2 * sum(one.halo or 0 for one in steps))
             working = _STRIP_VOLUMES * volume * at_once // rows + volume * _volumes([view]) * (at_once < rows)
         else:
             working = self._working(group[0], volume)
@@ -148,19 +141,17 @@ class _Rehearsal(Walk):
 
     def _working(self, state: State, volume: int) -> int:
         """Bytes of volumes that a step that sees the whole holds while it works, its result included."""
-        step, shape = state[0][-1], self.shape
-        if step.stage.slot == "alternatives":
-            methods = [method for _, method in step.inner]
-            return peak_memory(methods, shape, self.search, both="both" in self.needs[state])
-        if step.stage.slot == "scheme":
-            if callable(step.stage.memory):
-                shape = step.stage.memory(shape, self.search, **step.parameters)
-            return peak_memory(step.inner, shape, self.search)
-        if step.stage.slot == "matching_cost" and step.halo is not None:  # a sum has one more beside that which it makes
-            return volume * (1 + bool(step.inner))
+        one, shape = state[0][-1], self.shape
+        slot, told = one.stage.slot, one.stage.memory
+        if slot == "alternatives":
+            return peak_memory([method for _, method in one.inner], shape, self.search, both="both" in self.needs[state])
+        if slot == "scheme":
+            return peak_memory(one.inner, told(shape, self.search, **one.parameters) if callable(told) else shape, self.search)
+        if slot == "matching_cost" and one.halo is not None:  # a sum has one more beside that which it makes
+            return volume * (1 + bool(one.inner))
         # Measured: 2 of diffusion, 4 of Bayesian diffusion, up to 1 of graph cuts and simulated annealing.
-        usual, told = 4 if step.stage.slot == "aggregation" else 2, step.stage.memory
-        return volume * (told if isinstance(told, int) else usual) * step.touches_volume
+        usual = 4 if slot == "aggregation" else 2
+        return volume * (told if isinstance(told, int) else usual) * one.touches_volume
 
 
 def _volumes(views: Sequence[Any]) -> int:
@@ -168,8 +159,8 @@ def _volumes(views: Sequence[Any]) -> int:
     return len({id(volume) for view in views if isinstance(view, View) for volume in view.volumes.values()})
 
 
-def free_memory(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Bytes that new processes and arrays may take; None where the system does not tell.
+def free_memory(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")) -> float:
+    """Bytes that new processes and arrays may take; infinite where the system does not tell.
 
     Parameters
     ----------
@@ -189,13 +180,9 @@ def free_memory(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup"
             texts = [_read(folder / name).strip() for name in (limit, used)]
             if all(text.isdecimal() for text in texts):
                 # File pages are given up when memory is asked for.
-                pages = [
-                    *_amounts(folder / "memory.stat", "total_inactive_file"),
-                    *_amounts(folder / "memory.stat", "inactive_file"),
-                    0,
-                ]
-                found.append(max(0, int(texts[0]) - int(texts[1]) + pages[0]))
-    return min(found, default=None)
+                pages = _amounts(folder / "memory.stat", "total_inactive_file" if controllers else "inactive_file")
+                found.append(max(0, int(texts[0]) - int(texts[1]) + sum(pages)))
+    return min(found, default=math.inf)
 
 
 def _amounts(path: Path, name: str) -> list[int]:
@@ -204,7 +191,6 @@ def _amounts(path: Path, name: str) -> list[int]:
 
 
 def _read(path: Path) -> str:
-    try:
+    with contextlib.suppress(OSError):
         return path.read_text(encoding="utf-8")
-    except OSError:
-        return ""
+    return ""

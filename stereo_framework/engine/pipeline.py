@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -14,15 +14,16 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import check_kind
 from stereo_framework.core.per_image import kept_here
 from stereo_framework.core.scene import Scene, Search
-from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS, Stage, stages
+from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS, stages
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.memory import free_memory, peak_memory, refusal
-from stereo_framework.engine.step import ALTERNATIVES, RESTORE, Step, cost_sum, step
+from stereo_framework.engine.step import ALTERNATIVES, RESTORE, VOLUMES, Step, cost_sum, step
 from stereo_framework.engine.walk import walked
 
 _ORDER = {slot: number for number, slot in enumerate(SLOTS)}
 
 
+@dataclass(init=False, repr=False, unsafe_hash=True)
 class Pipeline:
     """A stereo method: steps, sorted by the slots of their stages; within a slot they keep their order.
 
@@ -55,28 +56,34 @@ class Pipeline:
         if sum(one.stage.slot == "matching_cost" for one in found) > 1:
             found = [one if one.added or one.stage.slot != "matching_cost" else one.having(weight=1) for one in found]
         self.steps, self.alternatives = tuple(found), tuple((alternatives or {}).items())
-        if faults := self.faults():
-            raise ParameterError("\n".join(f"{address}: {message}" for address, message in faults))
+        if faults := [f"{address}: {message}" for address, message in self._faults()]:
+            raise ParameterError("\n".join(faults))
 
-    def faults(self) -> list[tuple[str, str]]:
+    def _faults(self) -> Iterator[tuple[str, str]]:
         """(address, message) of what does not go together."""
-        names = {slot: [one.stage.name for one in self.in_slot(slot)] for slot in SLOTS}
-        matcher, scheme = next(iter(names["matcher"]), None), next(iter(names["scheme"]), None)
-        found = []
-        for slot, own in names.items():
-            if len(own) > 1 and not (SLOTS[slot].many or SLOTS[slot].added):
-                found.append((slot, f"one stage stands here; these are {len(own)}: {', '.join(own)}"))
-            if slot in VOLUME_SLOTS and own and matcher:
-                found.append((slot, f"the matcher {matcher} stands instead of it; remove one of both"))
-            if slot in VOLUME_SLOTS and not (own or matcher or SLOTS[slot].optional):
+        of_slot = {slot: [one.stage.name for one in self.in_slot(slot)] for slot in SLOTS}
+        matcher, scheme, term = (next(iter(of_slot[slot]), None) for slot in ("matcher", "scheme", "smoothness"))
+        for slot, names in of_slot.items():
+            if len(names) > 1 and not (SLOTS[slot].many or SLOTS[slot].added):
+                yield slot, f"one stage stands here; these are {len(names)}: {', '.join(names)}"
+            if slot in VOLUME_SLOTS and names and matcher:
+                yield slot, f"the matcher {matcher} stands instead of it; remove one of both"
+            if slot in VOLUME_SLOTS and not (names or matcher or SLOTS[slot].optional):
                 legal = nearest("", [stage.name for stage in stages(slot)], kind="stages")
-                found.append((slot, f"missing; a method needs one, or a matcher; {legal}"))
-        for address, one in self.own_stages():
-            wrong = misfits(one.stage, matcher=matcher, scheme=scheme, alternatives=bool(self.alternatives))
-            found += [(address, message) for message in wrong]
-        # Those of alternatives run on the same pairs.
-        others = (item for name, method in self.alternatives for item in method.stages(f"alternatives.{name}."))
-        return found + [(address, message) for address, one in others for message in misfits(one.stage, scheme=scheme)]
+                yield slot, f"missing; a method needs one, or a matcher; {legal}"
+        for address, one in self.stages():
+            stage, name = one.stage, one.stage.name
+            if scheme and "scene" in stage.data:
+                yield address, f"{name} needs the scene, and {scheme} makes pairs without one"
+            if address.startswith("alternatives."):  # has been asked for the rest
+                continue
+            volumes = sorted(VOLUMES & {*stage.data, *stage.other_needs})
+            if matcher and volumes and stage.slot in ("confidence", "refinement"):
+                yield address, f"{name} needs the {volumes[0]}, and the matcher {matcher} makes none"
+            if "alternatives" in stage.data and not self.alternatives and not stage.defaults("alternatives"):
+                yield address, f"{name} needs alternatives, and the method names none"
+            if wrong := stage.misfit({"smoothness": term}):
+                yield address, f"{name}: {wrong}"
 
     def having(self, **changes: Any) -> Pipeline:
         """The same with other values of some parameters, or other stages in some slots.
@@ -129,12 +136,6 @@ class Pipeline:
         if having:
             raise ParameterError(f"{name}: {' and '.join(having)} have it; say which, as in **{{'{having[0]}.{parameter}': ...}}")
         raise ParameterError(f"{name}: no stage has it; {nearest(name, legal)}")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Pipeline) and (self.steps, self.alternatives) == (other.steps, other.alternatives)
-
-    def __hash__(self) -> int:
-        return hash((self.steps, self.alternatives))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Pipeline, (self.steps, dict(self.alternatives))
@@ -252,32 +253,10 @@ class Pipeline:
         check_kind("Pipeline", "search", search, (Search, NoneType), "a Search, such as Search(0, 63)")
         pair = Pair.of(scene, search) if isinstance(scene, Scene) else replace(scene, search=search or scene.search)
         need, free = peak_memory([self], pair.shape, pair.search, keep_volume=options.get("keep_volume", False)), free_memory()
-        if free is not None and need > free:
+        if need > free:
             raise StereoFrameworkError(refusal(self, pair.shape, pair.search, need, free, "free"))
         match: Match = walked(self, pair, **options)
         return match
-
-
-def misfits(stage: Stage, *, matcher: str | None = None, scheme: str | None = None, alternatives: bool = True) -> list[str]:
-    """Why a stage cannot stand in a method: it needs what the method does not have.
-
-    Parameters
-    ----------
-    stage : Stage
-    matcher, scheme : str, optional
-        What to call those of the method, where it has one.
-    alternatives : bool
-        Whether the method has some.
-    """
-    found = []
-    volumes = sorted({"volume", "raw"}.intersection((*stage.data, *stage.other_needs)))
-    if matcher and volumes and stage.slot in ("confidence", "refinement"):
-        found.append(f"{stage.name} needs the {volumes[0]}, and the matcher {matcher} makes none")
-    if scheme and "scene" in stage.data:
-        found.append(f"{stage.name} needs the scene, and {scheme} makes pairs without one")
-    if "alternatives" in stage.data and not alternatives and not stage.defaults("alternatives"):
-        found.append(f"{stage.name} needs alternatives, and the method names none")
-    return found
 
 
 def _steps(given: Any) -> Iterable[Step]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.border import fault
-from stereo_framework.core.brief import in_short
+from stereo_framework.core.errors import StereoFrameworkError, place_of
+from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import Search
 from stereo_framework.core.stage import SLOTS, Stage
 from stereo_framework.core.view import View, frozen
@@ -24,17 +24,7 @@ from stereo_framework.core.volume import (
     status_of,
 )
 from stereo_framework.engine.match import Match
-from stereo_framework.engine.stage_errors import wrong_return
-from stereo_framework.engine.step import Step
-
-_PARTS: Mapping[str, tuple[type, Mapping[str, str]]] = {
-    "matching_cost": (CostVolume, {"costs": "costs"}),
-    "aggregation": (CostVolume, {"costs": "costs"}),
-    "smoothness": (Smoothness, {"right": "map", "down": "map", "rho": "rho"}),
-    "optimization": (Labeling, {"levels": "levels", "costs": "map"}),
-    "scheme": (Match, {"disparity": "disparity", "status": "status", "levels": "levels"}),
-}
-"""What stages of a slot return, and the roles of its arrays."""
+from stereo_framework.engine.step import RESTORE, Step
 
 _CLOSED = {np.dtype(np.float32): 1e6, np.dtype(np.uint16): 65535}
 """What closed cells hold when the optimizer sees them."""
@@ -42,6 +32,8 @@ _CLOSED = {np.dtype(np.float32): 1e6, np.dtype(np.uint16): 65535}
 
 def taken(stage: Stage, result: Any, view: View) -> View:
     """The view after a stage has returned something, which is checked."""
+    if stage is RESTORE.stage:
+        return restored(view, out_of_view=True)
     check_returned(stage, result, view)
     if stage.slot == "preprocessing":
         return replace(view, corrected=tuple(map(frozen, result)))
@@ -119,6 +111,11 @@ def restored(view: View, *, out_of_view: bool) -> View:
     return replace(view, volumes={**view.volumes, "volume": volume}, shared=shared, restored=True)
 
 
+def wrong_return(stage: Stage, wrong: str) -> StereoFrameworkError:
+    """What is raised where a stage returned what stages of its slot must not return."""
+    return StereoFrameworkError(f"{place_of(stage.function)}: {stage.slot} stage {stage.name} returned {wrong}")
+
+
 def check_returned(stage: Stage, result: Any, view: View) -> None:
     """Refuse what a stage must not return.
 
@@ -127,58 +124,65 @@ def check_returned(stage: Stage, result: Any, view: View) -> None:
     StereoFrameworkError
         It is of another type, shape or dtype than stages of its slot return, or its values are not finite. The message names the stage's file and line.
     """
-    for wrong in filter(None, _faults(stage, result, view)):
-        raise wrong_return(stage, wrong)
-
-
-def _faults(stage: Stage, result: Any, view: View) -> Iterator[str]:
-    """What is wrong with a result, one thing after the other, empty where nothing is: each relies on those before."""
     parts, levels = _parts(stage, result), view.search.levels
     if parts is None:
-        yield f"{in_short(result)}; expected {SLOTS[stage.slot].returns}, of {view.shape} pixels and {levels} levels"
-        return
-    sizes = {"image": view.reference.shape, "costs": (*view.shape, levels), "rho": (levels,)}
+        expected = f"expected {SLOTS[stage.slot].returns}, of {view.shape} pixels and {levels} levels"
+        raise wrong_return(stage, f"{in_short(result)}; {expected}")
     for name, value, role in parts:
-        wrong = fault(value, role.replace("disparity", "map"), sizes.get(role, view.shape), nan=role == "disparity")
-        if not wrong and role == "levels" and (value.min() < -1 or value.max() >= levels):
-            wrong = f"levels from {value.min()} to {value.max()}; expected -1 to {levels - 1}"
-        if not wrong and role == "status" and value.max(initial=0) > max(Status):
-            wrong = f"{value.max()}; expected values of Status, 0 to {max(Status):d}"
-        if not wrong and role == "costs" and not value.flags.c_contiguous:
-            wrong = "not in C order; expected np.ascontiguousarray(costs)"
-        # To see that all costs of a volume are finite takes time: only stages from outside are asked, the shipped ones are tested for it.
-        if not wrong and role == "costs" and value.dtype == np.float32 and _from_outside(stage) and not np.isfinite(value).all():
-            wrong = "not finite; expected finite costs"
-        yield wrong and f"{name}: {wrong}"
+        if wrong := _wrong(stage, value, role, view):
+            raise wrong_return(stage, f"{name}: {wrong}")
     for one in (result, getattr(result, "volume", None)):
         if isinstance(one, CostVolume | Match) and one.search != view.search:
-            yield f"a {type(one).__name__} of {one.search!r}; expected that which it was given, {view.search!r}"
+            raise wrong_return(
+                stage, f"a {type(one).__name__} of {one.search!r}; expected that which it was given, {view.search!r}"
+            )
         if isinstance(one, CostVolume) and not np.isfinite(one.outside):
-            yield f"the outside cost {one.outside}; expected a finite one"
+            raise wrong_return(stage, f"the outside cost {one.outside}; expected a finite one")
 
 
 def _parts(stage: Stage, result: Any) -> list[tuple[str, Any, str]] | None:
     """The arrays of a result, each with its name and role; None where it is not what stages of the slot return."""
-    slot = stage.slot
-    if slot == "confidence" or stage.data[0] == "image":
-        return [(slot, result, "map")] if slot == "confidence" else [("image", result, "image")]
-    if slot in _PARTS and "other" not in stage.data:
-        kind, roles = _PARTS[slot]
-        if not isinstance(result, kind):
-            return None
-        found = [(name, getattr(result, name), role) for name, role in roles.items()]
-        if isinstance(result, Labeling) and result.volume is not None:
-            found.append(("volume.costs", result.volume.costs, "costs"))
-        if isinstance(result, Match):  # whole: what a scheme puts together goes to people and tables as it is
-            found = [part for part in found if part[1] is not None]
-            found += [(f"confidence {name}", values, "map") for name, values in result.confidence.items()]
-        return found
+    match stage.slot, result:
+        case "confidence", _:
+            return [("confidence", result, "map")]
+        case "preprocessing", _ if stage.data[0] == "image":
+            return [("image", result, "image")]
+        case "preprocessing", tuple((reference, match)):
+            return [("image", reference, "image"), ("image", match, "image")]
+        case "matching_cost" | "aggregation", CostVolume():
+            return [("costs", result.costs, "costs")]
+        case "smoothness", Smoothness():
+            return [("right", result.right, "map"), ("down", result.down, "map"), ("rho", result.rho, "rho")]
+        case "optimization", Labeling() if "other" not in stage.data:
+            volume = [] if result.volume is None else [("volume.costs", result.volume.costs, "costs")]
+            return [("levels", result.levels, "levels"), ("costs", result.costs, "map"), *volume]
+        case "scheme", Match():  # whole: what a scheme puts together goes to people and tables as it is
+            own = [(name, getattr(result, name), name) for name in ("disparity", "status", "levels")]
+            sure = [(f"confidence {name}", values, "map") for name, values in result.confidence.items()]
+            return [part for part in own if part[1] is not None] + sure
+    most = {"matcher": 3, "refinement": 2, "optimization": int("other" in stage.data)}.get(stage.slot, 0)
     maps = result if isinstance(result, tuple) else (result,)
-    names = ("image", "image") if slot == "preprocessing" else ("disparity", "status", "confidence")[: 2 + (slot == "matcher")]
-    least = 2 if slot == "preprocessing" or isinstance(result, tuple) else 1
-    if not isinstance(maps[0], np.ndarray) or not least <= len(maps) <= len(names):
+    if not 1 <= len(maps) <= most or not isinstance(maps[0], np.ndarray):
         return None
-    return [(name, value, "map" if name == "confidence" else name) for name, value in zip(names, maps, strict=False)]
+    return list(zip(("disparity", "status", "confidence"), maps, ("disparity", "status", "map"), strict=False))
+
+
+def _wrong(stage: Stage, value: Any, role: str, view: View) -> str:
+    """What is wrong with an array of a role, empty if nothing is."""
+    levels = view.search.levels
+    shape = {"image": view.reference.shape, "costs": (*view.shape, levels), "rho": (levels,)}.get(role, view.shape)
+    if wrong := fault(value, role.replace("disparity", "map"), shape, nan=role == "disparity"):
+        return wrong
+    if role == "levels" and (value.min() < -1 or value.max() >= levels):
+        return f"levels from {value.min()} to {value.max()}; expected -1 to {levels - 1}"
+    if role == "status" and value.max(initial=0) > max(Status):
+        return f"{value.max()}; expected values of Status, 0 to {max(Status):d}"
+    if role == "costs" and not value.flags.c_contiguous:
+        return "not in C order; expected np.ascontiguousarray(costs)"
+    # To see that all costs of a volume are finite takes time: only stages from outside are asked, the shipped ones are tested for it.
+    if role == "costs" and value.dtype == np.float32 and _from_outside(stage) and not np.isfinite(value).all():
+        return "not finite; expected finite costs"
+    return ""
 
 
 def _from_outside(stage: Stage) -> bool:
@@ -204,7 +208,7 @@ def check_direction(step: Step, image: NDArray) -> None:
     for reference, match, direction in ((left, right, 1), (right, left, -1)):
         data = {"reference": reference, "match": match, "search": Search(0, 5, direction=direction)}
         try:
-            levels = step(dict.fromkeys(step.data) | data).costs[6:-6, 12:-12].argmin(axis=2)
+            levels = step(dict.fromkeys(step.stage.data) | data).costs[6:-6, 12:-12].argmin(axis=2)
         except Exception:  # too small an image for it, or it takes what is missing here
             return
         shares.append(float(np.mean(levels == 2)))

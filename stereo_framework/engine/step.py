@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -14,18 +15,16 @@ import numpy as np
 
 from stereo_framework.core import stage as registered
 from stereo_framework.core.border import sealed
-from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError, told
 from stereo_framework.core.parameters import Positive, parameter_faults, parameters_of, spelled, with_defaults
 from stereo_framework.core.stage import SLOTS, Stage
 from stereo_framework.core.volume import CostVolume, as_volume
-from stereo_framework.engine.stage_errors import blamed
 
 VOLUMES = frozenset({"volume", "raw"})
 
 
-@dataclass(frozen=True)
-class Factors:
-    """Words of the entries of a list of costs, which are no parameters of their stages.
+def weighted(volume: CostVolume, *, weight: Positive = 1.0, scale: Positive | None = None) -> CostVolume:
+    """A matching cost as it is added to others, float32. Its parameters are words of the entries of a list of costs.
 
     Parameters
     ----------
@@ -34,12 +33,16 @@ class Factors:
     scale : float or None
         With it costs c become 1 - exp(-c / scale) before they are weighted; in units of the matching cost.
     """
+    costs, outside = volume.costs.astype(np.float32, copy=not volume.costs.flags.writeable), volume.outside
+    if scale is not None:
+        # In place.
+        np.negative(np.expm1(np.divide(costs, np.float32(-scale), out=costs), out=costs), out=costs)
+        outside = -float(np.expm1(-outside / scale))
+    costs *= np.float32(weight)
+    return CostVolume(costs, volume.search, weight * outside)
 
-    weight: Positive = 1.0
-    scale: Positive | None = None
 
-
-FACTORS = tuple(parameters_of(Factors))
+FACTORS = tuple(parameters_of(weighted))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,7 +78,7 @@ class Step:
 
     def __repr__(self) -> str:
         """In short: its name and what differs from the defaults."""
-        usual = {name: parameter.default for name, parameter in {**parameters_of(Factors), **self.stage.parameters}.items()}
+        usual = {name: parameter.default for name, parameter in {**parameters_of(weighted), **self.stage.parameters}.items()}
         own = ", ".join(f"{name}={_text(value)}" for name, value in self.parameters.items() if _text(value) != _text(usual[name]))
         return f"{self.stage.name}({own})" if own else self.stage.name
 
@@ -102,21 +105,15 @@ class Step:
         others = {name: value for name, value in self.parameters.items() if name != count}
         return Step(self.stage, others), self.parameters[count]
 
-    @property
-    def data(self) -> frozenset[str]:
-        """What its stage names."""
-        return frozenset(self.stage.data)
-
     @functools.cached_property
     def reads(self) -> frozenset[str]:
         """What must be there before it, of what is kept only for those who read it: volumes and alternatives."""
-        always = {"volume"} if self.stage.slot in ("aggregation", "optimization", "restore_outside") else set()
-        return self.data & {*VOLUMES, "alternatives"} | always
+        return (VOLUMES | {"alternatives"}) & {*self.stage.data}
 
     @functools.cached_property
     def other_reads(self) -> frozenset[str]:
         """The volumes of the other side that must be there before it."""
-        if "other" not in self.data:
+        if "other" not in self.stage.data:
             return frozenset()
         return self.stage.other_needs | ({"volume"} if self.stage.slot == "optimization" else set())
 
@@ -128,13 +125,10 @@ class Step:
     @functools.cached_property
     def halo(self) -> int | None:
         """Rows above and below a row that it needs; None: all."""
-        if self.stage.halo is None or "other" in self.data or self.stage.slot in ("preprocessing", "matcher", "smoothness"):
+        if self.stage.halo is None or "other" in self.stage.data or self.stage.slot in ("preprocessing", "matcher"):
             return None
-        try:
+        with _blaming(self.stage):
             return self.stage.halo(**_named(self.stage.halo, self.parameters))
-        except Exception as error:
-            blamed(error, self.stage)
-            raise
 
     def files(self, scene: Any = None) -> tuple[Path, ...]:
         """Files from outside that decide what it does, on a scene or on any.
@@ -152,15 +146,36 @@ class Step:
         # Only what is continued has a partial result.
         given = {name: sealed(name, data.get(name) if name == "partial" else data[name]) for name in self.stage.data}
         own = {name: value for name, value in self.parameters.items() if name in self.stage.parameters}
-        try:
+        with _blaming(self.stage):
             self.stage.check(own)
             result = self.stage.function(**given, **own)
             return as_volume(result, given["search"]) if self.stage.slot == "matching_cost" else result
-        except SystemExit as error:  # a stage of a plug-in's does not end the program
-            raise blamed(RuntimeError(f"calls sys.exit({error.code!r})"), self.stage) from error
-        except Exception as error:
-            blamed(error, self.stage)
-            raise
+
+
+@contextlib.contextmanager
+def _blaming(stage: Stage) -> Iterator[None]:
+    """Note at what is raised within the block that the stage raised it; the innermost one counts."""
+    try:
+        yield
+    except SystemExit as error:  # a stage of a plug-in's does not end the program
+        found = RuntimeError(f"calls sys.exit({error.code!r})")
+        found.raised_by = stage  # type: ignore[attr-defined]
+        raise found from error
+    except Exception as error:
+        error.raised_by = getattr(error, "raised_by", stage)  # type: ignore[attr-defined]
+        raise
+
+
+def blame(error: BaseException) -> str:
+    """Tell an exception in one line.
+
+    What a stage raises on purpose, a `StereoFrameworkError`, speaks for itself. For all else the line begins with the place in the stage's file where it
+    was raised, or passed through.
+    """
+    stage: Stage | None = getattr(error, "raised_by", None)
+    if isinstance(error, StereoFrameworkError):
+        return str(error)
+    return told(error) if stage is None else told(error, stage.function, f"{stage.slot} stage {stage.name}")
 
 
 def _text(value: Any) -> str:
@@ -202,9 +217,9 @@ def step(which: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
     factors = {}
     if SLOTS[stage.slot].added and parameters.keys() & set(FACTORS):
         factors = {name: parameters.pop(name) for name in FACTORS if name in parameters}
-        for name, wrong in parameter_faults(Factors, factors).items():
+        for name, wrong in parameter_faults(weighted, factors).items():
             raise ParameterError(f"{stage.slot}.{stage.name}.{name}: {wrong}")
-        factors = with_defaults(Factors, factors)
+        factors = with_defaults(weighted, factors)
     return Step(stage, MappingProxyType(with_defaults(stage.function, parameters) | factors))
 
 
@@ -213,11 +228,8 @@ def cost_sum(parts: Iterable[Step | Callable[..., Any]]) -> Step:
     costs = tuple(map(step, parts))
 
     def total(**given: Any) -> CostVolume:
-        volumes = (_weighted(one, given) for one in costs)
-        found: CostVolume = next(volumes)
-        for one in volumes:
-            found = CostVolume(np.add(found.costs, one.costs, out=one.costs), one.search, found.outside + one.outside)
-        return found
+        factors = [{name: one.parameters[name] for name in FACTORS if name in one.parameters} for one in costs]
+        return functools.reduce(_added, (weighted(one(given), **own) for one, own in zip(costs, factors, strict=True)))
 
     halos = [one.halo for one in costs]
     halo = None if None in halos else lambda: max(filter(None, halos), default=0)
@@ -225,17 +237,8 @@ def cost_sum(parts: Iterable[Step | Callable[..., Any]]) -> Step:
     return Step(_own("matching_cost", total, halo=halo, data=data), inner=costs)
 
 
-def _weighted(one: Step, data: Mapping[str, Any]) -> CostVolume:
-    """A cost of a sum as it is added."""
-    volume: CostVolume = one(data)
-    weight, scale = one.parameters.get("weight", 1.0), one.parameters.get("scale")
-    costs, outside = volume.costs.astype(np.float32, copy=not volume.costs.flags.writeable), volume.outside
-    if scale is not None:
-        # 1 - exp(-c / scale), in place.
-        np.negative(np.expm1(np.divide(costs, np.float32(-scale), out=costs), out=costs), out=costs)
-        outside = -float(np.expm1(-outside / scale))
-    costs *= np.float32(weight)
-    return CostVolume(costs, volume.search, weight * outside)
+def _added(one: CostVolume, other: CostVolume) -> CostVolume:
+    return CostVolume(np.add(one.costs, other.costs, out=one.costs), one.search, one.outside + other.outside)
 
 
 def _own(name: str, function: Callable[..., Any] | None = None, **declared: Any) -> Stage:
@@ -243,6 +246,6 @@ def _own(name: str, function: Callable[..., Any] | None = None, **declared: Any)
     return Stage(name, name, function or _own, function or _own, "", **{"halo": None, "data": (), **declared})
 
 
-RESTORE = Step(_own("restore_outside", halo=lambda: 0, integer=True))
+RESTORE = Step(_own("restore_outside", lambda volume: volume, data=("volume",), halo=lambda: 0, integer=True))
 """The cells out of view get their cost again after the last aggregation."""
 ALTERNATIVES = _own("alternatives")

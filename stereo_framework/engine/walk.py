@@ -1,38 +1,42 @@
 """Walk: pipelines on one pair, by state(k, side) = step k of (state(k - 1, side), other = state(k - 1, other side)).
 
-A state is the `View` of a side after some steps. What several pipelines begin with is computed once, and so is what both sides or several stages ask for. A
-state is kept until it was taken as often as it is needed; the last who takes it may write into its volume.
+A state is a side of the pair after some steps, and its `View` what is known there. Pipelines run one after the other, in an order in which those that begin
+alike are neighbours. A view is kept while the pipeline that runs begins so, if another one begins so as well or a stage of the other side looks at it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import math
-from collections import Counter
+import operator
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from stereo_framework.core.brief import in_short
 from stereo_framework.core.call_reports import CallReport, collecting_reports
 from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.core.pair import Pair
+from stereo_framework.core.parameters import in_short
 from stereo_framework.core.per_image import keeping
 from stereo_framework.core.scene import Scene, Search, scale_doubt
 from stereo_framework.core.view import View, Views, frozen
 from stereo_framework.engine.match import Match, match_of
-from stereo_framework.engine.returns import check_direction, check_returned, restored, taken
-from stereo_framework.engine.stage_errors import wrong_return
+from stereo_framework.engine.returns import check_direction, check_returned, restored, taken, wrong_return
 from stereo_framework.engine.step import VOLUMES, Step
 from stereo_framework.engine.strips import Strips, strip_rows
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 
-State = tuple[tuple[Step, ...], int]
+Steps = tuple[Step, ...]
+
+State = tuple[Steps, int]
 """After which steps, and of which side: 0 the reference image's, 1 the match image's."""
+
+_BOTH = ("preprocessing", "alternatives")
+"""The slots whose steps are run for both sides at once."""
 
 
 class Walk:
@@ -70,20 +74,20 @@ class Walk:
         solve: Callable[..., Match] | None = None,
         kept: dict[Hashable, Any] | None = None,
     ):
-        self.pipelines, self.keep_volume = pipelines, keep_volume
+        self.pipelines, self.sides, self.keep_volume = pipelines, (0, 1) if both else (0,), keep_volume
         self.watch, self.solve, self.kept = watch, solve or walked, {} if kept is None else kept
         self.views: dict[State, View | Exception] = {}
-        self.uses: Counter[State] = Counter()  # how often each is still taken
-        # What later steps read of it: volumes, alternatives, and both sides of these.
-        self.needs: dict[State, frozenset[str]] = {}
-        self.seconds: Counter[State] = Counter()  # that its last step took
+        self.seconds: dict[State, float] = {}  # that its last step took
         self.reports: dict[State, CallReport] = {}  # of its last step's stage
-        self.solved: list[tuple[Pair, Match]] = []
-        self.order, self.shorter = _in_order([pipeline.plan for pipeline in pipelines])
-        self.sides = (0, 1) if both else (0,)
-        for index, side in itertools.product(self.order, self.sides):
-            self.uses[pipelines[index].plan, side] += 1
-            self._need((pipelines[index].plan, side), frozenset({"volume"} if keep_volume else ()))
+        self.solved: dict[Hashable, Match] = {}
+        plans = [pipeline.plan for pipeline in pipelines]
+        self.order = _in_order(plans)
+        self.branches, self.shorter = _branches([plans[index] for index in self.order])
+        # What later steps read of each state: volumes, alternatives, and both sides of these.
+        self.needs: defaultdict[State, frozenset[str]] = defaultdict(frozenset)
+        for plan in plans:
+            for state, reads in self._states(plan).items():
+                self.needs[state] |= reads
         try:
             pair = problem if isinstance(problem, Pair) else Pair.of(problem, search)
             self.views[(), 0], self.scale = View.of(pair), scale_doubt(pair.reference)
@@ -91,149 +95,126 @@ class Walk:
             self.views[(), 0] = error
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
-        for index in self.order:
-            found = []
+        for index, following in itertools.zip_longest(self.order, self.order[1:]):
+            pipeline, found = self.pipelines[index], []
             for side in self.sides:
-                self._compute((self.pipelines[index].plan, side))
-                found.append(self._match(index, side))
+                view = self._view(pipeline.plan, side)
+                found.append(self._match(pipeline, view) if isinstance(view, View) else view)
+            # What the next one does not begin with has been of use.
+            plan = () if following is None else self.pipelines[following].plan
+            begins = {plan[:end] for end in range(len(plan) + 1)}
+            begins |= {self.shorter[steps] for steps in begins & self.shorter.keys()}
+            self.views = {state: view for state, view in self.views.items() if state[0] in begins}
             failed = [one for one in found if isinstance(one, Exception)]
             yield index, failed[0] if failed else tuple(found) if len(found) > 1 else found[0]
 
-    # --- states ---------------------------------------------------------------------------------------------------------
-
-    def _sources(self, state: State) -> dict[str, tuple[State, frozenset[str]]]:
-        """The states that one is made of, each with what is read of it."""
-        (steps, side), needs = state, self.needs[state]
-        if side and (not steps or steps[-1].stage.slot in ("preprocessing", "alternatives")):  # both sides at once
-            return {"exchanged": ((steps, 0), frozenset({"both"} if "alternatives" in needs else ()))}
-        if not steps:
-            return {}
-        step, before = steps[-1], steps[:-1]
-        found = {"own": ((before, side), step.reads | (needs - VOLUMES if step.stage.slot == "matching_cost" else needs))}
-        if "other" in step.data:
-            found["other"] = (before, 1 - side), step.other_reads
-        if steps in self.shorter:
-            found["shorter"] = (self.shorter[steps], side), frozenset({"volume"})
+    def _states(self, plan: Steps) -> dict[State, frozenset[str]]:
+        """The states that a plan runs through, the last ones first, each with what later steps read of it."""
+        found: defaultdict[State, frozenset[str]] = defaultdict(frozenset)
+        found |= {(plan, side): frozenset({"volume"} if self.keep_volume else ()) for side in self.sides}
+        for end, side in itertools.product(range(len(plan), -1, -1), (1, 0)):
+            state = plan[:end], side
+            for source, reads in _sources(state, found[state]) if state in found else ():
+                found[source] |= reads
         return found
 
-    def _need(self, state: State, needs: frozenset[str]) -> None:
-        """Note what is read of a state, and that it takes those that it is made of."""
-        new, known = state not in self.needs, self.needs.get(state, frozenset())
-        if new or not needs <= known:
-            self.needs[state] = known | needs
-            for source, reads in self._sources(state).values():
-                self.uses[source] += new
-                self._need(source, reads)
+    # --- states ---------------------------------------------------------------------------------------------------------
 
-    def _take(self, state: State) -> Any:
-        """A state, or what was raised in its place. The last who takes it may write into its volume.
+    def _view(self, steps: Steps, side: int) -> View | Exception:
+        """What is known of a side after some steps, or what was raised on the way there, so that all that begin so fail alike."""
+        end = max((end for end in range(len(steps) + 1) if (steps[:end], side) in self.views), default=None)
+        if end is not None:
+            view = self.views[steps[:end], side]
+        else:
+            end = sum(step.stage.slot in _BOTH for step in steps)
+            first = self._view(steps[:end], 0)
+            view = first.exchanged() if isinstance(first, View) else first
+        while end < len(steps) and isinstance(view, View):
+            start, end = end, self._together(steps, end)
+            group = [(steps[:number], side) for number in range(start + 1, end + 1)]
+            try:
+                view = self._run(group, *self._given(group[0], view))
+            except Exception as error:
+                view = error
+            if isinstance(view, Exception):
+                self.views[group[-1]] = view
+            elif steps[:end] in self.branches:
+                self.views[group[-1]] = view = replace(view, shared=True)
+        return view
 
-        Of one that is not there, None: somebody does without it. What nobody takes any more is not computed, and takes nothing.
-        """
-        self.uses[state] -= 1
-        if self.uses[state]:
-            view = self.views.get(state)
-            return replace(view, shared=True) if isinstance(view, View) and not view.shared else view
-        for source, _ in self._sources(state).values() if state not in self.views else ():
-            self._take(source)
-        return self.views.pop(state, None)
-
-    def _compute(self, state: State) -> None:
-        """Have a state there, or what was raised in its place, so that all that begin so fail alike."""
-        todo = []
-        while state not in self.views:
-            todo.append(state)
-            state, _ = next(iter(self._sources(state).values()))
-        while todo:
-            group = self._local(todo)
-            del todo[-len(group) :]
-            # No name here holds a view while the next one is computed.
-            self.views[group[-1]] = self._made(group)
-
-    def _local(self, todo: Sequence[State]) -> Sequence[State]:
-        """Which of the states that are to be computed, the next one last, are made together, strip by strip; else the next one alone.
+    def _together(self, steps: Steps, start: int) -> int:
+        """The end of those steps that are run together, strip by strip; else of the one at the start alone.
 
         These are the next local steps up to the last that touches a volume: what comes after that works on maps, which are small. Nothing but the
-        last one's state may be needed elsewhere. The smoothness does not come between local steps: it is computed before them. No halo comes after an
-        optimizer: its objective would be that of overlapping strips.
+        last one's view may be kept. No halo comes after an optimizer: its objective would be that of overlapping strips.
         """
-        length, slots = 1, set[str]()
-        for number, (steps, side) in enumerate(reversed(todo), 1):
-            slot, halo = (steps[-1].stage.slot, steps[-1].halo) if steps else ("", None)
-            if (halo is None and slot != "smoothness") or (halo and "optimization" in slots):
+        found, decided = start + 1, False
+        for end, step in enumerate(steps[start:], start + 1):
+            if step.halo is None or (step.halo and decided):
                 break
-            slots.add(slot)
-            length = number if steps[-1].touches_volume else length
-            if self.uses[steps, side] > 1:
+            decided |= step.stage.slot == "optimization"
+            found = end if step.touches_volume else found
+            if steps[:end] in self.branches:
                 break
-        return todo[: -length - 1 : -1]
+        return found
 
-    def _made(self, group: Sequence[State]) -> View | Exception:
-        """What a group of states comes to, or what was raised in its place."""
-        sources = {role: source for role, (source, _) in self._sources(group[0]).items()}
-        own, *others = sources.values()
-        for source in others if isinstance(self.views[own], View) else ():
-            self._compute(source)
-        given = {role: self._take(source) for role, source in sources.items()}
-        # What fails with fewer iterations may do with more.
-        failed = [one for role, one in given.items() if role != "shorter" and isinstance(one, Exception)]
-        if failed:
-            return failed[0]
-        if "exchanged" in given:
-            return given["exchanged"].exchanged()
-        view, shorter = given["own"], given.pop("shorter", None)
-        if isinstance(shorter, View):
+    def _given(self, state: State, view: View) -> tuple[View, View | None]:
+        """What a step is run on: its side's view, with what fewer iterations have come to, and, where its stage looks across, the other side's."""
+        (*before, step), side = state
+        shorter = self.views.get((self.shorter[state[0]], side)) if state[0] in self.shorter else None
+        if isinstance(shorter, View):  # what fails with fewer iterations may do with more
             view = replace(view, volumes={**view.volumes, "partial": shorter.volume})
-        del given["own"], shorter
-        try:
-            return self._run(group, view, given.get("other"))
-        except Exception as error:
-            return error
+            self.seconds[state] = self.seconds.get((self.shorter[state[0]], side), 0.0)
+        other = self._view(tuple(before), 1 - side) if "other" in step.stage.data else None
+        if isinstance(other, Exception):
+            raise other
+        return view, other
 
     def _run(self, group: Sequence[State], view: View, other: View | None) -> View:
         """Run local steps on one strip of rows after the other, so that the volumes between them never exist whole, or a single step on the whole."""
-        local = [state for state in group if len(group) == 1 or state[0][-1].stage.slot != "smoothness"]
-        for state in group:
-            if state not in local:  # needs the images alone
-                view = self._step(state, view, None)
-        steps, rows = [done[-1] for done, _ in local], view.shape[0]
+        steps, rows = [done[-1] for done, _ in group], view.shape[0]
         halos, height = [step.halo or 0 for step in steps], strip_rows(steps, *view.shape, view.search.levels)
         whole = Strips(view)
         for number in counted(math.ceil(rows / height), "strip") if height < rows else range(1):
             start, stop = number * height, min((number + 1) * height, rows)
             top, bottom = max(0, start - sum(halos)), min(rows, stop + sum(halos))
             strip = view.rows(top, bottom)
-            for i, state in enumerate(local):
+            for i, state in enumerate(group):
+                # What does more than call a stage has a method of its own.
+                run = getattr(self, f"_{steps[i].stage.slot}", self._ordinary)
+                with self._noted(state):
+                    strip = run(state, strip, other)
                 # Of the volumes only those stay that later steps read.
-                strip = self._step(state, strip, other).keeping(self.needs[state])
+                strip = strip.keeping(self.needs[state])
                 rest = sum(halos[i + 1 :])
                 first, last = max(0, start - rest), min(rows, stop + rest)
                 strip, top, bottom = strip.rows(first - top, last - top), first, last
             whole.add(strip, start)
         return whole.view
 
-    # --- what the steps do ----------------------------------------------------------------------------------------------
-
-    def _step(self, state: State, view: View, other: View | None) -> View:
-        """Run a step, and note what that tells: that it begins, its time, what its stage reports."""
+    @contextlib.contextmanager
+    def _noted(self, state: State) -> Iterator[None]:
+        """Note what running the last step of a state tells: that it begins, its time, what its stage reports."""
         step = state[0][-1]
         if self.watch:
             self.watch(step)
         start = working_time()
         try:
             with keeping(self.kept), collecting_reports() as reports:
-                view = _HOW.get(step.stage.slot, Walk._ordinary)(self, state, view, other)
+                yield
             if reports:
                 self.reports[state] = reports[-1]
-            return view
         except MemoryError as error:
             raise StereoFrameworkError(f"{step.name}: out of memory ({error})") from error
         finally:
-            self.seconds[state] += working_time() - start  # type: ignore[assignment]
+            self.seconds[state] = self.seconds.get(state, 0.0) + working_time() - start
+
+    # --- what the steps do ----------------------------------------------------------------------------------------------
 
     def _ordinary(self, state: State, view: View, other: View | None) -> View:
         """Call a stage with those data that it names."""
-        step, stage = state[0][-1], state[0][-1].stage
+        (*_, step), side = state
+        stage = step.stage
         view = _ready(step, view, step.reads)
         data = _data(step, view)
         if other:
@@ -246,26 +227,15 @@ class Walk:
             step = step.having(**{stage.resume: step.parameters[stage.resume] - done})
         result = step(data)
         if isinstance(result, Views) and stage.slot in ("matcher", "optimization"):
-            self._take_other(state, result.match, view, other)
-            result = result.reference
+            result, found = result
+            twin = state[0], 1 - side
+            # Before a matcher nothing is known of the other side but its images.
+            self.views[twin] = taken(stage, found, other or view.exchanged()).keeping(self.needs.get(twin, ()))
         elif stage.slot == "optimization" and other:
             raise wrong_return(stage, f"{in_short(result)}; expected Views of both disparity maps, since it names other")
         return taken(stage, result, view)
 
-    def _take_other(self, state: State, result: Any, view: View, other: View | None) -> None:
-        """Keep what a stage has found for the other side, if anybody wants it. Nobody computes that any more: what it would take is taken here."""
-        (*_, step), side = state
-        twin = state[0], 1 - side
-        for source, _ in self._sources(twin).values() if twin in self.needs else ():
-            if other is None:
-                self._compute(source)
-            given = self._take(source)
-            other = other or given
-        found = taken(step.stage, result, other or view)
-        if twin in self.needs:
-            self.views[twin] = found.keeping(self.needs[twin])
-
-    def _prepare(self, state: State, view: View, other: View | None) -> View:
+    def _preprocessing(self, state: State, view: View, other: View | None) -> View:
         """Change both images, of which each side has its own turn to be the reference."""
         step = state[0][-1]
         if step.stage.data[0] == "reference":
@@ -306,59 +276,61 @@ class Walk:
         """Match both sides of a pair at once, and give the other's match when the exchanged pair is asked for."""
         if pair.mask is not None:
             return walked(method, pair, watch=self.watch)
-        for other, match in self.solved:
-            images = (pair.reference, other.match), (pair.match, other.reference)
-            if pair.exchanged().search == other.search and all(np.array_equal(*two) for two in images):
-                return match
-        own, others = walked(method, pair, both=True, watch=self.watch)
-        self.solved.append((pair, others))
-        return own
+        sides = pair, pair.exchanged()
+        about, back = ((method, one.search, one.shape, one.reference.tobytes(), one.match.tobytes()) for one in sides)
+        if about not in self.solved:
+            self.solved[about], self.solved[back] = walked(method, pair, both=True, watch=self.watch)
+        return self.solved[about]
 
-    def _match(self, index: int, side: int) -> Match | Exception:
-        """What came of a pipeline."""
-        pipeline = self.pipelines[index]
-        ran = [(pipeline.plan, side)]
-        view = self._take(ran[0])
-        if isinstance(view, Exception):
-            return view
-        for state in ran:  # which grows meanwhile
-            ran += [source for source, _ in self._sources(state).values() if source not in ran]
-        ran = sorted((state for state in ran if state in self.seconds), key=lambda state: len(state[0]))
+    def _match(self, pipeline: Any, view: View) -> Match:
+        """What comes of a pipeline, of which this is the last view."""
+        ran = [*reversed(self._states(pipeline.plan))]
         reports = [self.reports[state] for state in ran if state in self.reports]
         seconds: dict[str, float] = {}
         addresses = pipeline.addresses
         for state in ran:
-            report, taken = self.reports.get(state), self.seconds[state]
+            report = self.reports.get(state)
             # A stage that only warns has spent its own time.
-            spent = report.seconds if report and not report.warning else taken
+            spent = report.seconds if report and not report.warning else self.seconds.get(state)
             if spent is not None:
                 address = addresses[len(state[0]) - 1]
                 seconds[address] = seconds.get(address, 0.0) + spent
         return match_of(view, seconds, reports, self.scale, keep_volume=self.keep_volume)
 
 
-_HOW: dict[str, Callable[..., View]] = {
-    "restore_outside": lambda walk, state, view, other: restored(view, out_of_view=True),
-    "preprocessing": Walk._prepare,
-    "alternatives": Walk._alternatives,
-    "scheme": Walk._scheme,
-}
+def _sources(state: State, needs: frozenset[str]) -> Iterator[tuple[State, frozenset[str]]]:
+    """The states that one is made of, each with what is read of it, if later steps read ``needs``."""
+    steps, side = state
+    if side and (not steps or steps[-1].stage.slot in _BOTH):
+        yield (steps, 0), frozenset({"both"} if "alternatives" in needs else ())
+    elif steps:
+        step, before = steps[-1], steps[:-1]
+        yield (before, side), step.reads | (needs - VOLUMES if step.stage.slot == "matching_cost" else needs)
+        if "other" in step.stage.data:
+            yield (before, 1 - side), step.other_reads
 
 
-def _in_order(plans: Sequence[tuple[Step, ...]]) -> tuple[list[int], dict[tuple[Step, ...], tuple[Step, ...]]]:
-    """In which order plans run, what begins alike together; and what each continues that ends with more iterations of an earlier one."""
+def _in_order(plans: Sequence[Steps]) -> list[int]:
+    """In which order plans run: what begins alike together, and fewer iterations before more."""
     numbers: dict[Step, int] = {}
     places = [[(numbers.setdefault(line, len(numbers)), count) for line, count in (s.line for s in plan)] for plan in plans]
-    order = sorted(range(len(plans)), key=places.__getitem__)
-    shorter: dict[tuple[Step, ...], tuple[Step, ...]] = {}
-    before: dict[tuple[Any, ...], tuple[Step, ...]] = {}
-    for plan in map(plans.__getitem__, order):
-        for end in (end for end, step in enumerate(plan, 1) if step.stage.resume):
-            about = *plan[: end - 1], plan[end - 1].line[0]
-            if before.get(about, plan[:end]) != plan[:end]:
-                shorter.setdefault(plan[:end], before[about])
-            before[about] = plan[:end]
-    return order, shorter
+    return sorted(range(len(plans)), key=places.__getitem__)
+
+
+def _branches(plans: Sequence[Steps]) -> tuple[set[Steps], dict[Steps, Steps]]:
+    """After which steps of plans in order views are kept, and what is continued: for those that end with more iterations those with fewer.
+
+    They are kept where neighbours part, before what looks across, where both sides part, and where more iterations follow.
+    """
+    kept = {plan[:end] for plan in plans for end, step in enumerate(plan) if "other" in step.stage.data}
+    kept |= {plan[: sum(step.stage.slot in _BOTH for step in plan)] for plan in plans}
+    shorter = {}
+    for one, two in itertools.pairwise(plans):
+        end = [*map(operator.eq, one, two), False].index(False)
+        kept.add(one[:end])
+        if one[end:] and two[end:] and one[end].line[0] == two[end].line[0]:
+            shorter[two[: end + 1]] = one[: end + 1]
+    return kept | set(shorter.values()), shorter
 
 
 def _ready(step: Step, view: View, reads: Any) -> View:
@@ -370,13 +342,13 @@ def _ready(step: Step, view: View, reads: Any) -> View:
 
 def _data(step: Step, view: View) -> dict[str, Any]:
     """The data that a step names, but for the other view."""
-    data = {name: getattr(view, name) for name in step.data - {"image", "other", "alternatives"}}
+    data = {name: getattr(view, name) for name in {*step.stage.data} - {"image", "other", "alternatives"}}
     # An optimizer of both sides looks at the images once more.
     if step.stage.slot in ("matching_cost", "matcher", "preprocessing") or (
-        step.stage.slot == "optimization" and "other" in step.data
+        step.stage.slot == "optimization" and "other" in step.stage.data
     ):
         data |= dict(zip(("reference", "match"), view.corrected, strict=True))
-    if "alternatives" in step.data:
+    if "alternatives" in step.stage.data:
         data["alternatives"] = {name: views[0] for name, views in view.alternatives.items()}
     return data
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.border import in_one_form
-from stereo_framework.core.brief import brief
+from stereo_framework.core.parameters import brief
 from stereo_framework.core.scene import Disparity, Image, Mask, Scene
 from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.evaluation.rendering import render

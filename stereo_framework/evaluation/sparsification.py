@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.brief import brief
+from stereo_framework.core.parameters import brief
 
 Floats = NDArray[np.float64]
 

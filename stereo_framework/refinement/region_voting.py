@@ -8,13 +8,15 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from stereo_framework.core.image_features import arms_of
+from stereo_framework.core.per_image import per_image
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import Fraction01, NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Status
-from stereo_framework.kernels.arms import LONGEST, Arms
+from stereo_framework.kernels.arms import LONGEST, Arms, arms
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
+
+arms_of = per_image(arms)
 
 _FILLED = int(Status.FILLED)
 

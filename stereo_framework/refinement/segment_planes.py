@@ -7,11 +7,14 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.image_features import segments_of
+from stereo_framework.core.per_image import per_image
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Status
 from stereo_framework.kernels.segment_planes import plane_values
+from stereo_framework.kernels.segments import segments
+
+segments_of = per_image(segments)
 
 
 @stage("refinement", source="Klaus, Sormann & Karner 2006, section 2.2; Felzenszwalb & Huttenlocher 2004")

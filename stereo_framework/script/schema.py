@@ -11,7 +11,7 @@ from stereo_framework.core.parameters import checkers_of, parameters_of
 from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.core.stage import SLOTS, Stage, find, stages
 from stereo_framework.engine import pipeline as _pipeline  # noqa: F401  registers the built-in stages
-from stereo_framework.engine.step import Factors
+from stereo_framework.engine.step import weighted
 from stereo_framework.script.addresses import NAME, parameters
 from stereo_framework.script.reading import ALTERNATIVE_KEYS, METHOD_KEYS, SEARCH, SearchKeys, SeedKey
 from stereo_framework.script.report import PARTS, Report
@@ -32,7 +32,7 @@ def schema() -> Schema:
     for stage in stages():
         own = defs[f"{stage.slot}.{stage.name}"] = _stage(stage)
         if SLOTS[stage.slot].added:
-            defs[f"{stage.slot}.{stage.name}.added"] = own | {"properties": own["properties"] | _properties(Factors)}
+            defs[f"{stage.slot}.{stage.name}.added"] = own | {"properties": own["properties"] | _properties(weighted)}
     for slot in SLOTS:
         defs[slot]["anyOf"] = _slot(slot)
     defs["axes"] |= _axes()

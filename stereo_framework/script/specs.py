@@ -10,7 +10,7 @@ from typing import Any
 from stereo_framework.core.errors import nearest
 from stereo_framework.core.parameters import located, parameter_faults
 from stereo_framework.core.stage import SLOTS, Stage
-from stereo_framework.engine.step import FACTORS, Factors, Step, step
+from stereo_framework.engine.step import FACTORS, Step, step, weighted
 from stereo_framework.io.places import Node, Place
 from stereo_framework.matcher._opencv import NAMES
 from stereo_framework.script.reading import is_number
@@ -66,7 +66,7 @@ def parameter(spec: Spec, name: str, node: Node) -> tuple[Any, str | None]:
     """A parameter's value and what is wrong with it, if anything. An unquoted ``no`` is false where only true or false fits."""
     value, stage = node.data(), spec.stage
     if name in FACTORS and spec.added:
-        return value, parameter_faults(Factors, {name: value}).get(name)
+        return value, parameter_faults(weighted, {name: value}).get(name)
     message = parameter_faults(stage.function, {name: value}).get(name)
     if message and node.raw and node.raw.lower() in _SWITCHES:
         switched = _SWITCHES[node.raw.lower()]

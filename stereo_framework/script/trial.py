@@ -5,7 +5,7 @@ from __future__ import annotations
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Search
 from stereo_framework.datasets import load_scene
-from stereo_framework.engine.stage_errors import blame
+from stereo_framework.engine.step import blame
 from stereo_framework.engine.walk import Walk
 from stereo_framework.script.load import Script
 

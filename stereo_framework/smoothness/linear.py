@@ -12,7 +12,7 @@ from stereo_framework.core.volume import Smoothness
 from stereo_framework.smoothness._gradient import weighted
 
 
-@stage("smoothness", source="Scharstein & Szeliski 2002, sections 3.3 and 4.3, equations 5 and 6")
+@stage("smoothness", source="Scharstein & Szeliski 2002, sections 3.3 and 4.3, equations 5 and 6", halo=lambda: 1)
 def linear(
     reference: Image,
     search: Search,

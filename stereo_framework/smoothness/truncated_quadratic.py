@@ -12,7 +12,7 @@ from stereo_framework.core.volume import Smoothness
 from stereo_framework.smoothness._gradient import weighted
 
 
-@stage("smoothness", source="Szeliski et al. 2008, section 3; Scharstein & Szeliski 2002, section 4.3")
+@stage("smoothness", source="Szeliski et al. 2008, section 3; Scharstein & Szeliski 2002, section 4.3", halo=lambda: 1)
 def truncated_quadratic(
     reference: Image,
     search: Search,

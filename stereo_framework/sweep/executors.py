@@ -27,8 +27,7 @@ from typing import Any
 from stereo_framework.core.call_reports import stopped_by
 from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError, StereoFrameworkError, brings
 from stereo_framework.engine.memory import free_memory, refusal
-from stereo_framework.engine.stage_errors import blame
-from stereo_framework.engine.step import Step
+from stereo_framework.engine.step import Step, blame
 from stereo_framework.kernels.threads import available_cores, threads
 from stereo_framework.sweep.plan import Task, Unit, memory_of, units
 from stereo_framework.sweep.result import Result
@@ -85,8 +84,7 @@ class Crew(contextlib.ExitStack):
         self._client = getattr(executor, "_client", None)  # of Dask's
         many = sum(self._client.nthreads().values()) if self._client else getattr(executor, "_max_workers", None)
         self._workers = workers or many or available_cores()
-        free = None if self._client else free_memory()
-        self._memory = memory or (math.inf if free is None else int(_SHARE_OF_FREE * free))
+        self._memory = memory or (math.inf if self._client else _SHARE_OF_FREE * free_memory())
         self._running: dict[Future[list[Found]], tuple[Unit, int]] = {}
         self._lost: list[Task] = []
         # An interrupt cannot leave its lock behind, as it could those of futures.

@@ -14,8 +14,7 @@ from stereo_framework.core.errors import ParameterError, StereoFrameworkError, s
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.core.stage import load_plugin
 from stereo_framework.engine.match import Match
-from stereo_framework.engine.stage_errors import blame
-from stereo_framework.engine.step import Step
+from stereo_framework.engine.step import Step, blame
 from stereo_framework.engine.walk import Walk
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import Protocol

@@ -10,7 +10,7 @@ from stereo_framework import Pipeline, StereoFrameworkError, step
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.stage import find, load_plugin, stage
 from stereo_framework.core.view import Views
-from stereo_framework.engine.stage_errors import blame
+from stereo_framework.engine.step import blame
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import median

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kernel_inputs import image_pairs, searches
 from pipeline_parts import in_strips, local, textured
 
-from stereo_framework import CostVolume, Pipeline, Search, step
+from stereo_framework import CostVolume, Pipeline, step
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.stage import stage
 from stereo_framework.engine.step import cost_sum
@@ -45,24 +45,6 @@ def test_sums_agree_with_numpy(images, search, weights, scales):
     # What is out of view holds the sum's own cost, as everywhere.
     for costs in total.costs:
         np.testing.assert_allclose(costs[~total.inside], total.outside, rtol=4e-7)
-
-
-def test_saturation_by_arithmetic(registry):
-    @stage("matching_cost", **local)
-    def tens(reference, match, search):
-        return CostVolume(np.full((1, 2, 2), 10, np.float32), search, 20.0)
-
-    def summed(*parts):
-        image = np.zeros((1, 2), np.uint8)
-        return cost_sum(parts)({"reference": image, "match": image, "search": Search(0, 1)})
-
-    # 1 - 1/e, 1 - 1/e^2.
-    once = summed(step(tens, weight=2.0, scale=10.0))
-    assert once.costs[0, 0, 0] == pytest.approx(2 * (1 - np.exp(-1)))
-    assert once.outside == pytest.approx(2 * (1 - np.exp(-2)))
-    both = summed(tens, step(tens, weight=0.5))
-    assert both.costs.tolist() == [[[15, 15], [15, 15]]]
-    assert both.outside == 30
 
 
 def test_costs_of_others_are_left_as_they_are(registry):

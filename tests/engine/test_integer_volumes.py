@@ -7,7 +7,6 @@ import pytest
 from pipeline_parts import in_strips, local, not_local, textured
 
 from stereo_framework import CostVolume, Pipeline
-from stereo_framework.aggregation import box
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import stage
 from stereo_framework.core.volume import Labeling, SearchMask
@@ -71,21 +70,6 @@ def test_converted_once_with_the_same_labels(parts, height):
     assert results[narrow].energy == results[wide].energy
 
 
-def test_raw_and_volume_are_one_when_they_are(parts):
-    converted, narrow, _, _, decide, _ = parts
-    seen = []
-
-    @stage("refinement", **not_local)
-    def look(disparity, volume, raw):
-        seen.append((volume.costs is raw.costs, volume.costs.dtype))
-        return disparity
-
-    Pipeline([narrow, decide, look])(textured())
-    # The optimizer had its volume converted, raw costs were first asked for after it.
-    assert seen[0][1] == np.float32
-    assert len(converted) <= 2
-
-
 def test_integers_all_the_way(parts):
     converted, narrow, wide, twice, decide, decide_in_integers = parts
     scene = textured()
@@ -95,14 +79,6 @@ def test_integers_all_the_way(parts):
     np.testing.assert_array_equal(match.levels, Pipeline([wide, twice, decide])(scene).levels)
     # The energy is that of the costs as numbers.
     assert match.energy == Pipeline([wide, twice, decide])(scene).energy
-
-
-def test_float_aggregation_of_integer_costs(parts):
-    converted, narrow, wide, _, decide, _ = parts
-    scene = textured()
-    one, other = (Pipeline([cost, box, decide])(scene) for cost in (narrow, wide))
-    np.testing.assert_array_equal(one.disparity, other.disparity)
-    assert set(converted) == {np.dtype(np.uint8)}
 
 
 def test_closed_cells_of_integers(parts):

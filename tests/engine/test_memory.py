@@ -1,10 +1,18 @@
-"""Peak memory of the window pipeline, measured in processes of its own."""
+"""What memory pipelines take, measured in processes of their own and estimated, and how much is free."""
 
 import json
+import math
 import subprocess
 import sys
 
 import pytest
+
+from stereo_framework import Pipeline, Search, step
+from stereo_framework.aggregation import box, diffusion
+from stereo_framework.engine.memory import free_memory, peak_memory
+from stereo_framework.matching_cost import absolute_difference
+from stereo_framework.optimization import graph_cut, winner_take_all
+from stereo_framework.smoothness import potts
 
 PROGRAM = """
 import hashlib, json, re, sys
@@ -50,3 +58,67 @@ def test_a_large_pair_stays_under_600_mib():
     # The whole volume alone is 1128 MiB, so that the comparison cannot be between two runs in strips.
     assert whole["peak_mib"] > 1128
     assert strips["digest"] == whole["digest"]
+
+
+MEMINFO = "MemTotal:  8000 kB\nMemFree:  10 kB\nMemAvailable:  4000 kB\n"
+
+
+@pytest.fixture
+def system(tmp_path):
+    def write(files):
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return free_memory(tmp_path / "proc", tmp_path / "groups")
+
+    return write
+
+
+def test_of_the_machine(system):
+    assert system({"proc/meminfo": MEMINFO}) == 4000 * 1024
+
+
+def test_of_a_group(system):
+    files = {
+        "proc/meminfo": MEMINFO,
+        "proc/self/cgroup": "0::/job/step\n",
+        "groups/job/step/memory.max": "max\n",
+        "groups/job/step/memory.current": "100\n",
+        "groups/job/memory.max": "50000\n",
+        "groups/job/memory.current": "20000\n",
+        "groups/job/memory.stat": "anon 15000\ninactive_file 5000\n",
+    }
+    # The limit of the group around counts; file pages can be given up.
+    assert system(files) == 35_000
+
+
+def test_of_an_old_group_in_a_container(system):
+    files = {
+        "proc/meminfo": MEMINFO,
+        "proc/self/cgroup": "4:memory:/docker/abc\n3:cpu:/docker/abc\n",
+        "groups/memory/memory.limit_in_bytes": "30000",
+        "groups/memory/memory.usage_in_bytes": "40000",
+        "groups/memory/memory.stat": "total_inactive_file 4000\n",
+    }
+    assert system(files) == 0
+    assert system(files | {"groups/memory/memory.usage_in_bytes": "10000"}) == 24_000
+
+
+def test_unknown_is_not_zero(system):
+    assert system({"proc/self/cgroup": "nonsense:::\n"}) == math.inf
+
+
+def test_memory_is_estimated():
+    shape, search = (1000, 1000), Search(0, 99)
+    volume = 4 * 1000 * 1000 * 100
+    plain = Pipeline([absolute_difference, step(box, size=9), winner_take_all])
+    assert peak_memory([plain], shape, search) < 0.5 * volume
+    cut = Pipeline([absolute_difference, potts, graph_cut])
+    assert peak_memory([cut], shape, search) == 3 * volume
+    # A cost with two windows: its volume and strips.
+    windows = [plain.having(aggregation=[step(box, size=n)]) for n in (9, 11)]
+    assert 1 * volume < peak_memory(windows, shape, search) < 1.6 * volume
+    # Costs, one result to be continued, the buffers that the hungriest of such stages has.
+    spread = [Pipeline([absolute_difference, step(diffusion, iterations=n), winner_take_all]) for n in (5, 9)]
+    assert peak_memory(spread, shape, search) == 6 * volume

@@ -1,5 +1,6 @@
 """What users see of a pipeline: warnings, refusals, names and times."""
 
+import math
 import re
 
 import numpy as np
@@ -12,7 +13,7 @@ from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.stage import stage
 from stereo_framework.engine import pipeline
 from stereo_framework.matching_cost import absolute_difference
-from stereo_framework.optimization import winner_take_all
+from stereo_framework.optimization import graph_cut, winner_take_all
 from stereo_framework.refinement import parabola
 
 
@@ -75,9 +76,13 @@ def test_images_of_different_size_are_refused():
         ({"smoothness": step(box)}, "^smoothness: box is a stage of aggregation$"),
         ({"optimization": None}, "^optimization: missing; a method needs one, or a matcher; legal stages: "),
         ({"aggregation": [len]}, "^len: not a stage; register it"),
+        (
+            {"optimization": graph_cut},
+            "^optimization: graph_cut: the energy has no smoothness term, so every pixel would stand alone",
+        ),
     ],
 )
-def test_stages_in_a_wrong_slot_are_refused(arguments, message):
+def test_stages_that_cannot_stand_there_are_refused(arguments, message):
     with pytest.raises(ParameterError, match=message):
         Pipeline([absolute_difference, winner_take_all]).having(**arguments)
 
@@ -143,6 +148,22 @@ def test_volumes_that_do_not_fit_are_refused(registry, monkeypatch):
         in_strips(2, Pipeline([absolute_difference, winner_take_all]), textured(), keep_volume=True)
     # Strips that nobody keeps fit.
     in_strips(1, Pipeline([absolute_difference, step(box, size=3), winner_take_all]), textured())
-    for free in (3 * 4 * 900, None):
+    for free in (3 * 4 * 900, math.inf):
         monkeypatch.setattr(pipeline, "free_memory", lambda free=free: free)
         method(textured())
+
+
+def test_images_are_read_only_and_in_c_order(registry):
+    @stage("preprocessing", source="a test")
+    def turned(image):
+        return np.asfortranarray(image)
+
+    @stage("matching_cost", **local)
+    def writes(reference, match, search):
+        assert reference.flags.c_contiguous
+        with pytest.raises(ValueError, match="read-only"):
+            reference[0, 0] = 1
+        return absolute_difference(reference, match, search)
+
+    for preprocessing in ([], [turned]):
+        Pipeline([preprocessing, writes, winner_take_all])(textured())

@@ -2,24 +2,22 @@
 
 import dataclasses
 import itertools
-import re
 import weakref
 
 import numpy as np
 import pytest
-from pipeline_parts import assert_same_match, local, textured
+from pipeline_parts import assert_same_match, in_strips, local, not_local, textured
 
-from stereo_framework import Pipeline, Search, step
-from stereo_framework.aggregation import box, diffusion
+from stereo_framework import Labeling, Pipeline, Search, step
+from stereo_framework.aggregation import box
 from stereo_framework.core.errors import StereoFrameworkError
+from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import stage
 from stereo_framework.engine import strips
-from stereo_framework.engine.memory import peak_memory
 from stereo_framework.engine.walk import Walk
-from stereo_framework.matching_cost import absolute_difference, squared_difference
-from stereo_framework.optimization import graph_cut, winner_take_all
+from stereo_framework.matching_cost import absolute_difference
+from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import fill_occlusions, parabola
-from stereo_framework.smoothness import potts
 
 
 def outcomes(pipelines, scene, **options):
@@ -158,51 +156,6 @@ def test_one_volume_a_depth(registry):
     assert most[0] == 2
 
 
-def test_a_shared_volume_is_not_reset_in_place(registry):
-    @stage("aggregation", **local)
-    def nothing(volume):
-        # Not the same object, but the same costs.
-        return dataclasses.replace(volume)
-
-    scene = textured()
-    chains = [[step(nothing)], [step(nothing), step(nothing)], [step(box, size=3)], [step(nothing), step(box)]]
-    some = [Pipeline([step(squared_difference), chain, winner_take_all, parabola]) for chain in chains]
-    some = [p for p in some for _ in range(2)] + some[::-1]
-    half = dataclasses.replace(scene, search=Search(0, 4, 0.5))
-    for match, pipeline in zip(outcomes(some, half), some, strict=True):
-        assert_same(match, pipeline(half))
-
-
-def test_a_stage_may_leave_some_strips_as_they_are(registry, monkeypatch):
-    @stage("aggregation", source="a test")
-    def whole(volume):
-        return dataclasses.replace(volume, costs=volume.costs.copy())
-
-    @stage("aggregation", **local)
-    def brighten(volume, *, level: int = 0):
-        # Rows that hold no such cost stay the same object.
-        if not (volume.costs == level).any():
-            return volume
-        return dataclasses.replace(volume, costs=volume.costs + np.float32(1))
-
-    monkeypatch.setattr(strips, "STRIP_ROWS", 1)
-    chains = [[whole, step(brighten, level=n), *rest] for n in (3, 7, 50) for rest in ([], [whole])]
-    some = [Pipeline([absolute_difference, chain, winner_take_all]) for chain in chains]
-    scene = textured()
-    found = outcomes(some, scene)
-    volume = absolute_difference(scene.reference, scene.match, scene.search).costs
-    for match, pipeline in zip(found, some, strict=True):
-        level = pipeline.in_slot("aggregation")[1].parameters["level"]
-        rows = (volume == level).any(axis=(1, 2))
-        assert 0 < rows.sum() < len(rows)
-        expected = volume + rows[:, None, None].astype(np.float32)
-        np.testing.assert_array_equal(match.levels, expected.argmin(axis=2))
-        inside = expected.min(axis=2)
-        # Cells out of view get the cost that they had; here they never win.
-        assert match.energy == pytest.approx(inside.sum())
-        assert_same(match, pipeline(scene))
-
-
 def test_what_fails_stops_what_depends_on_it_alone(counted):
     _, cost, _, _, decide, _, break_at = counted
     some = [
@@ -215,21 +168,6 @@ def test_what_fails_stops_what_depends_on_it_alone(counted):
     assert str(found[4]) == "refinement.break_at: out of memory (1 TiB)"
     with pytest.raises(StereoFrameworkError, match=r"^refinement.break_at: out of memory \(1 TiB\)$"):
         some[4](textured())
-
-
-def test_labels_that_mean_no_level_fail_alone(registry):
-    @stage("optimization", source="a test")
-    def wild(volume, *, level: int = 0):
-        labeling = winner_take_all(volume)
-        labeling.levels[0, 0] = level
-        return labeling
-
-    some = [Pipeline([absolute_difference, potts, step(wild, level=n), r]) for n in (1, 99) for r in (parabola, fill_occlusions)]
-    found = outcomes(some, textured())
-    assert [isinstance(outcome, Exception) for outcome in found] == [False, False, True, True]
-    assert re.search(
-        r"test_tree.py:\d+: optimization stage wild returned levels: levels from 0 to 99; expected -1 to 4$", str(found[2])
-    )
 
 
 def test_the_rest_is_computed_anew_where_the_shorter_failed(registry):
@@ -246,24 +184,62 @@ def test_the_rest_is_computed_anew_where_the_shorter_failed(registry):
     assert_same(match, some[1](textured()))
 
 
-def test_addresses_are_those_of_each_pipeline(registry):
-    chains = [[step(box, size=3)], [step(box, size=3), step(box, size=5)]]
-    some = [Pipeline([absolute_difference, chain, winner_take_all]) for chain in chains]
-    one, two = outcomes(some, textured())
-    assert list(one.seconds) == ["matching_cost", "aggregation.box", "restore_outside", "optimization"]
-    assert list(two.seconds) == ["matching_cost", "aggregation.0", "aggregation.1", "restore_outside", "optimization"]
+@pytest.mark.parametrize(("strip_bytes", "rows"), [(2**30, 2 + 4), (100, 1 + 4)])
+def test_volumes_of_local_chains_never_exist_whole(registry, monkeypatch, strip_bytes, rows):
+    heights = []
+
+    @stage("aggregation", **local)
+    def spy(volume):
+        heights.append(volume.costs.shape[0])
+        return dataclasses.replace(volume, costs=volume.costs.copy())
+
+    # Slabs that would be too large are halved.
+    monkeypatch.setattr(strips, "_STRIP_BYTES", strip_bytes)
+    method = Pipeline([absolute_difference, spy, step(box, size=5), winner_take_all])
+    in_strips(2, method, textured(rows=12))
+    assert max(heights) == rows
+    heights.clear()
+    in_strips(100, method, textured(rows=12))
+    assert heights[-1] == 12
 
 
-def test_memory_is_estimated():
-    shape, search = (1000, 1000), Search(0, 99)
-    volume = 4 * 1000 * 1000 * 100
-    plain = Pipeline([absolute_difference, step(box, size=9), winner_take_all])
-    assert peak_memory([plain], shape, search) < 0.5 * volume
-    cut = Pipeline([absolute_difference, potts, graph_cut])
-    assert peak_memory([cut], shape, search) == 3 * volume
-    # A cost with two windows: its volume and strips.
-    windows = [plain.having(aggregation=[step(box, size=n)]) for n in (9, 11)]
-    assert 1 * volume < peak_memory(windows, shape, search) < 1.6 * volume
-    # Costs, one result to be continued, the buffers that the hungriest of such stages has.
-    spread = [Pipeline([absolute_difference, step(diffusion, iterations=n), winner_take_all]) for n in (5, 9)]
-    assert peak_memory(spread, shape, search) == 6 * volume
+def test_global_optimizers_report_what_they_know(registry):
+    @stage("optimization", **not_local)
+    def guess(volume):
+        assert volume.costs.shape[0] == 9
+        zeros = np.zeros(volume.costs.shape[:2], np.int16)
+        return Labeling(zeros, volume.costs[..., 0], trace=((0.5, 9.0),), lower_bound=-1.0, objective=7.0)
+
+    result = in_strips(2, Pipeline([absolute_difference, guess]), textured())
+    assert (result.trace, result.lower_bound, result.objective) == (((0.5, 9.0),), -1.0, 7.0)
+    assert (result.levels == 0).all()
+    plain = Pipeline([absolute_difference, winner_take_all])(textured())
+    assert (plain.trace, plain.lower_bound, plain.objective) == ((), None, None)
+
+
+def test_costs_alone_are_made_at_once(registry, monkeypatch):
+    heights = []
+
+    @stage("matching_cost", **local)
+    def noted(reference, match, search):
+        heights.append(len(reference))
+        return absolute_difference(reference, match, search)
+
+    @stage("optimization", **not_local)
+    def decide(volume):
+        return winner_take_all(volume)
+
+    rows, columns, levels = 3 * strips.STRIP_ROWS, 4, 4
+    pair = Pair(*[np.zeros((rows, columns), np.uint8) for _ in range(2)], Search(0, levels - 1))
+    a_row = 4 * columns * levels
+    for room, last, expected in (
+        (rows * a_row, decide, [rows]),
+        (0, decide, [rows]),
+        (rows * a_row, winner_take_all, 3 * [strips.STRIP_ROWS]),
+        # Slabs of large images are halved.
+        (0, winner_take_all, 6 * [strips.STRIP_ROWS // 2]),
+    ):
+        heights.clear()
+        monkeypatch.setattr(strips, "_STRIP_BYTES", room)
+        Pipeline([noted, last])(pair)
+        assert heights == expected

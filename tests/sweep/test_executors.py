@@ -297,6 +297,6 @@ def test_what_does_not_fit_together_is_computed_apart(monkeypatch, registry):
     assert calls == [24]
     calls.clear()
     apart = stereo_framework.run(script, scenes=dots(), workers=1, memory=int(1.5 * VOLUME))
-    # Each for itself, in strips with the halos of its window.
-    assert (len(calls), max(calls)) == (18, 8)
+    # Each for itself, in strips with the halos of its window and of its smoothness term.
+    assert (len(calls), max(calls)) == (18, 10)
     assert_equal(apart, together)

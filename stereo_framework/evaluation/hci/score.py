@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.brief import brief
+from stereo_framework.core.parameters import brief
 from stereo_framework.core.scene import Mask
 from stereo_framework.evaluation.hci.subsets import Subsets
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.brief import brief
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.frames import Disparity, Mask, read_only
+from stereo_framework.core.parameters import brief
 from stereo_framework.core.scene import inside_border
 from stereo_framework.evaluation.hci.edges import find_edges
 from stereo_framework.evaluation.hci.parameters import Parameters
