@@ -132,6 +132,7 @@ def _in_form(name: str, array: NDArray, role: str) -> NDArray:
 _ROLES: Mapping[str, tuple[tuple[Any, ...], tuple[int, ...], str]] = {
     "image": ((np.uint8, np.float32), (2, 3), "(rows, columns) or (rows, columns, 3), intensities in 0..255"),
     "map": ((np.float32,), (2,), "(rows, columns)"),
+    "disparity": ((np.float32,), (2,), "(rows, columns)"),
     "status": ((np.uint8,), (2,), "(rows, columns)"),
     "levels": ((np.int16,), (2,), "(rows, columns)"),
     "costs": ((np.float32, *INTEGERS), (3,), "(rows, columns, levels)"),
@@ -140,7 +141,7 @@ _ROLES: Mapping[str, tuple[tuple[Any, ...], tuple[int, ...], str]] = {
 """What an array is that stands in some place: types, numbers of axes, and these in words."""
 
 _PLACES = {"image": "image", "reference": "image", "match": "image", "corrected": "image", "levels": "levels"}
-_PLACES |= dict.fromkeys(("disparity", "confidence", "right", "down"), "map")
+_PLACES |= dict.fromkeys(("confidence", "right", "down"), "map")
 
 
 def role_of(name: str) -> str:
@@ -149,16 +150,16 @@ def role_of(name: str) -> str:
     return _PLACES.get(place, place if place in _ROLES else "")
 
 
-def fault(value: Any, role: str, shape: tuple[int, ...] | None = None, *, nan: bool = True) -> str:
+def fault(value: Any, role: str, shape: tuple[int, ...] | None = None) -> str:
     """What is wrong with a value that should be an array of a role; empty if nothing is.
 
     Parameters
     ----------
     value : object
     role : str
-        ``image``, ``map``, ``status``, ``levels``, ``costs`` or ``rho``; empty: any.
+        ``image``, ``map``, ``disparity``, ``status``, ``levels``, ``costs`` or ``rho``; empty: any.
     shape : tuple of int, optional
-        With it the array must have this shape and hold finite numbers alone, but for NaN if `nan`.
+        With it the array must have this shape and hold finite numbers alone, or NaN where there is no disparity.
     """
     if not role:
         return ""
@@ -170,8 +171,10 @@ def fault(value: Any, role: str, shape: tuple[int, ...] | None = None, *, nan: b
         right = value.ndim in axes and 0 not in value.shape and (value.ndim < 3 or role == "costs" or value.shape[2] == 3)
     if not right:
         return f"{in_short(value)}; expected {' or '.join(np.dtype(kind).name for kind in types)} {shape or form}"
-    if shape and value.dtype == np.float32 and role != "costs" and (np.isinf(value).any() or (not nan and np.isnan(value).any())):
-        return f"values that are not finite; expected finite numbers{', NaN = no estimate' * nan}"
+    if shape and value.dtype == np.float32 and role != "costs":
+        nan = role == "disparity"
+        if np.isinf(value).any() or (not nan and np.isnan(value).any()):
+            return f"values that are not finite; expected finite numbers{', NaN = no estimate' * nan}"
     return ""
 
 

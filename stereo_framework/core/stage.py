@@ -94,7 +94,7 @@ class Stage:
         raises a ParameterError where something is missing.
     check_parameters : callable, optional
         Takes legal values of the stage's parameters by name (those it names) and returns why they cannot stand together, or None. Scripts are checked with it, and
-        every call of the stage. An optimizer's may name ``smoothness``, and gets the name of the script's smoothness term, or None.
+        every call of the stage. An optimizer's may name ``smoothness``, and gets the name of the method's smoothness term, or None.
     """
 
     name: str

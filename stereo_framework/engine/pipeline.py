@@ -38,7 +38,7 @@ class Pipeline:
     Raises
     ------
     ParameterError
-        A stage is missing, one too many, or names what a matcher or a scheme does not give.
+        A stage is missing, one too many, names what a matcher or a scheme does not give, or needs a smoothness term that is not there.
 
     Examples
     --------

@@ -171,7 +171,7 @@ def _wrong(stage: Stage, value: Any, role: str, view: View) -> str:
     """What is wrong with an array of a role, empty if nothing is."""
     levels = view.search.levels
     shape = {"image": view.reference.shape, "costs": (*view.shape, levels), "rho": (levels,)}.get(role, view.shape)
-    if wrong := fault(value, role.replace("disparity", "map"), shape, nan=role == "disparity"):
+    if wrong := fault(value, role, shape):
         return wrong
     if role == "levels" and (value.min() < -1 or value.max() >= levels):
         return f"levels from {value.min()} to {value.max()}; expected -1 to {levels - 1}"

@@ -110,8 +110,3 @@ def test_addresses_and_words():
 def test_wrong_factors_are_refused(name, value):
     with pytest.raises(ParameterError, match=rf"^matching_cost.absolute_difference.{name}: .* is not a number > 0"):
         step(absolute_difference, **{name: value})
-
-
-def test_an_empty_list_is_no_cost():
-    with pytest.raises(ParameterError, match="^matching_cost: missing"):
-        Pipeline([winner_take_all])

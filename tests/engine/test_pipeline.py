@@ -116,19 +116,6 @@ def test_pipelines_print_compare_and_list_their_stages():
     assert len({method, method.having(), method.having(refinement=())}) == 2
 
 
-def test_seconds_are_kept_by_address():
-    method = Pipeline([absolute_difference, box, winner_take_all, parabola])
-    for result in (in_strips(2, method, textured()), in_strips(2, method, textured(), keep_volume=True)):
-        assert list(result.seconds) == [
-            "matching_cost",
-            "aggregation.box",
-            "restore_outside",
-            "optimization",
-            "refinement.parabola",
-        ]
-        assert min(result.seconds.values()) > 0
-
-
 def test_volumes_that_do_not_fit_are_refused(registry, monkeypatch):
     @stage("optimization", **not_local)
     def everything(volume):
