@@ -77,7 +77,7 @@ class Match:
         return f"Match({estimated}, search {self.search}, {sum(self.seconds.values()):.2g} s)"
 
 
-def match_of(view: View, seconds: dict[str, float], reports: Sequence[CallReport], scale: str, *, keep_volume: bool) -> Match:
+def match_of(view: View, seconds: dict[str, float], reports: Sequence[CallReport], scale: str) -> Match:
     """The match that the last view of a pipeline is, with what its stages took and reported, and the `scale_doubt` of its images."""
     warned = [report.warning for report in reports if report.warning]
     if (match := view.matched) is not None:
@@ -104,7 +104,7 @@ def match_of(view: View, seconds: dict[str, float], reports: Sequence[CallReport
         trace=whole.trace if whole else (),
         seconds=seconds,
         warnings=(*warnings(view.levels, disparity, view.search, scale), *warned),
-        volume=view.volume if keep_volume and view.volumes else None,
+        volume=view.volumes.get("volume"),  # kept where it is asked for
         confidence={name: np.where(unsure, value.min(), value) for name, value in view.confidence.items()},
         memory=max((one.memory for one in reports if one.memory is not None), default=None),
         messages="\n".join(filter(None, (one.messages for one in reports))),

@@ -295,7 +295,7 @@ class Walk:
             if spent is not None:
                 address = addresses[len(state[0]) - 1]
                 seconds[address] = seconds.get(address, 0.0) + spent
-        return match_of(view, seconds, reports, self.scale, keep_volume=self.keep_volume)
+        return match_of(view, seconds, reports, self.scale)
 
 
 def _sources(state: State, needs: frozenset[str]) -> Iterator[tuple[State, frozenset[str]]]:

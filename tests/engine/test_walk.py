@@ -292,8 +292,9 @@ def test_methods_at_random_agree_with_the_twin(stages, seed, monkeypatch):
     pair, both = any_pair(rng), bool(rng.integers(2))
     first = any_method(rng, stages, {})
     some = [first, any_method(rng, stages, {"first": first})]
-    # Neighbours that begin alike: with other iterations, and with another end.
+    # Neighbours that begin alike: with another end, another aggregation more, other iterations.
     some += [some[1].having(refinement=[some[1].in_slot("refinement"), stages["beside"]])]
+    some += [first.having(aggregation=[aggregation, stages["near"]]) if (aggregation := first.in_slot("aggregation")) else first]
     some += [first.having(steps=7)] if sum(one.stage.name == "counting" for one in first.steps) == 1 else []
     monkeypatch.setattr(strips, "STRIP_ROWS", int(rng.integers(1, 6)))
     for index, found in Walk(some, pair, both=both):
