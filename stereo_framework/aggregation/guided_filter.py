@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -81,7 +82,7 @@ def guided_filter(
     array([3.75, 4.  , 2.5 , 5.  , 5.  , 5.  ], dtype=float32)
     """
     radius = size // 2
-    guide, means, inverse = _statistics(reference, radius, float(epsilon))
+    guide = _statistics(reference, radius, float(epsilon))
     # What the sums over a window may have before they are rounded: bits of the products of costs and intensities, of which costs may go
     # beyond four times `outside` before the last one is lost.
     window = math.ceil(2 * math.log2(2 * radius + 1))
@@ -90,17 +91,12 @@ def guided_filter(
     cost_bits = _MANTISSA - window - math.frexp(_MIDDLE)[1] - fraction
     # The slope of a linear function that fits costs within these bounds, and its value where intensities are in the middle.
     steepest = most / (2 * 255 * math.sqrt(epsilon))
-    rounders = np.array(
-        [
-            _rounder(most, cost_bits),
-            _rounder(most + 2 * _MIDDLE * steepest, _MANTISSA - window),
-            _rounder(steepest, _MANTISSA - window),
-        ]
-    )
+    cost_rounder = _rounder(most, cost_bits)
+    rounders = _rounder(most + 2 * _MIDDLE * steepest, _MANTISSA - window), _rounder(steepest, _MANTISSA - window)
     costs = np.empty_like(volume.costs)
 
     def run(start: int, stop: int) -> None:
-        _kernel(volume.costs, guide, means, inverse, radius, _LEVELS, rounders, start, costs[start:stop])
+        _kernel(volume.costs, guide, radius, cost_rounder, rounders, start, costs[start:stop])
 
     over_rows(run, costs.shape[0], 4 * costs.size)
     return replace(volume, costs=costs)
@@ -111,28 +107,37 @@ def _rounder(most: float, bits: int) -> float:
     return math.ldexp(1.5, _MANTISSA - 1 + math.frexp(most)[1] - bits)
 
 
-@per_image
-def _statistics(image: Image, radius: int, epsilon: float) -> tuple[Floats, Floats, Floats]:
-    """The guide, its means over windows and the inverse of its covariances plus epsilon, float64; of grey levels counted from the middle.
-
-    (rows, columns, channels), the same, and (rows, columns, 1 or 6): the elements on and above the diagonal, row by row.
+class _Guide(NamedTuple):
+    """Float64, of grey levels counted from the middle: (rows, columns, 1 + channels) with 1 everywhere and the colours, (rows, columns, channels) with their
+    means over windows, and (rows, columns, channels, channels) with the inverse of their covariances plus epsilon.
     """
-    import cv2
 
-    rows, columns = image.shape[:2]
+    colours: Floats
+    means: Floats
+    inverse: Floats
+
+
+@per_image
+def _statistics(image: Image, radius: int, epsilon: float) -> _Guide:
     unit = 1 if image.dtype == np.uint8 else 2**_FRACTION
-    guide = np.rint((image.reshape(rows, columns, -1) - np.float64(_MIDDLE)) * unit) / unit
-    pairs = list(itertools.combinations_with_replacement(range(guide.shape[2]), 2))
-    each = [np.ones((rows, columns)), *np.moveaxis(guide, 2, 0), *(guide[..., i] * guide[..., j] for i, j in pairs)]
-    size = (2 * radius + 1, 2 * radius + 1)
+    colours = np.moveaxis(image.reshape(*image.shape[:2], -1), 2, 0)
+    guide = np.rint((colours - np.float64(_MIDDLE)) * unit) / unit
+    pairs = list(itertools.combinations_with_replacement(range(len(guide)), 2))
+    size, ones = (2 * radius + 1, 2 * radius + 1), np.ones(image.shape[:2])
     # Nothing is added beyond the border. These sums are exact too.
-    sums = [cv2.boxFilter(values, -1, size, normalize=False, borderType=cv2.BORDER_CONSTANT) for values in each]
-    means = [values / sums[0] for values in sums[1:]]
+    count, *sums = (
+        cv2.boxFilter(values, -1, size, normalize=False, borderType=cv2.BORDER_CONSTANT)
+        for values in (ones, *guide, *(guide[i] * guide[j] for i, j in pairs))
+    )
+    means = [values / count for values in sums]
     covariances = [
         product - means[i] * means[j] + (epsilon * 255**2 if i == j else 0)
-        for (i, j), product in zip(pairs, means[guide.shape[2] :], strict=True)
+        for (i, j), product in zip(pairs, means[len(guide) :], strict=True)
     ]
-    return guide, np.stack(means[: guide.shape[2]], axis=2), np.stack(_inverse(*covariances), axis=2)
+    inverse = np.empty((*image.shape[:2], len(guide), len(guide)))
+    for (i, j), element in zip(pairs, _inverse(*covariances), strict=True):
+        inverse[..., i, j] = inverse[..., j, i] = element
+    return _Guide(np.stack([ones, *guide], axis=2), np.stack(means[: len(guide)], axis=2), inverse)
 
 
 def _inverse(*matrix: Floats) -> list[Floats]:
@@ -147,155 +152,118 @@ def _inverse(*matrix: Floats) -> list[Floats]:
 
 @kernel
 def _kernel(
-    costs: Costs,
-    guide: Floats,
-    means: Floats,
-    inverse: Floats,
-    radius: int,
-    most_levels: int,
-    rounders: Floats,
-    start: int,
-    out: Costs,
+    costs: Costs, guide: _Guide, radius: int, cost_rounder: float, rounders: tuple[float, float], start: int, out: Costs
 ) -> None:
-    """Filter the rows from `start` on, `most_levels` at a time. `rounders`: of costs, of values in the middle and of slopes."""
+    """Filter the rows from `start` on, some levels at a time. `rounders`: of values in the middle and of slopes."""
     rows, columns, levels = costs.shape
-    channels, stop, size = guide.shape[2], start + out.shape[0], 2 * radius + 1
+    colours, means, inverse = guide
+    parts, stop, size = colours.shape[2], start + out.shape[0], 2 * radius + 1
     # Rows beyond the image.
-    no_costs, no_guide = np.zeros((columns, levels), np.float32), np.zeros((columns, channels))
-    for first in range(0, levels, most_levels):
-        shape = (channels + 1, columns, min(most_levels, levels - first))
+    no_costs, no_guide = np.zeros((columns, levels), np.float32), np.zeros((columns, parts))
+    for first in range(0, levels, _LEVELS):
+        shape = (parts, columns, min(_LEVELS, levels - first))
         # Per column sums over the rows of a window: of the costs and of their products with the channels; of linear functions, by their
         # value in the middle and their slopes.
         sums, totals, slid, found = np.zeros(shape), np.zeros(shape), np.empty(shape), np.empty(shape)
         # The functions of the rows of a window; those of row y stand in y % size.
-        functions = np.zeros((size, channels + 1, columns, shape[2]))
-        window = np.empty(shape[2])
+        functions = np.zeros((size, *shape))
         top = max(0, start - radius)
         # The rows above the first window's last one enter before it.
         for y in range(top - 2 * radius, stop + radius):
             enters, leaves = 0 <= y + radius < rows, y - radius - 1 >= max(0, top - radius)
-            new, new_guide = (costs[y + radius], guide[y + radius]) if enters else (no_costs, no_guide)
-            old, old_guide = (costs[y - radius - 1], guide[y - radius - 1]) if leaves else (no_costs, no_guide)
+            new, new_guide = (costs[y + radius], colours[y + radius]) if enters else (no_costs, no_guide)
+            old, old_guide = (costs[y - radius - 1], colours[y - radius - 1]) if leaves else (no_costs, no_guide)
             if enters or leaves:
-                _exchange(new, new_guide, old, old_guide, first, rounders[0], sums)
+                _exchange(new, new_guide, old, old_guide, first, cost_rounder, sums)
             if y < top:
                 continue
             if y < rows:
-                height = min(y + radius, rows - 1) - max(y - radius, 0) + 1
-                _slide(sums, radius, window, slid)
-                if channels == 1:
-                    _fit_grey(slid, means[y], inverse[y], radius, height, rounders, found)
-                else:
-                    _fit_colour(slid, means[y], inverse[y], radius, height, rounders, found)
+                _slide(sums, radius, slid)
+                _fit(slid, means[y], inverse[y], _height(y, radius, rows), radius, rounders, found)
             else:
                 found[:] = 0
             _replace(functions[y % size].reshape(-1), found.reshape(-1), totals.reshape(-1))
             at = y - radius
             if at >= start:
-                height = min(at + radius, rows - 1) - max(at - radius, 0) + 1
-                _slide(totals, radius, window, slid)
-                _apply(slid, guide[at], radius, height, first, out[at - start])
+                _slide(totals, radius, slid)
+                _apply(slid, colours[at], _height(at, radius, rows), radius, first, out[at - start])
 
 
 @kernel
 def _exchange(new: Costs, new_guide: Floats, old: Costs, old_guide: Floats, first: int, rounder: float, sums: Floats) -> None:
     """Let a row of costs, some levels from `first` on, enter the sums and another one leave them."""
     parts, columns, levels = sums.shape
+    enter, leave = np.empty(levels), np.empty(levels)
     for x in range(columns):
         # Unsigned indices need no wraparound check.
         at, begin = np.uint64(x), np.uint64(first)
         for k in range(levels):
-            level = np.uint64(k)
-            enter = (np.float64(new[at, begin + level]) + rounder) - rounder
-            leave = (np.float64(old[at, begin + level]) + rounder) - rounder
-            sums[np.uint64(0), at, level] += enter - leave
-        for c in range(parts - 1):
-            part, channel = np.uint64(c + 1), np.uint64(c)
-            gain, loss = new_guide[at, channel], old_guide[at, channel]
+            enter[k] = (np.float64(new[at, begin + np.uint64(k)]) + rounder) - rounder
+        for k in range(levels):
+            leave[k] = (np.float64(old[at, begin + np.uint64(k)]) + rounder) - rounder
+        for p in range(parts):
+            part = np.uint64(p)
+            gain, loss = new_guide[at, part], old_guide[at, part]
             for k in range(levels):
-                level = np.uint64(k)
-                enter = (np.float64(new[at, begin + level]) + rounder) - rounder
-                leave = (np.float64(old[at, begin + level]) + rounder) - rounder
-                sums[part, at, level] += gain * enter - loss * leave
+                sums[part, at, k] += gain * enter[k] - loss * leave[k]
 
 
 @kernel
-def _slide(sums: Floats, radius: int, window: Floats, out: Floats) -> None:
+def _slide(sums: Floats, radius: int, out: Floats) -> None:
     """Sums over the columns of windows, clipped at the ends of the row."""
     parts, columns, levels = sums.shape
+    window = np.empty(levels)
     for p in range(parts):
         part = np.uint64(p)
         window[:] = 0.0
-        for x in range(min(radius, columns)):
-            at = np.uint64(x)
-            for k in range(levels):
-                window[k] += sums[part, at, k]
-        for x in range(columns):
-            at, enter, leave = np.uint64(x), np.uint64(x + radius), np.uint64(max(x - radius - 1, 0))
-            if x + radius < columns and x > radius:
-                for k in range(levels):
-                    window[k] += sums[part, enter, k] - sums[part, leave, k]
-                    out[part, at, k] = window[k]
-                continue
+        for x in range(-radius, columns):
+            at, enter, leave = np.uint64(x), np.uint64(x + radius), np.uint64(x - radius - 1)
             if x + radius < columns:
                 for k in range(levels):
                     window[k] += sums[part, enter, k]
             if x > radius:
                 for k in range(levels):
                     window[k] -= sums[part, leave, k]
-            for k in range(levels):
-                out[part, at, k] = window[k]
+            if x >= 0:
+                for k in range(levels):
+                    out[part, at, k] = window[k]
 
 
 @kernel(inline="always")
-def _share(x: Any, radius: Any, columns: Any, height: Any) -> Any:
-    """One over the pixels of a window."""
-    return 1.0 / (height * (min(x + radius, columns - 1) - max(x - radius, 0) + 1))
+def _height(y: Any, radius: Any, rows: Any) -> Any:
+    """Rows of a window, or columns."""
+    return min(y + radius, rows - 1) - max(y - radius, 0) + 1
 
 
 @kernel
-def _fit_grey(sums: Floats, means: Floats, inverse: Floats, radius: int, height: int, rounders: Floats, found: Floats) -> None:
+def _fit(
+    sums: Floats, means: Floats, inverse: Floats, height: int, radius: int, rounders: tuple[float, float], found: Floats
+) -> None:
     """The linear functions of the windows of a row, from the sums over them."""
-    _, columns, levels = sums.shape
-    rounder, steep = rounders[1], rounders[2]
+    parts, columns, levels = sums.shape
+    rounder, steep = rounders
+    covariances, slopes = np.empty((parts - 1, levels)), np.empty(levels)
     for x in range(columns):
-        at, share = np.uint64(x), _share(x, radius, columns, height)
-        mean, factor = means[at, 0], inverse[at, 0]
+        at, share = np.uint64(x), 1.0 / (height * _height(x, radius, columns))
         for k in range(levels):
-            cost = sums[0, at, k] * share
-            slope = factor * (sums[1, at, k] * share - mean * cost)
-            slope = (slope + steep) - steep
-            found[0, at, k] = (cost - slope * mean + rounder) - rounder
-            found[1, at, k] = slope
-
-
-@kernel
-def _fit_colour(sums: Floats, means: Floats, inverse: Floats, radius: int, height: int, rounders: Floats, found: Floats) -> None:
-    _, columns, levels = sums.shape
-    rounder, steep = rounders[1], rounders[2]
-    for x in range(columns):
-        at, share = np.uint64(x), _share(x, radius, columns, height)
-        m0, m1, m2 = means[at, 0], means[at, 1], means[at, 2]
-        f00, f01, f02, f11, f12, f22 = (
-            inverse[at, 0],
-            inverse[at, 1],
-            inverse[at, 2],
-            inverse[at, 3],
-            inverse[at, 4],
-            inverse[at, 5],
-        )
+            found[0, at, k] = sums[0, at, k] * share
+        for c in range(parts - 1):
+            part, channel, mean = np.uint64(c + 1), np.uint64(c), means[at, np.uint64(c)]
+            for k in range(levels):
+                covariances[channel, k] = sums[part, at, k] * share - mean * found[0, at, k]
+        for c in range(parts - 1):
+            part, channel, mean = np.uint64(c + 1), np.uint64(c), means[at, np.uint64(c)]
+            slopes[:] = 0
+            for d in range(parts - 1):
+                factor = inverse[at, channel, np.uint64(d)]
+                for k in range(levels):
+                    slopes[k] += factor * covariances[np.uint64(d), k]
+            for k in range(levels):
+                slope = (slopes[k] + steep) - steep
+                found[part, at, k] = slope
+                found[0, at, k] -= slope * mean
         for k in range(levels):
-            cost = sums[0, at, k] * share
-            c0, c1, c2 = (
-                sums[1, at, k] * share - m0 * cost,
-                sums[2, at, k] * share - m1 * cost,
-                sums[3, at, k] * share - m2 * cost,
-            )
-            s0 = (f00 * c0 + f01 * c1 + f02 * c2 + steep) - steep
-            s1 = (f01 * c0 + f11 * c1 + f12 * c2 + steep) - steep
-            s2 = (f02 * c0 + f12 * c1 + f22 * c2 + steep) - steep
-            found[0, at, k] = (cost - s0 * m0 - s1 * m1 - s2 * m2 + rounder) - rounder
-            found[1, at, k], found[2, at, k], found[3, at, k] = s0, s1, s2
+            found[0, at, k] = (found[0, at, k] + rounder) - rounder
 
 
 @kernel
@@ -306,18 +274,16 @@ def _replace(kept: Floats, new: Floats, totals: Floats) -> None:
 
 
 @kernel
-def _apply(sums: Floats, guide: Floats, radius: int, height: int, first: int, out: Costs) -> None:
+def _apply(sums: Floats, guide: Floats, height: int, radius: int, first: int, out: Costs) -> None:
     """What the mean linear functions of the windows that contain the pixels of a row say about their colours."""
     parts, columns, levels = sums.shape
-    begin = np.uint64(first)
+    values = np.empty(levels)
     for x in range(columns):
-        at, share = np.uint64(x), _share(x, radius, columns, height)
-        if parts == 2:
-            g0 = guide[at, 0]
+        at, share = np.uint64(x), 1.0 / (height * _height(x, radius, columns))
+        values[:] = 0
+        for p in range(parts):
+            part, factor = np.uint64(p), guide[at, np.uint64(p)]
             for k in range(levels):
-                out[at, begin + np.uint64(k)] = (sums[0, at, k] + g0 * sums[1, at, k]) * share
-        else:
-            g0, g1, g2 = guide[at, 0], guide[at, 1], guide[at, 2]
-            for k in range(levels):
-                value = sums[0, at, k] + g0 * sums[1, at, k] + g1 * sums[2, at, k] + g2 * sums[3, at, k]
-                out[at, begin + np.uint64(k)] = value * share
+                values[k] += factor * sums[part, at, k]
+        for k in range(levels):
+            out[at, np.uint64(first) + np.uint64(k)] = values[k] * share

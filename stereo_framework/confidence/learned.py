@@ -13,7 +13,6 @@ from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.core.stage import stage
-from stereo_framework.kernels.ranks import add_rank_shares
 
 
 @stage("confidence", source="logistic regression, Cox 1958; what it combines is ours")
@@ -60,12 +59,27 @@ def learned(disparity: Disparity, confidence: Mapping[str, NDArray[np.float32]])
     chosen = ... if known.all() else known
     odds = np.full(np.count_nonzero(known), table["intercept"], np.float32)
     for name in MEASURES:
-        add_rank_shares(confidence[name][chosen].reshape(-1), table["weights"][name], odds)
+        odds += _weighted_ranks(confidence[name][chosen].reshape(-1), table["weights"][name])
     np.exp(-odds, out=odds)
     odds += 1
     found = np.zeros(disparity.shape, np.float32)
     found[known] = 1 / odds
     return found
+
+
+def _weighted_ranks(values: NDArray[np.float32], weight: float) -> NDArray[np.float32]:
+    """A weight times the share of all values that are lower, of equal ones half.
+
+    Values are equal here if the bits of their float32 are within one of 65536 equal steps from the least to the greatest, so that counting does in place
+    of sorting. Between 1 and 1000 a step is a thousandth of a value or less; where one value is 0, about 1/256 of one.
+    """
+    # Whole numbers in the order of the values; adding 0 makes the negative zero the positive one.
+    places = (values + np.float32(0)).view(np.int32).astype(np.int64)
+    places = np.where(places < 0, places ^ 0x7FFFFFFF, places)
+    places -= places.min(initial=2**31)
+    places >>= max(int(places.max(initial=0)).bit_length() - 16, 0)
+    counts = np.bincount(places)
+    return (weight * ((np.cumsum(counts) - counts / 2) / max(values.size, 1))).astype(np.float32)[places]
 
 
 @functools.cache

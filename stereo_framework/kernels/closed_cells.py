@@ -9,6 +9,7 @@ is closed when one of both is.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,45 +66,38 @@ def close_cells(costs: NDArray, maps: Maps, grid: Grid, value: float) -> None:
                         costs[y, x, k] = value
 
 
-@kernel
+def _open_rows(maps: Maps, grid: Grid) -> Iterator[tuple[int, Mask]]:
+    """The open cells of each row, ``(columns, levels)``."""
+    rows, columns = maps[0].shape
+    for y in range(rows):
+        cells = np.ones((1, columns, grid[4]), np.uint8)
+        close_cells(cells, tuple([a[y : y + 1] for a in maps]), grid, np.uint8(0))
+        yield y, cells[0].view(np.bool_)
+
+
 def without_open_cell(maps: Maps, grid: Grid, invalid: Mask) -> None:
     """Mark the pixels all of whose cells are closed."""
-    rows, columns = invalid.shape
-    for y in range(rows):
-        for x in range(columns):
-            start, stop = _within(maps, y, x, grid)
-            while start < stop and _meets_gap(maps[1][y], x, start, grid):
-                start += 1
-            invalid[y, x] = start >= stop
+    for y, cells in _open_rows(maps, grid):
+        invalid[y] = ~cells.any(axis=1)
 
 
-@kernel
 def closed_levels(levels: NDArray[np.int16], maps: Maps, grid: Grid, closed: Mask) -> None:
     """Mark the pixels whose level, if they have one, lies in a closed cell."""
-    rows, columns = levels.shape
-    for y in range(rows):
-        for x in range(columns):
-            level = levels[y, x]
-            start, stop = _within(maps, y, x, grid)
-            in_range = start <= level < stop
-            closed[y, x] = level >= 0 and (not in_range or _meets_gap(maps[1][y], x, level, grid))
+    for y, cells in _open_rows(maps, grid):
+        closed[y] = (levels[y] >= 0) & ~cells[np.arange(len(cells)), levels[y]]
 
 
-@kernel
 def reached(maps: Maps, grid: Grid, least: Limits, most: Limits) -> None:
     """For each pixel of the match image the ends of the disparities with which open cells reach it; inf and -inf where none does."""
-    rows, columns = least.shape
-    first, stride, denominator, direction, _ = grid
+    first, stride, denominator, direction, levels = grid
+    fine = first + stride * np.arange(levels)
+    positions = np.arange(least.shape[1])[:, None] * denominator - direction * fine
+    in_view = (positions >= 0) & (positions <= (least.shape[1] - 1) * denominator)
+    disparities = np.broadcast_to((fine / denominator).astype(np.float32), positions.shape)
     least[:], most[:] = np.inf, -np.inf
-    for y in range(rows):
-        for x in range(columns):
-            start, stop = _within(maps, y, x, grid)
-            for level in range(start, stop):
-                fine = first + stride * level
-                position = x * denominator - direction * fine
-                if 0 <= position <= (columns - 1) * denominator and not _meets_gap(maps[1][y], x, level, grid):
-                    d = np.float32(fine / denominator)
-                    # A position between two pixels reaches both.
-                    for target in (position // denominator, -(-position // denominator)):
-                        least[y, target] = min(least[y, target], d)
-                        most[y, target] = max(most[y, target], d)
+    for y, cells in _open_rows(maps, grid):
+        met = cells & in_view
+        # A position between two pixels reaches both.
+        for targets in (positions[met] // denominator, -(-positions[met] // denominator)):
+            np.minimum.at(least[y], targets, disparities[met])
+            np.maximum.at(most[y], targets, disparities[met])

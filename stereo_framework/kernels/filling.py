@@ -5,9 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.threads import over_rows
-
 
 def fill_rows(values: NDArray[np.float32], *, from_left: bool = False) -> NDArray[np.float32]:
     """A copy in which every NaN has a value of its row: the background's, or the nearest to the left.
@@ -25,30 +22,13 @@ def fill_rows(values: NDArray[np.float32], *, from_left: bool = False) -> NDArra
     ndarray, float32, (rows, columns)
         NaN only in rows without any value.
     """
-    filled = values.copy()
-    over_rows(lambda start, stop: _kernel(from_left, filled[start:stop]), values.shape[0], values.size)
-    return filled
-
-
-@kernel
-def _kernel(from_left: bool, values: NDArray[np.float32]) -> None:
-    rows, columns = values.shape
-    for y in range(rows):
-        left = np.float32(np.nan)
-        x = 0
-        while x < columns:
-            if not np.isnan(values[y, x]):
-                left = values[y, x]
-                x += 1
-                continue
-            end = x
-            while end < columns and np.isnan(values[y, end]):
-                end += 1
-            right = values[y, end] if end < columns else np.float32(np.nan)
-            value = right if np.isnan(left) or (right < left and not from_left) else left
-            while x < end:
-                values[y, x] = value
-                x += 1
+    if not np.isnan(values).any():
+        return values.copy()
+    left, right = _nearest(~np.isnan(values))
+    # The place after the last column, which stands before the first too.
+    padded = np.pad(values, ((0, 0), (0, 1)), constant_values=np.nan)
+    before, after = (np.take_along_axis(padded, places, axis=1) for places in (left, right))
+    return np.where(np.isnan(before), after, before) if from_left else np.fmin(before, after)
 
 
 def fill_invalid(image: NDArray, valid: NDArray[np.bool_]) -> NDArray:
@@ -64,10 +44,17 @@ def fill_invalid(image: NDArray, valid: NDArray[np.bool_]) -> NDArray:
     ndarray
         A copy; rows without any data are 0.
     """
-    columns = np.arange(valid.shape[1])
-    left = np.maximum.accumulate(np.where(valid, columns, -valid.shape[1]), axis=1)
-    right = np.minimum.accumulate(np.where(valid, columns, 2 * valid.shape[1])[:, ::-1], axis=1)[:, ::-1]
-    source = np.clip(np.where(columns - left <= right - columns, left, right), 0, columns[-1])
-    filled = image[np.arange(valid.shape[0])[:, None], source]
+    left, right = _nearest(valid)
+    columns, last = np.arange(valid.shape[1]), valid.shape[1] - 1
+    to_left = (right > last) | ((left >= 0) & (columns - left <= right - columns))
+    filled = image[np.arange(valid.shape[0])[:, None], np.where(to_left, left, right)]
     filled[~valid.any(axis=1)] = 0
     return filled
+
+
+def _nearest(known: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Columns of the nearest known pixels to the left and to the right of each pixel, itself among them: -1 and the row's length where there is none."""
+    columns = np.arange(known.shape[1])
+    left = np.maximum.accumulate(np.where(known, columns, -1), axis=1)
+    right = np.minimum.accumulate(np.where(known, columns, known.shape[1])[:, ::-1], axis=1)[:, ::-1]
+    return left, right

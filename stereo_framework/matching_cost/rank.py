@@ -7,21 +7,15 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.per_image import per_image
 from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.stage import Unit, stage
 from stereo_framework.core.volume import CostVolume
+from stereo_framework.kernels.bits import count_bits
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.matching_cost._grey import Odd, compared, grey_line, pixels_of
-from stereo_framework.matching_cost._sampling import (
-    Geometry,
-    Interpolation,
-    Sampling,
-    arrange,
-    close_view,
-    geometry,
-)
+from stereo_framework.matching_cost._bit_strings import Strings, bit_strings
+from stereo_framework.matching_cost._grey import Odd
+from stereo_framework.matching_cost._sampling import Geometry, Interpolation, arrange, close_view, geometry
 
 Ranks = NDArray[np.uint8]
 
@@ -79,9 +73,9 @@ def rank(
     """
     rows, columns = reference.shape[:2]
     outside = (width * height - 1) // 2
-    left = _ranks(reference, width, height, 1, True)
-    # At whole pixels nothing is interpolated: both views of a pair share their ranks.
-    right = _ranks(match, width, height, search.denominator, interpolation == "cubic" or search.denominator == 1)
+    window: dict[str, Any] = {"width": width, "height": height, "form": "plain", "grey": "mean"}
+    left = _ranks(bit_strings(reference, **window))
+    right = _ranks(bit_strings(match, **window, denominator=search.denominator, cubic=interpolation == "cubic"))
     view = geometry(columns, search)
     costs: NDArray[Any] = np.empty((rows, columns, search.levels), np.uint8)
 
@@ -92,65 +86,20 @@ def rank(
     return CostVolume(costs, search, float(outside))
 
 
-@per_image
-def _ranks(image: Image, width: int, height: int, denominator: int, cubic: bool) -> Ranks:
-    """Ranks of the pixels of an image and of the positions, 1/denominator apart, between them; ``(rows, positions)``."""
-    rows, columns = image.shape[:2]
-    window = compared(width, height, "plain")
-    pixels, prototype = pixels_of(image)
-    sampling = Sampling(denominator, cubic, image.dtype == np.uint8)
-    ranks = np.empty((rows, (columns - 1) * denominator + 1), np.uint8)
-
-    def run(start: int, stop: int) -> None:
-        _rank_kernel(pixels, start, width, height, window, sampling, prototype, ranks[start:stop])
-
-    over_rows(run, rows, ranks.size * width * height // 4)
+def _ranks(strings: Strings) -> Ranks:
+    """A rank is how many bits of the plain census string are set; ``(rows, positions)``."""
+    ranks = np.empty(strings.shape[1:], np.uint8)
+    over_rows(lambda start, stop: _count(strings[:, start:stop], ranks[start:stop]), len(ranks), strings.size)
     return ranks
 
 
 @kernel
-def _rank_kernel(
-    image: NDArray,
-    start: int,
-    width: int,
-    height: int,
-    window: NDArray[np.int64],
-    sampling: Sampling,
-    prototype: NDArray,
-    ranks: Ranks,
-) -> None:
-    """Ranks of the rows from `start` on of a whole image ``(rows, columns, channels)``."""
-    rows, fine = ranks.shape
-    denominator = sampling.denominator
-    margin, above = width // 2 * denominator, height // 2
-    # Counts are as wide as the grey values of integer images, so that vectors hold as many of one as of the other.
-    sample, counts = np.empty(fine, np.float32), np.empty(fine, np.uint16)
-    # Of the rows of a window; the row y of the image stands in line y % height.
-    lines = np.empty((height, fine + 2 * margin), prototype.dtype)
-    for y in range(start - above, start + rows + above):
-        clamped = min(max(y, 0), image.shape[0] - 1)
-        grey_line(image[clamped], sampling, sample, margin, lines[y % height])
-        if y < start + above:
-            continue
-        top, centre = y - height + 1, lines[(y - above) % height, margin:]
-        counts[:] = 0
-        for p in range(0, window.shape[0], 4):
-            _count_darker(
-                lines[(top + window[p, 0]) % height, window[p, 1] * denominator :],
-                lines[(top + window[p + 1, 0]) % height, window[p + 1, 1] * denominator :],
-                lines[(top + window[p + 2, 0]) % height, window[p + 2, 1] * denominator :],
-                lines[(top + window[p + 3, 0]) % height, window[p + 3, 1] * denominator :],
-                centre,
-                counts,
-            )
-        ranks[y - start - above] = counts
-
-
-@kernel
-def _count_darker(a: NDArray, b: NDArray, c: NDArray, d: NDArray, centre: NDArray, counts: NDArray[np.uint16]) -> None:
-    for x in range(counts.shape[0]):
-        value = centre[x]
-        counts[x] += np.uint16(a[x] < value) + np.uint16(b[x] < value) + np.uint16(c[x] < value) + np.uint16(d[x] < value)
+def _count(strings: Strings, ranks: Ranks) -> None:
+    ranks[:] = 0
+    for w in range(strings.shape[0]):
+        for y in range(ranks.shape[0]):
+            for x in range(ranks.shape[1]):
+                ranks[y, x] += np.uint8(count_bits(strings[w, y, x]))
 
 
 @kernel

@@ -23,9 +23,6 @@ HIGHEST = np.int32(0x7FFFFFFF)
 ENVELOPE = 48
 """Reach from which on finding the envelope of parabolas is quicker than trying all differences, which keeps whole registers busy (estimated from the counts of operations)."""
 
-BLOCK = 32
-"""Rows that exchange messages at a time; their neighbours keep copies of what they would overwrite."""
-
 Values = NDArray[np.float32]
 Messages = tuple[Values, Values, Values, Values]
 """Those that come from the left, right, upper and lower neighbour."""
@@ -63,42 +60,64 @@ def prior_of(rho: Values) -> Prior:
     return Prior(read_only(rho), highest, reach, bool(linear), bool(quadratic) and reach > ENVELOPE)
 
 
-def accelerated(
-    rows: int, columns: int, costs: Values, messages: Messages, weights: tuple[Values, ...], prior: Prior, damping: np.float32
-) -> None:
-    """Messages across the image: rows do not depend on each other, nor do columns."""
-    work = costs.size * (1 if prior.linear else prior.reach)
-    for source, sign in enumerate((1, -1)):
+class Passing(NamedTuple):
+    """An image whose pixels send each other messages.
 
-        def along_rows(start: int, stop: int, source: int = source, sign: int = sign) -> None:
-            first = start * columns if sign > 0 else (start + 1) * columns - 1
-            loops = (stop - start, columns), (columns - 1, sign)
-            _sweep(first, *loops, sign, costs, messages[source], messages[2:], weights[0], prior, damping)
+    Parameters
+    ----------
+    rows, columns : int
+    costs : ndarray, float32, (pixels, levels)
+    messages : tuple of ndarray, float32, (pixels, levels)
+    weights : pair of ndarray, float32, (pixels,)
+        Of the edges to the right and to the lower neighbour.
+    prior : Prior
+    damping : float
+        float32.
+    """
 
-        over_rows(along_rows, rows, work)
-    for source, sign in enumerate((1, -1)):
-
-        def along_columns(start: int, stop: int, source: int = source, sign: int = sign) -> None:
-            first = start if sign > 0 else (rows - 1) * columns + start
-            loops = (rows - 1, sign * columns), (stop - start, 1)
-            _sweep(first, *loops, sign * columns, costs, messages[2 + source], messages[:2], weights[1], prior, damping)
-
-        over_rows(along_columns, columns, work)
+    rows: int
+    columns: int
+    costs: Values
+    messages: Messages
+    weights: tuple[Values, Values]
+    prior: Prior
+    damping: np.float32
 
 
-def synchronous(
-    rows: int, columns: int, costs: Values, messages: Messages, weights: tuple[Values, ...], prior: Prior, damping: np.float32
-) -> None:
-    """All messages at once, block by block."""
-    first = np.arange(0, rows, BLOCK)
-    last = np.minimum(first + BLOCK, rows) - 1
-    from_above, from_below = (values.reshape(rows, columns, -1)[at] for values, at in ((messages[2], first), (messages[3], last)))
+def accelerated(passing: Passing) -> None:
+    """Messages across the image: to the right, to the left, down and up."""
+    for source in range(4):
+        _send_all(passing, source, passing.messages[2:] if source < 2 else passing.messages[:2], across=True)
 
-    def blocks(start: int, stop: int) -> None:
-        for b in range(start, stop):
-            _exchange(first[b], last[b] + 1, columns, costs, messages, from_above[b], from_below[b], *weights, prior, damping)
 
-    over_rows(blocks, first.size, 4 * costs.size * (1 if prior.linear else prior.reach))
+def synchronous(passing: Passing) -> None:
+    """All messages at once."""
+    before = passing.messages[0].copy(), passing.messages[1].copy()
+    for source in range(4):
+        _send_all(passing, source, passing.messages[2:] if source < 2 else before, across=False)
+
+
+def _send_all(passing: Passing, source: int, beside: tuple[Values, Values], across: bool) -> None:
+    """All messages that come from the neighbours of one side, the left, right, upper or lower one, on the grounds of those `beside`.
+
+    `across`: whoever receives a message sends afterwards; otherwise whoever sends one has not received any yet. Rows do not depend on each other, nor
+    do columns.
+    """
+    rows, columns, costs, messages, weights, prior, damping = passing
+    along_rows, forwards = source < 2, source % 2 == 0
+    lines, length, apart, step = (rows, columns, columns, 1) if along_rows else (columns, rows, 1, columns)
+    onwards = step if forwards == across else -step
+    # At one end of each line there is a pixel that does not send.
+    begin = (0 if forwards else step) + (0 if onwards > 0 else step * (length - 2))
+
+    def run(start: int, stop: int) -> None:
+        loops = (stop - start, apart), (length - 1, onwards)
+        outer, inner = loops if along_rows else loops[::-1]
+        target = step if forwards else -step
+        edges = weights[0 if along_rows else 1]
+        _sweep(start * apart + begin, outer, inner, target, costs, messages[source], beside, edges, prior, damping)
+
+    over_rows(run, lines, costs.size * (1 if prior.linear else prior.reach))
 
 
 @kernel
@@ -217,76 +236,6 @@ def _sweep(
             for k in range(levels):
                 total[k] = costs[p, k] + behind[p, k] + (one[p, k] + other[p, k])
             send(total, spare, weights[np.uint64(min(pixel, pixel + step))], prior, damping, behind[np.uint64(pixel + step)])
-
-
-@kernel
-def _exchange(
-    start: int,
-    stop: int,
-    columns: int,
-    costs: Values,
-    messages: Messages,
-    from_above: Values,
-    from_below: Values,
-    right: Values,
-    down: Values,
-    prior: Prior,
-    damping: float,
-) -> None:
-    """Send all messages of the pixels of some rows, on the grounds of those that were there before.
-
-    Parameters
-    ----------
-    start, stop : int
-        First row and the one after the last.
-    columns : int
-    costs : ndarray, float32, (pixels, levels)
-    messages : tuple of ndarray, float32, (pixels, levels)
-    from_above, from_below : ndarray, float32, (columns, levels)
-        Copies of the messages to the first row from above it and to the last one from below it, which others replace meanwhile.
-    right, down : ndarray, float32, (pixels,)
-        Weights of the edges.
-    prior : Prior
-    damping : float
-        float32.
-    """
-    levels, rows = costs.shape[1], costs.shape[0] // columns
-    to_right, to_left, to_below, to_above = messages
-    # What the present pixel hears of from above and from the left: replaced already where the messages stand.
-    above, left = from_above.copy(), np.empty(levels, np.float32)
-    upright, sideways = np.empty(levels, np.float32), np.empty(levels, np.float32)
-    total, spare = np.empty(levels, np.float32), np.empty((3, levels), np.float32)
-    for y in range(start, stop):
-        for k in range(levels):
-            left[k] = to_right[y * columns, k]
-        for column in range(columns):
-            x, p = np.uint64(column), np.uint64(y * columns + column)
-            under, at = (from_below, x) if y == stop - 1 else (to_above, p)
-            for k in range(levels):
-                sideways[k] = left[k] + to_left[p, k]
-                upright[k] = above[x, k] + under[at, k]
-            if column + 1 < columns:
-                q = np.uint64(p + np.uint64(1))
-                for k in range(levels):
-                    total[k] = costs[p, k] + left[k] + upright[k]
-                    left[k] = to_right[q, k]
-                send(total, spare, right[p], prior, damping, to_right[q])
-            if column > 0:
-                q = np.uint64(p - np.uint64(1))
-                for k in range(levels):
-                    total[k] = costs[p, k] + to_left[p, k] + upright[k]
-                send(total, spare, right[q], prior, damping, to_left[q])
-            if y + 1 < rows:
-                q = np.uint64(p + np.uint64(columns))
-                for k in range(levels):
-                    total[k] = costs[p, k] + above[x, k] + sideways[k]
-                    above[x, k] = to_below[q, k]
-                send(total, spare, down[p], prior, damping, to_below[q])
-            if y > 0:
-                q = np.uint64(p - np.uint64(columns))
-                for k in range(levels):
-                    total[k] = costs[p, k] + under[at, k] + sideways[k]
-                send(total, spare, down[q], prior, damping, to_above[q])
 
 
 @kernel

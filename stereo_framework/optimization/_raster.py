@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.optimization._messages import Messages, Prior, Values, send
+from stereo_framework.optimization._messages import Passing, send
 
 BLOCK_ROWS, BLOCK_COLUMNS = 32, 64
 """Pixels of a block. After each antidiagonal threads wait for each other: the more blocks, the more often, and the more threads have work."""
@@ -48,29 +48,13 @@ def over_blocks(run: Callable[[int, int, int], object], rows: int, columns: int,
         over_rows(part, stop - first, work * (stop - first) // (down * across))
 
 
-def sequential(
-    rows: int,
-    columns: int,
-    costs: Values,
-    messages: Messages,
-    weights: tuple[Values, ...],
-    prior: Prior,
-    damping: np.float32,
-    trees: bool = False,
-) -> float:
+def sequential(passing: Passing, trees: bool = False) -> float:
     """Messages to the right and down, pixel after pixel, then back from the last pixel to the left and up.
 
     Parameters
     ----------
-    rows, columns : int
-    costs : ndarray, float32, (pixels, levels)
-    messages : tuple of ndarray, float32, (pixels, levels)
-        Those of an edge in one direction are read before those in the other are written: both may be the same memory.
-    weights : pair of ndarray, float32, (pixels,)
-        Of the edges to the right and to the lower neighbour.
-    prior : Prior
-    damping : float
-        float32.
+    passing : Passing
+        Messages of an edge in one direction are read before those in the other are written: both may be the same memory.
     trees : bool
         What a pixel bears is divided among the chains through it (Kolmogorov 2006, section 4), each edge of weight above 0 belonging to one.
 
@@ -79,13 +63,13 @@ def sequential(
     float
         With `trees` and without damping no labelling has an energy below this, up to rounding.
     """
+    rows, columns, costs, _, _, prior, _ = passing
     work, bounds = 4 * costs.size * (1 if prior.linear else min(prior.reach, 4)), np.zeros(blocks_of(rows, columns))
     for sign in (1, -1):
         bounds[:] = 0
 
         def run(antidiagonal: int, start: int, stop: int, sign: int = sign) -> None:
-            blocks = antidiagonal, start, stop
-            _pass_on(*blocks, sign, rows, columns, costs, messages, weights, prior, damping, trees, bounds)
+            _pass_on(antidiagonal, start, stop, sign, passing, trees, bounds)
 
         over_blocks(run, rows, columns, work, backwards=sign < 0)
     return float(bounds.sum())
@@ -93,24 +77,11 @@ def sequential(
 
 @kernel
 def _pass_on(
-    antidiagonal: int,
-    start: int,
-    stop: int,
-    sign: int,
-    rows: int,
-    columns: int,
-    costs: Values,
-    messages: Messages,
-    weights: tuple[Values, Values],
-    prior: Prior,
-    damping: float,
-    trees: bool,
-    bounds: NDArray[np.float64],
+    antidiagonal: int, start: int, stop: int, sign: int, passing: Passing, trees: bool, bounds: NDArray[np.float64]
 ) -> None:
     """Send what the pixels of some blocks tell those after them; `sign` -1: those before them, from the last pixel on."""
+    rows, columns, costs, (from_left, from_right, from_above, from_below), (right, down), prior, damping = passing
     levels = costs.shape[1]
-    from_left, from_right, from_above, from_below = messages
-    right, down = weights
     # What a pixel tells the two neighbours that come after it, and what it has heard from them.
     to_beside, to_next = (from_left, from_above) if sign > 0 else (from_right, from_below)
     from_beside, from_next = (from_right, from_below) if sign > 0 else (from_left, from_above)

@@ -13,11 +13,15 @@ from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothnes
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.optimization._messages import Messages, accelerated, decide, prior_of, synchronous
+from stereo_framework.optimization._messages import Messages, Passing, accelerated, decide, prior_of, synchronous
 from stereo_framework.optimization._raster import sequential
 from stereo_framework.optimization._smoothness import no_smoothness, required_smoothness
 
-SCHEDULES: dict[str, Callable[..., object]] = {"accelerated": accelerated, "sequential": sequential, "synchronous": synchronous}
+SCHEDULES: dict[str, Callable[[Passing], object]] = {
+    "accelerated": accelerated,
+    "sequential": sequential,
+    "synchronous": synchronous,
+}
 
 
 @stage(
@@ -72,7 +76,7 @@ def belief_propagation(
 
     A message takes time in proportion to the levels where rho is a Potts model, or linear or quadratic up to a limit (Felzenszwalb &
     Huttenlocher 2006, section 3), else to the levels times those up to which rho differs. Its lowest value is made 0, which changes no result. The
-    messages take four volumes, in float32, one of which becomes the beliefs; the costs stay as they are.
+    messages take four volumes, in float32, one of which becomes the beliefs, and synchronous ones two more; the costs stay as they are.
 
     Examples
     --------
@@ -90,12 +94,12 @@ def belief_propagation(
     shape = rows, columns, levels = volume.costs.shape
     costs = np.ascontiguousarray(volume.costs).reshape(-1, levels)
     messages: Messages = tuple(np.zeros((rows * columns, levels), np.float32) for _ in range(4))  # type: ignore[assignment]
-    weights = tuple(np.ascontiguousarray(edges).reshape(-1) for edges in (smoothness.right, smoothness.down))
-    prior, labels = prior_of(smoothness.rho), np.empty((rows, columns), np.int16)
-    iterate = SCHEDULES[schedule]
+    weights = np.ascontiguousarray(smoothness.right).reshape(-1), np.ascontiguousarray(smoothness.down).reshape(-1)
+    passing = Passing(rows, columns, costs, messages, weights, prior_of(smoothness.rho), np.float32(damping))
+    labels, iterate = np.empty((rows, columns), np.int16), SCHEDULES[schedule]
     trace = []
     for _ in counted(iterations, "iteration"):
-        iterate(rows, columns, costs, messages, weights, prior, np.float32(damping))
+        iterate(passing)
         over_rows(lambda a, b: decide(a * columns, b * columns, costs, messages, labels.reshape(-1)), rows, 4 * costs.size)
         trace.append((working_time() - start, energy.of(labels)))
     # The same sums as the decisions'.

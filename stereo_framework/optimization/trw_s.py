@@ -10,7 +10,7 @@ from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothnes
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.optimization._messages import Messages, Values, prior_of
+from stereo_framework.optimization._messages import Messages, Passing, Values, prior_of
 from stereo_framework.optimization._raster import BLOCK_COLUMNS, BLOCK_ROWS, over_blocks, sequential
 from stereo_framework.optimization._smoothness import differences_of, no_smoothness, required_smoothness
 
@@ -75,7 +75,7 @@ def trw_s(volume: CostVolume, smoothness: Smoothness | None = None, *, iteration
     beside, below = (np.zeros((rows * columns + n, levels), np.float32) for n in (1, columns))
     messages: Messages = beside[:-1], beside[1:], below[:-columns], below[columns:]
     weights = np.ascontiguousarray(smoothness.right).reshape(-1), np.ascontiguousarray(smoothness.down).reshape(-1)
-    prior = prior_of(smoothness.rho)
+    passing = Passing(rows, columns, costs, messages, weights, prior_of(smoothness.rho), np.float32(0))
     differences = differences_of(smoothness.rho)
     labels = np.empty((rows, columns), np.int16)
     best, lowest, bound = labels, np.inf, -np.inf
@@ -85,7 +85,7 @@ def trw_s(volume: CostVolume, smoothness: Smoothness | None = None, *, iteration
         _decide(antidiagonal, first, stop, costs, messages, weights, differences, labels)
 
     for _ in counted(iterations, "iteration"):
-        now = sequential(rows, columns, costs, messages, weights, prior, np.float32(0), trees=True)
+        now = sequential(passing, trees=True)
         over_blocks(decide, rows, columns, costs.size)
         trace.append((working_time() - start, energy.of(labels), now))
         bound = max(bound, now)

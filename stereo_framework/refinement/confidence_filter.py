@@ -11,7 +11,6 @@ from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import Fraction01, stage
 from stereo_framework.core.volume import Status
-from stereo_framework.kernels.ranks import least_kept
 
 
 @stage("refinement", source="Hu & Mordohai 2012 for the measures")
@@ -65,7 +64,7 @@ def confidence_filter(
     """
     sure = _measured(confidence, measure)
     sure = np.where(status == Status.FILLED, sure.min(), sure)
-    least = least_kept(sure[~np.isnan(disparity)], fraction) if threshold is None else threshold
+    least = _least_kept(sure[~np.isnan(disparity)], fraction) if threshold is None else threshold
     return np.where(sure < least, np.float32(np.nan), disparity)
 
 
@@ -77,3 +76,17 @@ def _measured(confidence: Mapping[str, NDArray[np.float32]], measure: str | None
             f"confidence_filter.measure: no confidence {measure!r}; {nearest(measure, confidence, kind='measures')}"
         )
     return confidence[measure or list(confidence)[-1]]
+
+
+def _least_kept(values: NDArray, share: float) -> float:
+    """The value below which values are left out so that at most a share of them is, equal ones together.
+
+    Examples
+    --------
+    >>> _least_kept(np.array([5, 1, 3, 3]), 0.5), _least_kept(np.array([5, 1, 3, 3]), 0.75)
+    (3.0, 5.0)
+    """
+    if not values.size:
+        return 0.0
+    order = np.sort(values, axis=None)
+    return float(order[min(int(share * values.size), values.size - 1)])

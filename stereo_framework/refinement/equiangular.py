@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import stage
 from stereo_framework.core.volume import CostVolume, SearchMask
-from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.threads import over_rows
 
 
 @stage("refinement", source="Haller & Nedevschi 2012; Shimizu & Okutomi 2001", halo=lambda: 0, integer=True)
@@ -45,31 +42,16 @@ def equiangular(disparity: Disparity, volume: CostVolume, mask: SearchMask | Non
     >>> equiangular(np.array([[1]], np.float32), volume).tolist()
     [[1.25]]
     """
-    refined = disparity.copy()
-    minimum, step = float(volume.search.minimum), float(volume.search.step)
-
-    def run(start: int, stop: int) -> None:
-        _kernel(disparity[start:stop], volume.costs[start:stop], minimum, step, refined[start:stop])
-
-    over_rows(run, disparity.shape[0], 20 * disparity.size)
-    return refined if mask is None else np.where(mask.beside_closed(disparity, volume.search), disparity, refined)
-
-
-@kernel
-def _kernel(disparity: NDArray[np.float32], costs: NDArray, minimum: float, step: float, refined: NDArray[np.float32]) -> None:
-    rows, columns, levels = costs.shape
-    for y in range(rows):
-        for x in range(columns):
-            if np.isnan(disparity[y, x]):
-                continue
-            level = (disparity[y, x] - minimum) / step
-            nearest = round(level)
-            # float32 disparities are off the grid by rounding alone, by far less than this.
-            if abs(level - nearest) > 1e-3 or nearest < 1 or nearest > levels - 2:
-                continue
-            centre = int(nearest)
-            least = np.float32(costs[y, x, centre])
-            left, right = np.float32(costs[y, x, centre - 1]) - least, np.float32(costs[y, x, centre + 1]) - least
-            steeper = max(left, right)
-            if min(left, right) >= 0 and steeper > 0:
-                refined[y, x] = minimum + (centre + np.float32(0.5) * (left - right) / steeper) * step
+    refined, search = disparity.copy(), volume.search
+    levels = (disparity.astype(np.float64) - search.minimum) / search.step
+    nearest = np.rint(levels)
+    # float32 disparities are off the grid by rounding alone, by far less than this. Comparisons with NaN are false.
+    y, x = np.nonzero((np.abs(levels - nearest) <= 1e-3) & (nearest >= 1) & (nearest <= search.levels - 2))
+    centre = nearest[y, x].astype(np.intp)
+    before, least, after = (volume.costs[y, x, centre + k].astype(np.float32) for k in (-1, 0, 1))
+    left, right = before - least, after - least
+    steeper = np.maximum(left, right)
+    lowest = (np.minimum(left, right) >= 0) & (steeper > 0)
+    offset = np.float32(0.5) * (left - right)[lowest] / steeper[lowest]
+    refined[y[lowest], x[lowest]] = search.minimum + (centre[lowest] + offset) * search.step
+    return refined if mask is None else np.where(mask.beside_closed(disparity, search), disparity, refined)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.border import in_one_form
-from stereo_framework.core.scene import Disparity, Image, Mask
+from stereo_framework.core.scene import Disparity, Image
 from stereo_framework.core.stage import stage
 from stereo_framework.core.volume import Status
 from stereo_framework.kernels.decorator import kernel
@@ -17,7 +18,6 @@ from stereo_framework.kernels.threads import over_rows
 RULES = ("hirschmueller", "mei")
 
 _FILLED, _INVALID = int(Status.FILLED), int(Status.INVALID)
-_NEXT = ((0, -1), (0, 1), (-1, 0), (1, 0))
 # In half pixels down and to the right: all multiples of 45 degrees, and the knight's moves between them.
 _EIGHT = [(2 * down, 2 * right) for down in (-1, 0, 1) for right in (-1, 0, 1) if (down, right) != (0, 0)]
 _KNIGHTS = [(down, right) for down in (-2, -1, 1, 2) for right in (-2, -1, 1, 2) if abs(down) != abs(right)]
@@ -78,7 +78,11 @@ def interpolate(
     filled, told = disparity.copy(), status.copy()
     occluded = np.isnan(disparity) & (status == Status.OCCLUDED)
     if rule == "hirschmueller":
-        _spread(disparity, status, occluded)
+        # Occluded is all that is connected to an occluded pixel through others without an estimate; 0 is the area of all other pixels.
+        areas = cv2.connectedComponents((np.isnan(disparity) & (status != Status.INVALID)).astype(np.uint8), connectivity=4)[1]
+        touched = np.zeros(areas.max() + 1, bool)
+        touched[areas[occluded]] = True
+        occluded = touched[areas]
     colours = in_one_form(reference.astype(np.float32, copy=False)).reshape(disparity.size, -1)
     holes = np.flatnonzero(np.isnan(disparity))
     number = np.empty(disparity.shape, np.int32)
@@ -96,31 +100,6 @@ def interpolate(
     over_rows(trace, len(directions), 10 * nearest.size)
     over_rows(choose, holes.size, 10 * nearest.size)
     return filled, told
-
-
-@kernel
-def _spread(disparity: Disparity, status: NDArray[np.uint8], occluded: Mask) -> None:
-    """Mark as occluded all pixels without an estimate that are connected to an occluded one through such pixels; invalid pixels are not among them."""
-    rows, columns = disparity.shape
-    found = np.empty((rows * columns, 2), np.int32)
-    count = 0
-    for y in range(rows):
-        for x in range(columns):
-            if occluded[y, x]:
-                found[count, 0], found[count, 1] = y, x
-                count += 1
-    done = 0
-    while done < count:
-        y, x = found[done]
-        done += 1
-        for down, right in _NEXT:
-            j, i = y + down, x + right
-            if not (0 <= j < rows and 0 <= i < columns) or occluded[j, i] or status[j, i] == _INVALID:
-                continue
-            if np.isnan(disparity[j, i]):
-                occluded[j, i] = True
-                found[count, 0], found[count, 1] = j, i
-                count += 1
 
 
 @kernel

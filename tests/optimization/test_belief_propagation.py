@@ -43,16 +43,14 @@ SMALL = ((4, 5), (5, 3), (2, 6), (1, 5), (5, 1), (1, 1))
     problem=problems(SMALL),
     iterations=st.integers(1, 4),
     damping=st.sampled_from([0.0, 0.5, 0.25]),
-    block=st.sampled_from([2, 3, 1, 32]),
     envelope=st.sampled_from([0, 48]),
     threads=st.integers(1, 3),
 )
-def test_agrees_with_twin(schedule, problem, iterations, damping, block, envelope, threads):
+def test_agrees_with_twin(schedule, problem, iterations, damping, envelope, threads):
     costs, smoothness = problem
     beliefs, labels = naive_messages.propagate(costs, smoothness, schedule, iterations, damping)
     energy = energy_of(costs, smoothness)
     with pytest.MonkeyPatch.context() as patch, in_threads(threads):
-        patch.setattr("stereo_framework.optimization._messages.BLOCK", block)
         # Parabolas where they would be the slower way too.
         patch.setattr("stereo_framework.optimization._messages.ENVELOPE", envelope)
         found = belief_propagation(energy.volume, energy.smoothness, schedule=schedule, iterations=iterations, damping=damping)
@@ -63,12 +61,6 @@ def test_agrees_with_twin(schedule, problem, iterations, damping, block, envelop
     else:
         np.testing.assert_array_equal(found.volume.costs, beliefs)
         assert [now for _, now in found.trace] == [energy.of(one.astype(np.int16)) for one in labels]
-
-
-# --- trees -------------------------------------------------------------------------------------------------------------------
-
-
-# --- messages ----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("truncation", [4000, 100, 1e9])
@@ -99,12 +91,6 @@ def test_fractions_are_as_good_as_their_rounding():
     found = belief_propagation(*parts(energy_of(costs, smoothness)), iterations=2, damping=0.0).volume.costs
     # Some thirty additions of numbers below 400.
     np.testing.assert_allclose(found, beliefs, atol=30 * 400 * 2.0**-24)
-
-
-# --- the whole optimizer -------------------------------------------------------------------------------------------------------
-
-
-# --- real scenes ---------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
