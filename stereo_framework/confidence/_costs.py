@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.confidence import _cost_scans as scans
 from stereo_framework.core.scene import Disparity, read_only
 from stereo_framework.core.volume import INTEGERS, CostVolume, SearchMask
+from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows, threads
 
 Map = NDArray[np.float32]
@@ -22,7 +21,7 @@ _TINY = np.float32(1e-6)
 """Share of the largest cost that is added to denominators that may be 0."""
 
 _BLOCK = 8
-"""Number of rows copied at a time where a mask closes cells or where the kernels cannot use the costs in their own type."""
+"""Rows that are looked at a time: what they need stays in the caches."""
 
 
 @dataclass(frozen=True)
@@ -55,17 +54,7 @@ class Costs:
     @cached_property
     def largest(self) -> np.float32:
         """The largest cost among the cells that count, always slightly above 0."""
-        span, costs, most = self._span, self.volume.costs, _TINY
-        full = np.flatnonzero(span[:, 1] - span[:, 0] == costs.shape[2])
-        if self.mask is None and full.size:
-            # Where all levels are in view, NumPy is faster than a kernel; such columns lie side by side.
-            there = costs[:, full[0] : full[-1] + 1].max()
-            if there < self.none:
-                span, most = span.copy(), max(most, np.float32(there))
-                span[full] = 0
-        found = np.empty(len(self.disparity), np.float32)
-        self._scan(scans.highest, self.none, type(self.none)(0), found, span=span)
-        return max(found.max(), most)
+        return max(self._map(lambda costs, counts: np.where(counts, costs, 0).max(axis=2)).max(), _TINY)
 
     @property
     def least(self) -> np.float32:
@@ -75,41 +64,68 @@ class Costs:
     @cached_property
     def lowest(self) -> Map:
         """c1: the cost of the chosen level, in the volume's own unit."""
-        return _finite(self._map(scans.chosen, self.none, self.labels))
+        return _finite(self._map(lambda costs, counts, labels: _chosen(costs, labels), self.labels))
 
     @cached_property
     def second(self) -> Map:
-        """c2: the lowest cost of any other level."""
-        return _finite(self._map(scans.second_lowest, self.none, self.labels))
+        """c2: the lowest cost of any other level; where none counts, that of the chosen one."""
+
+        def lowest(costs: NDArray, counts: NDArray, labels: NDArray) -> NDArray:
+            found = self._lowest_other(costs, counts, labels)
+            return np.where(found < self.none, found, _chosen(costs, labels))
+
+        return _finite(self._map(lowest, self.labels))
 
     @cached_property
     def second_minimum(self) -> Map:
-        """c2m: the lowest other local minimum."""
-        return _finite(self._map(scans.second_minimum, self.none, self.labels))
+        """c2m: the lowest other local minimum; where there is none, the highest cost, the chosen one's if no other counts.
+
+        A level is a local minimum when its cost is below that of the level before and not above that of the level after it.
+        """
+        several = (self.volume.inside.sum(axis=1) > 1)[:, None]
+
+        def lowest(costs: NDArray, counts: NDArray, labels: NDArray) -> NDArray:
+            high = np.pad(np.where(counts, costs, self.none), ((0, 0), (0, 0), (1, 1)), constant_values=self.none)
+            here = high[..., 1:-1]
+            found = self._lowest_other(costs, several & (here < high[..., :-2]) & (here <= high[..., 2:]), labels)
+            highest = np.maximum(np.where(counts, costs, 0).max(axis=2), _chosen(costs, labels))
+            return np.where(found < self.none, found, highest)
+
+        return _finite(self._map(lowest, self.labels))
 
     @cached_property
     def best_of_met(self) -> Map:
         """The lowest cost that the matched pixel has with any pixel of the row."""
-        search = self.volume.search
-        grid = search.denominator, search.stride, search.direction
-        return _finite(self._map(scans.best_of_met, self.none, self.labels, *grid))
+        search, (_, columns, levels) = self.volume.search, self.volume.costs.shape
+        denominator, stride, turn = search.denominator, search.stride, -search.direction
+        # Places in the match image, in samples of which a pixel has `denominator`; they run forwards with the levels.
+        first = np.arange(columns)[::turn] * denominator
+        last = (columns - 1) * denominator
+
+        def lowest(costs: NDArray, counts: NDArray, labels: NDArray) -> NDArray:
+            met = np.full((len(costs), last + (levels - 1) * stride + 1), self.none)
+            for level in range(levels):
+                some = met[:, level * stride : level * stride + last + 1 : denominator]
+                np.minimum(some, costs[:, ::turn, level], out=some)
+            return np.take_along_axis(met, first + labels * stride, axis=1)
+
+        return _finite(self._map(lowest, self.labels))
 
     @cached_property
     def total(self) -> NDArray[np.float64]:
         """The sum of the costs of all levels, in the volume's own unit."""
-        found = np.empty(self.disparity.shape, np.float64)
-        if isinstance(self.none, np.uint16) and self.volume.costs.max() < self.none:
-            self._scan(scans.whole_means, found)
-        else:
-            self._scan(scans.means, self.none, found)
-        return self.volume.search.levels * found
+
+        def mean(costs: NDArray, counts: NDArray) -> NDArray:
+            return np.where(counts, costs, 0).sum(axis=2, dtype=np.float64) / np.maximum(counts.sum(axis=2), 1)
+
+        return self.volume.search.levels * self._map(mean, kind=np.float64)
 
     def beside(self, step: int) -> Map:
         """The cost of the level `step` above the chosen one; infinite where that level does not count."""
-        first, stop = self._span.T
-        labels = self.labels + np.int32(step)
-        found = self._map(scans.chosen, self.none, np.clip(labels, 0, self.volume.search.levels - 1))
-        return np.where((labels >= first) & (labels < stop), found, np.float32(np.inf))
+        labels, (_, columns, levels) = self.labels + step, self.volume.costs.shape
+        legal = np.clip(labels, 0, levels - 1)
+        found = self._map(lambda costs, counts, labels: _chosen(costs, labels), legal)
+        return np.where((labels == legal) & self.volume.inside[np.arange(columns), legal], found, np.float32(np.inf))
 
     def sums(self, share: Callable[[NDArray], NDArray], *, excess: bool = True) -> Map:
         """Sum a function of the cost over all levels.
@@ -122,37 +138,26 @@ class Costs:
             Give the function the excess over the chosen level's cost; levels that cost less count as an excess of 0.
         """
         base = self.lowest if excess else np.zeros_like(self.disparity)
-        unit, none = self.largest, self.none
+        unit = self.largest
 
-        def add(costs: NDArray, span: NDArray, base: Map, out: Map) -> None:
-            levels = np.arange(costs.shape[2])
-            seen = (levels >= span[:, :1]) & (levels < span[:, 1:])
-            for y in range(len(costs)):
-                counts = seen & (costs[y] < none)
-                found = share(np.maximum(np.where(counts, costs[y], 0) - base[y, :, None], 0) / unit)
-                count = counts.sum(axis=1)
-                mean = np.where(counts, found, 0).sum(axis=1) / np.maximum(count, 1)
-                out[y] = np.where(count > 0, mean, share(np.zeros(1, np.float32)))
+        def mean(costs: NDArray, counts: NDArray, base: Map) -> NDArray:
+            found = share(np.maximum(np.where(counts, costs, 0) - base[..., None], 0) / unit)
+            number = counts.sum(axis=2)
+            total = np.where(counts, found, 0).sum(axis=2)
+            return np.where(number > 0, total / np.maximum(number, 1), share(np.zeros(1, np.float32)))
 
-        if isinstance(none, np.uint16):
-            # For whole numbers a lookup table is faster.
-            table = share(np.arange(int(none) + 1, dtype=np.float32) / unit)
-            base = base.astype(np.int32)
-            mean = self._map(lambda costs, span, base, out: scans.tabled(costs, span, base, table, out), base)
-        else:
-            mean = self._map(add, base)
-        return self.volume.search.levels * mean
+        def tabled(costs: NDArray, counts: NDArray, base: Map) -> Map:
+            found = np.empty(base.shape, np.float32)
+            _tabled(read_only(costs), span, base.astype(np.int32), table, found)
+            return found
 
-    @property
-    def likelihoods(self) -> tuple[Map, Map]:
-        """The sums over the levels of exp(-c) and of c exp(-c), where c is a cost as a share of the largest."""
         if not isinstance(self.none, np.uint16):
-            return self.sums(_likely, excess=False), self.sums(_weighted, excess=False)
-        shares = np.arange(int(self.none) + 1, dtype=np.float32) / self.largest
-        likely, weighted = np.empty_like(self.disparity), np.empty_like(self.disparity)
-        kernel = functools.partial(_tabled_twice, (_likely(shares), _weighted(shares)))
-        self._scan(kernel, likely, weighted)
-        return self.volume.search.levels * likely, self.volume.search.levels * weighted
+            return self.volume.search.levels * self._map(mean, base)
+        # For whole numbers a lookup table is faster.
+        table = share(np.arange(int(self.none) + 1, dtype=np.float32) / unit)
+        first = self.volume.inside.argmax(axis=1)
+        span = np.stack([first, first + self.volume.inside.sum(axis=1)], axis=1)
+        return self.volume.search.levels * self._map(tabled, base)
 
     def told(self, values: NDArray) -> Map:
         """The finished confidence map: float32, with the lowest value where there is no estimate."""
@@ -161,54 +166,49 @@ class Costs:
 
     @property
     def none(self) -> Any:
-        """The value of cells in view that do not count; it has the type in which the kernels receive the costs."""
+        """The cost of cells that do not count, in the type in which costs are looked at."""
         return np.uint16(65535) if self.mask is None and self.volume.costs.dtype in INTEGERS else np.float32(np.inf)
 
-    @cached_property
-    def _span(self) -> NDArray[np.int32]:
-        """The levels that are in view in each column: the first one, and the one after the last."""
-        view = self.volume.inside
-        first = view.argmax(axis=1)
-        return np.stack([first, first + view.sum(axis=1)], axis=1).astype(np.int32)
+    def _lowest_other(self, costs: NDArray, counts: NDArray, labels: NDArray) -> NDArray:
+        """The lowest of the costs that count but for that of a label; `none` where there is none."""
+        others = np.where(counts, costs, self.none)
+        np.put_along_axis(others, labels[..., None], self.none, axis=2)
+        return others.min(axis=2)
 
-    def _map(self, kernel: Callable[..., None], *arguments: Any) -> Map:
-        found = np.empty(self.disparity.shape, np.float32)
-        self._scan(kernel, *arguments, found)
-        return found
-
-    def _scan(self, kernel: Callable[..., None], *arguments: Any, span: NDArray[np.int32] | None = None) -> None:
-        """Call a kernel on blocks of rows of the costs, with the same rows of all arrays among the arguments; `span` replaces the levels that are in view."""
-        costs, mask = self.volume.costs, self.mask
-        span = self._span if span is None else span
-
-        def rows(start: int, stop: int) -> list[Any]:
-            return [a[start:stop] if isinstance(a, np.ndarray) else a for a in arguments]
+    def _map(self, function: Callable[..., NDArray], *arrays: NDArray, kind: type = np.float32) -> NDArray:
+        """What a function makes of the costs of some rows, of whether they count, and of the same rows of other arrays."""
+        found = np.empty(self.disparity.shape, kind)
 
         def run(start: int, stop: int) -> None:
-            if costs.dtype == self.none.dtype and mask is None:
-                kernel(read_only(costs[start:stop]), span, *rows(start, stop))
-                return
             for top in range(start, stop, _BLOCK):
-                bottom = min(top + _BLOCK, stop)
-                block = replace(self.volume, costs=costs[top:bottom].astype(self.none.dtype))
-                if mask is not None:
+                rows = slice(top, min(top + _BLOCK, stop))
+                block = replace(self.volume, costs=self.volume.costs[rows].astype(self.none.dtype))
+                if self.mask is not None:
                     with threads(1):
-                        mask.rows(top, bottom).close(block, self.none)
-                kernel(read_only(block.costs), span, *rows(top, bottom))
+                        self.mask.rows(rows.start, rows.stop).close(block, self.none)
+                counts = self.volume.inside & (block.costs < self.none)
+                found[rows] = function(block.costs, counts, *(array[rows] for array in arrays))
 
-        over_rows(run, costs.shape[0], costs.size)
-
-
-def _likely(costs: NDArray) -> NDArray:
-    return np.exp(-costs)
+        over_rows(run, len(found), self.volume.costs.size)
+        return found
 
 
-def _weighted(costs: NDArray) -> NDArray:
-    return costs * np.exp(-costs)
+@kernel(fastmath={"reassoc"})
+def _tabled(costs: NDArray, span: NDArray, base: NDArray[np.int32], table: Map, out: Map) -> None:
+    """The mean over the levels from ``span[x, 0]`` to before ``span[x, 1]`` of what a table holds for the excess of a cost over `base`, or for 0."""
+    rows, columns, _ = costs.shape
+    for y in range(rows):
+        for x in range(columns):
+            own, least = costs[y, x, span[x, 0] : span[x, 1]], base[y, x]
+            total = np.float32(0)
+            for k in range(own.shape[0]):
+                total += table[np.uint32(max(np.int32(own[k]) - least, np.int32(0)))]
+            out[y, x] = total / np.float32(own.shape[0]) if own.shape[0] else table[0]
 
 
-def _tabled_twice(tables: tuple[Map, Map], costs: NDArray, span: NDArray, likely: Map, weighted: Map) -> None:
-    scans.tabled_twice(costs, span, *tables, likely, weighted)
+def _chosen(costs: NDArray, labels: NDArray) -> NDArray:
+    """The cost of each pixel's label, whether it counts or not."""
+    return np.take_along_axis(costs, labels[..., None], axis=2)[..., 0]
 
 
 def _finite(costs: Map) -> Map:

@@ -42,5 +42,7 @@ def entropy(disparity: Disparity, volume: CostVolume, mask: SearchMask | None) -
     -1.268
     """
     costs = Costs(disparity, volume, mask)
-    likely, weighted = costs.likelihoods
+    # Of c, a cost as a share of the largest.
+    likely = costs.sums(lambda c: np.exp(-c), excess=False)
+    weighted = costs.sums(lambda c: c * np.exp(-c), excess=False)
     return costs.told(-np.log(likely) - weighted / likely)
