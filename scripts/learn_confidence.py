@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import yaml
 from scipy.optimize import minimize
+from scipy.stats import rankdata
 
 from stereo_framework import Pipeline, load_scene, step
 from stereo_framework import confidence as family
 from stereo_framework.evaluation.sparsification import Sparsification, optimal_area
-from stereo_framework.kernels.ranks import rank_shares
 from stereo_framework.matching_cost import census
 from stereo_framework.optimization import semi_global
 
@@ -67,7 +67,7 @@ def measured(name):
     known = ~np.isnan(match.disparity)
     ranks = np.zeros((*known.shape, len(MEASURES)), np.float32)
     for i, measure in enumerate(MEASURES):
-        ranks[known, i] = rank_shares(match.confidence[measure][known])
+        ranks[known, i] = (rankdata(match.confidence[measure][known]) - 0.5) / np.count_nonzero(known)
     counted = known & np.isfinite(scene.truth)
     bad = np.abs(match.disparity - scene.truth)[counted] > 1
     return ranks[counted].astype(np.float64), bad

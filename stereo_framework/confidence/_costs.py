@@ -177,7 +177,7 @@ class Costs:
 
     def _map(self, function: Callable[..., NDArray], *arrays: NDArray, kind: type = np.float32) -> NDArray:
         """What a function makes of the costs of some rows, of whether they count, and of the same rows of other arrays."""
-        found = np.empty(self.disparity.shape, kind)
+        found: NDArray = np.empty(self.disparity.shape, kind)
 
         def run(start: int, stop: int) -> None:
             for top in range(start, stop, _BLOCK):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.scene import Disparity
 from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.rounding import round_half_away
+from stereo_framework.kernels.left_right import round_half_away
 from stereo_framework.kernels.threads import over_rows
 
 

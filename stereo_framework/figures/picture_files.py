@@ -17,7 +17,6 @@ from stereo_framework.figures.disparity_figures import bad_pixel_picture, dispar
 from stereo_framework.figures.prediction_strip import prediction_figure
 from stereo_framework.figures.saving import save_picture
 from stereo_framework.io import write_image
-from stereo_framework.kernels.ranks import rank_shares
 
 
 def write_pictures(
@@ -85,8 +84,11 @@ def write_comparison(path: Path, maps: Mapping[str, Disparity], scene: Scene) ->
 
 def confidence_greys(confidence: NDArray) -> NDArray[np.uint8]:
     """A measure of confidence as grey levels, uint8 of the same shape. A level is the share of less sure pixels, so that measures of any unit look alike."""
-    found: NDArray[np.uint8] = np.rint(255 * rank_shares(confidence)).astype(np.uint8)
-    return found
+    from scipy.stats import rankdata
+
+    shares = ((rankdata(confidence) - 0.5) / max(confidence.size, 1)).astype(np.float32)
+    found: NDArray[np.uint8] = np.rint(255 * shares).astype(np.uint8)
+    return found.reshape(confidence.shape)
 
 
 def shown_range(disparity: Disparity, scene: Scene) -> tuple[float, float]:

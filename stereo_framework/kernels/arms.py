@@ -42,11 +42,8 @@ def arms(image: NDArray, length: int, threshold: float, far: int, far_threshold:
     colours = np.broadcast_to(image.reshape(rows, columns, -1), (rows, columns, 3)).astype(np.float32)
     found = np.zeros((4, rows, columns), np.uint8)
     near_limit, far_limit = _least_above(threshold), _least_above(min(threshold, far_threshold))
-
-    def run(start: int, stop: int) -> None:
-        _kernel(colours, start, stop, length, near_limit, far, far_limit, found)
-
-    over_rows(run, rows, 40 * rows * columns)
+    limits = length, near_limit, far, far_limit
+    over_rows(lambda start, stop: _kernel(colours, start, stop, *limits, found), rows, 40 * rows * columns)
     return found
 
 

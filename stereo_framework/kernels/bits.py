@@ -1,4 +1,4 @@
-"""Bits: floats by their patterns, where LLVM vectorizes integer loops but not the same loops over floats, and how many of a word are set."""
+"""How many bits of a word are set."""
 
 from __future__ import annotations
 
@@ -8,13 +8,6 @@ import numpy as np
 
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.internals import generated, intrinsic, types
-
-
-@kernel(inline="always")
-def ordered(bits: Any) -> Any:
-    """The int32 bits of a float32 as an integer of the same order; its own inverse, but for -0, which becomes 0."""
-    sign = bits >> np.int32(31)
-    return np.int32((bits ^ (sign & np.int32(0x7FFFFFFF))) - sign)
 
 
 @kernel

@@ -23,22 +23,15 @@ class Account:
         self._busy, self._since = 0, 0.0
         self._lock = threading.Lock()
 
-    def begin(self) -> None:
-        """Note that a thread begins to compile a kernel, perhaps within another one that calls it."""
-        with self._lock:
-            if self._busy == 0:
-                self._since = time.perf_counter()
-            self._busy += 1
-
-    def end(self) -> None:
-        """Note that a thread has compiled what it began."""
+    def note(self, begins: bool) -> None:
+        """Note that a thread begins, or ends, to compile a kernel, perhaps within another one that calls it."""
         with self._lock:
             # Who was compiling when listening began was not seen to begin.
-            if self._busy == 0:
+            if not begins and self._busy == 0:
                 return
-            self._busy -= 1
-            if self._busy == 0:
-                self.seconds += time.perf_counter() - self._since
+            now = time.perf_counter()
+            self.seconds += now - self._since if self._busy else 0
+            self._busy, self._since = self._busy + (1 if begins else -1), now
 
 
 _ACCOUNT: ContextVar[Account | None] = ContextVar("account", default=None)
@@ -89,16 +82,13 @@ def _listen() -> None:
 
     def locked(begins: bool) -> None:
         if account := _ACCOUNT.get():
-            (account.begin if begins else account.end)()
+            account.note(begins)
 
     def compiling(begins: bool, function: Callable[..., Any]) -> None:
         # A plug-in's kernels need not be cached: those may be compiled at every use.
         if not str(function.__module__).startswith("stereo_framework.") or not (begins or opened):
             return
-        if begins:
-            opened.append(function.__qualname__)
-        else:
-            opened.pop()
+        opened[:] = [*opened, function.__qualname__] if begins else opened[:-1]
         announce_compiling(opened[-1] if opened else "")
 
     listen(locked, compiling)

@@ -14,7 +14,7 @@ from stereo_framework.kernels.context import holding
 CountRounds = Callable[[int, int, str], None]
 """``count_rounds(done, count, what)``: so many rounds of a loop are done; all of them when it is over."""
 
-_LISTENER: contextvars.ContextVar[Callable[[int, int, int, str], None] | None] = contextvars.ContextVar("listener", default=None)
+_LISTENER = contextvars.ContextVar[Callable[[int, int, int, str], None]]("listener", default=lambda *_: None)
 
 
 def rounds_counted_by(listener: Callable[[int, int, int, str], None]) -> AbstractContextManager[Any]:
@@ -24,12 +24,7 @@ def rounds_counted_by(listener: Callable[[int, int, int, str], None]) -> Abstrac
 
 def round_counter() -> CountRounds:
     """What a loop calls, from any thread, so that whoever listens here hears of its rounds."""
-    listener = _LISTENER.get()
-    return _nobody if listener is None else functools.partial(listener, threading.get_ident())
-
-
-def _nobody(done: int, count: int, what: str) -> None:
-    pass
+    return functools.partial(_LISTENER.get(), threading.get_ident())
 
 
 def counted(count: int, what: str) -> Iterator[int]:

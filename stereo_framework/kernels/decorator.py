@@ -72,11 +72,10 @@ def _content(value: Any, seen: list[Any]) -> object:
         return [_content(item, seen) for item in value]
     if isinstance(value, set | frozenset):
         return sorted(repr(_content(item, seen)) for item in value)
+    if isinstance(value, enum.EnumMeta):
+        value = {name: vars(value)[name].value for name in value.__members__}
     if isinstance(value, dict):
         return [(name, _content(value[name], seen)) for name in sorted(value)]
-    if isinstance(value, enum.EnumMeta):
-        members: dict[str, Any] = dict(value.__members__)
-        return [(name, _content(member.value, seen)) for name, member in members.items()]
     if isinstance(value, type):
         return getattr(value, "_fields", None)
     if hasattr(value, "py_func"):
@@ -101,10 +100,9 @@ def _code(code: types.CodeType) -> object:
 def _named(code: types.CodeType, names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Values that code names: globals, attributes of modules among them."""
     for name in code.co_names:
-        if isinstance(names.get(name), types.ModuleType):
-            yield from (
-                (attribute, vars(names[name])[attribute]) for attribute in code.co_names if attribute in vars(names[name])
-            )
+        inside = vars(names[name]) if isinstance(names.get(name), types.ModuleType) else None
+        if inside is not None:
+            yield from ((attribute, inside[attribute]) for attribute in code.co_names if attribute in inside)
         elif name in names:
             yield name, names[name]
     for constant in code.co_consts:

@@ -1,7 +1,4 @@
-"""Exponential and logarithm as float32 polynomials, which LLVM vectorizes and every platform computes alike.
-
-The two exponentials differ in their last bits, and each decides numbers that must stay as they are.
-"""
+"""The exponential as a float32 polynomial, which LLVM vectorizes and every platform computes alike."""
 
 from __future__ import annotations
 
@@ -10,37 +7,6 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.kernels.decorator import kernel
-
-
-@kernel(inline="always")
-def exp(x: Any) -> Any:
-    """e^x of a float32 x <= 0, relative error below 2e-7; next to 0 below -87."""
-    x = x if x > np.float32(-88) else np.float32(-88)
-    n = np.int32(x * np.float32(1.44269504) - np.float32(0.5))
-    # ln 2 in two parts, so that the rest is exact.
-    r = x - np.float32(n) * np.float32(0.693359375) + np.float32(n) * np.float32(2.12194440e-4)
-    p = np.float32(1 / 720) * r + np.float32(1 / 120)
-    p = p * r + np.float32(1 / 24)
-    p = p * r + np.float32(1 / 6)
-    p = p * r + np.float32(1 / 2)
-    p = p * r * r + r + np.float32(1)
-    return p * np.int32((n + np.int32(127)) << np.int32(23)).view(np.float32)
-
-
-@kernel(inline="always")
-def log(x: Any) -> Any:
-    """Natural logarithm of a normal, positive float32."""
-    bits = np.float32(x).view(np.int32)
-    # Mantissa in sqrt(1/2)..sqrt(2), so that the series converges fast on both sides of 1.
-    shifted = bits - np.int32(0x3F3504F3)
-    n = np.float32(shifted >> np.int32(23))
-    m = np.int32((shifted & np.int32(0x7FFFFF)) + np.int32(0x3F3504F3)).view(np.float32)
-    s = (m - np.float32(1)) / (m + np.float32(1))
-    q = s * s
-    series = np.float32(2 / 9) * q + np.float32(2 / 7)
-    series = series * q + np.float32(2 / 5)
-    series = series * q + np.float32(2 / 3)
-    return n * np.float32(0.69314718) + s * (np.float32(2) + q * series)
 
 
 @kernel(inline="always")

@@ -111,22 +111,18 @@ def listen(locked: Callable[[bool], None], compiling: Callable[[bool, Callable[.
     with contextlib.suppress(ImportError, AttributeError):
         from numba.core import event
 
-        class Locked(event.Listener):
+        class Listener(event.Listener):
+            def __init__(self, tell: Callable[[bool, Any], None]):
+                self.tell = tell
+
             def on_start(self, event: Any) -> None:
-                locked(True)
+                self.tell(True, event)
 
             def on_end(self, event: Any) -> None:
-                locked(False)
+                self.tell(False, event)
 
-        class Compiling(event.Listener):
-            def on_start(self, event: Any) -> None:
-                compiling(True, event.data["dispatcher"].py_func)
-
-            def on_end(self, event: Any) -> None:
-                compiling(False, event.data["dispatcher"].py_func)
-
-        event.register("numba:compiler_lock", Locked())
-        event.register("numba:compile", Compiling())
+        event.register("numba:compiler_lock", Listener(lambda begins, _: locked(begins)))
+        event.register("numba:compile", Listener(lambda begins, event: compiling(begins, event.data["dispatcher"].py_func)))
 
 
 def generated(intrinsic: Any, loop: Callable[..., Any]) -> Any:

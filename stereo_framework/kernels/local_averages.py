@@ -34,13 +34,8 @@ def local_averages(
     around = ((0, -rows % side), (0, -columns % side), (0, 0))
     blocks = np.pad(weighted, around).reshape(-(-rows // side), side, -(-columns // side), side, channels + 1)
     means = blocks.mean(axis=(1, 3), dtype=np.float32)
-    blurred = np.stack(
-        [
-            cv2.GaussianBlur(np.ascontiguousarray(means[..., c]), (0, 0), sigma / side, borderType=cv2.BORDER_CONSTANT)
-            for c in range(channels + 1)
-        ],
-        axis=2,
-    )
+    planes = np.ascontiguousarray(np.moveaxis(means, 2, 0))
+    blurred = np.stack([cv2.GaussianBlur(p, (0, 0), sigma / side, borderType=cv2.BORDER_CONSTANT) for p in planes], axis=2)
     small = (blurred[..., :-1] + _PULL * toward) / (blurred[..., -1:] + _PULL)
     size = blocks.shape[2] * side, blocks.shape[0] * side
     field = cv2.resize(small, size, interpolation=cv2.INTER_LINEAR).reshape(size[1], size[0], channels)

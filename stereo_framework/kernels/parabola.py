@@ -8,15 +8,10 @@ from numpy.typing import NDArray
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
+Map = NDArray[np.float32]
 
-def vertices(
-    disparity: NDArray[np.float32],
-    costs: NDArray,
-    levels: int,
-    minimum: float,
-    step: float,
-    limit: float,
-) -> NDArray[np.float32]:
+
+def vertices(disparity: Map, costs: NDArray, minimum: float, step: float, limit: float) -> Map:
     """The disparities moved to the vertices of their parabolas, in a new array; those off the grid or farther from a vertex than `limit` levels stay.
 
     Parameters
@@ -24,30 +19,22 @@ def vertices(
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate.
     costs : ndarray, (rows, columns, levels)
-    levels, minimum, step : number
+    minimum, step : float
         Of the search range; with fewer than 3 levels nothing moves.
     limit : float
     """
     refined = disparity.copy()
-    if levels < 3:
-        return refined
 
     def run(start: int, stop: int) -> None:
         _kernel(disparity[start:stop], costs[start:stop], minimum, step, limit, refined[start:stop])
 
-    over_rows(run, disparity.shape[0], 20 * disparity.size)
+    if costs.shape[2] >= 3:
+        over_rows(run, disparity.shape[0], 20 * disparity.size)
     return refined
 
 
 @kernel
-def _kernel(
-    disparity: NDArray[np.float32],
-    costs: NDArray,
-    minimum: float,
-    step: float,
-    limit: float,
-    refined: NDArray[np.float32],
-) -> None:
+def _kernel(disparity: Map, costs: NDArray, minimum: float, step: float, limit: float, refined: Map) -> None:
     """Write the disparities moved to the vertices of their parabolas into `refined`; those that stay are left alone there."""
     rows, columns, levels = costs.shape
     for y in range(rows):

@@ -5,13 +5,14 @@ Kernels release the GIL and work on a row range, so plain threads suffice and re
 
 from __future__ import annotations
 
-import contextlib
 import contextvars
 import functools
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from typing import Any
 
 from stereo_framework.kernels.context import holding
 
@@ -20,8 +21,7 @@ _WORTH_A_THREAD = 400_000
 """Elements of work below which handing rows to another thread costs more than it saves (measured)."""
 
 
-@contextlib.contextmanager
-def threads(count: int) -> Iterator[None]:
+def threads(count: int) -> AbstractContextManager[Any]:
     """Let the kernels called inside the block use `count` threads; the default is one per available core.
 
     Results do not depend on the number.
@@ -39,8 +39,7 @@ def threads(count: int) -> Iterator[None]:
     """
     if count < 1:
         raise ValueError(f"threads: {count} is below 1")
-    with holding(_THREADS, count):
-        yield
+    return holding(_THREADS, count)
 
 
 def thread_count() -> int:

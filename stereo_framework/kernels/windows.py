@@ -1,7 +1,7 @@
-"""Sliding sums and minima over the rows and columns of a volume, shared by stages that aggregate.
+"""Sliding minima over the rows and columns of a volume.
 
 A window of size w covers ``(w - 1) // 2`` samples before and ``w // 2`` after its centre (the original test bed's convention
-for even sizes). Kernels work on the row range ``start..start + out.shape[0] - 1`` of their input and clamp at its ends.
+for even sizes). The kernel works on the row range ``start..start + out.shape[0] - 1`` of its input and clamps at its ends.
 """
 
 from __future__ import annotations
@@ -12,21 +12,13 @@ from numpy.typing import NDArray
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
+Costs = NDArray[np.float32]
+
 _PART = 24576
 """Samples of a row in which minima are taken at a time: two such lines fit the second cache."""
 
 
-def box_mean(costs: NDArray[np.float32], size: int) -> NDArray[np.float32]:
-    """Mean over a square window of every level, borders replicated; float32 ``(rows, columns, levels)``.
-
-    Sums run in float64 and are rounded once, so that the result does not depend on where a row range starts.
-    """
-    mean = np.empty_like(costs)
-    over_rows(lambda start, stop: _box(costs, start, size, mean[start:stop]), costs.shape[0], costs.size)
-    return mean
-
-
-def window_minimum(costs: NDArray[np.float32], size: int) -> NDArray[np.float32]:
+def window_minimum(costs: Costs, size: int) -> Costs:
     """Minimum over a square window of every level, clipped at the borders; float32 ``(rows, columns, levels)``."""
     minimum = np.empty_like(costs)
     over_rows(lambda start, stop: _minimum(costs, start, size, minimum[start:stop]), costs.shape[0], costs.size)
@@ -34,51 +26,7 @@ def window_minimum(costs: NDArray[np.float32], size: int) -> NDArray[np.float32]
 
 
 @kernel
-def _box(costs: NDArray[np.float32], start: int, size: int, out: NDArray[np.float32]) -> None:
-    rows, columns, levels = costs.shape
-    before, after = (size - 1) // 2, size // 2
-    scale = 1.0 / (size * size)
-    column_sums = np.zeros((columns, levels), np.float64)
-    window = np.empty(levels, np.float64)
-    flat = column_sums.reshape(-1)
-    for y in range(start - before, start + after + 1):
-        row = costs[min(max(y, 0), rows - 1)].reshape(-1)
-        for i in range(flat.shape[0]):
-            flat[i] += row[i]
-    for y in range(out.shape[0]):
-        if y > 0:
-            enter = costs[min(start + y + after, rows - 1)].reshape(-1)
-            leave = costs[max(start + y - before - 1, 0)].reshape(-1)
-            for i in range(flat.shape[0]):
-                flat[i] += np.float64(enter[i]) - np.float64(leave[i])
-        _slide_sums(column_sums, before, after, scale, window, out[y])
-
-
-@kernel
-def _slide_sums(
-    sums: NDArray[np.float64], before: int, after: int, scale: float, window: NDArray[np.float64], out: NDArray[np.float32]
-) -> None:
-    columns, levels = sums.shape
-    window[:] = 0.0
-    for x in range(-before, after + 1):
-        clamped = np.uint64(min(max(x, 0), columns - 1))
-        for k in range(levels):
-            window[k] += sums[clamped, k]
-    for x in range(columns):
-        # Unsigned indices need no wraparound check, and indexing the whole array makes no slice: 4x faster at 16 levels.
-        at = np.uint64(x)
-        if x > 0:
-            enter, leave = np.uint64(min(x + after, columns - 1)), np.uint64(max(x - before - 1, 0))
-            for k in range(levels):
-                window[k] += sums[enter, k] - sums[leave, k]
-                out[at, k] = window[k] * scale
-        else:
-            for k in range(levels):
-                out[at, k] = window[k] * scale
-
-
-@kernel
-def _minimum(costs: NDArray[np.float32], start: int, size: int, out: NDArray[np.float32]) -> None:
+def _minimum(costs: Costs, start: int, size: int, out: Costs) -> None:
     rows, columns, levels = costs.shape
     before, after = (size - 1) // 2, size // 2
     # Rows by van Herk's scheme, in blocks of `size` rows. A row of `out` holds first the minimum from its row to the last of the present
@@ -114,23 +62,14 @@ def _minimum(costs: NDArray[np.float32], start: int, size: int, out: NDArray[np.
 
 
 @kernel
-def _enter(
-    row: NDArray[np.float32], suffix: NDArray[np.float32], prefix: NDArray[np.float32], minimum: NDArray[np.float32]
-) -> None:
+def _enter(row: Costs, suffix: Costs, prefix: Costs, minimum: Costs) -> None:
     for i in range(row.shape[0]):
         prefix[i] = row[i] if row[i] < prefix[i] else prefix[i]
         minimum[i] = suffix[i] if suffix[i] < prefix[i] else prefix[i]
 
 
 @kernel
-def _minimum_along_row(
-    line: NDArray[np.float32],
-    one: NDArray[np.float32],
-    other: NDArray[np.float32],
-    size: int,
-    levels: int,
-    out: NDArray[np.float32],
-) -> None:
+def _minimum_along_row(line: Costs, one: Costs, other: Costs, size: int, levels: int, out: Costs) -> None:
     """Minima over `size` columns of a line that is `size` - 1 columns longer than `out`; what they cover doubles with each pass."""
     width, covered = out.shape[0], 1
     while 2 * covered < size:
@@ -143,6 +82,6 @@ def _minimum_along_row(
 
 
 @kernel
-def _lower(a: NDArray[np.float32], b: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+def _lower(a: Costs, b: Costs, out: Costs) -> None:
     for i in range(out.shape[0]):
         out[i] = a[i] if a[i] < b[i] else b[i]

@@ -16,6 +16,8 @@ from stereo_framework.optimization._smoothness import edge_weights
 
 Move = tuple[int, int] | tuple[int]
 """``(a, b)``, a above b: a swap; ``(a,)``: an expansion of a."""
+_Energy = tuple[Costs, NDArray[np.float32], NDArray[np.float64]]
+"""Costs and the weights of the four edges of each pixel, of which the graph has one row more at either end, and rho."""
 Solver = Literal["grid", "pymaxflow"]
 SOLVERS: dict[str, Callable[[NDArray[np.intp], Graph], NDArray[np.bool_]]] = {
     "grid": sink_side,
@@ -45,9 +47,8 @@ class Moves:
         self.labels = padded[1:-1]
         self.labels[:] = labels
         self._labels = padded.reshape(-1)
-        self._costs = in_one_form(costs).reshape(rows * columns, levels)
-        self._rho = smoothness.rho.astype(np.float64)
-        self._weights = np.pad(edge_weights(smoothness), ((1, 1), (0, 0), (0, 0))).reshape(-1, 4)
+        weights = np.pad(edge_weights(smoothness), ((1, 1), (0, 0), (0, 0))).reshape(-1, 4)
+        self._energy = in_one_form(costs).reshape(rows * columns, levels), weights, smoothness.rho.astype(np.float64)
         self._graph = empty_graph(rows, columns)
         self._cut = SOLVERS[solver]
         self.levels = levels
@@ -59,13 +60,13 @@ class Moves:
     def swap(self, a: int, b: int) -> None:
         """Give the pixels labelled `a` or `b` the best labels out of these two; undecided ones get `b`."""
         nodes = np.flatnonzero((self._labels == a) | (self._labels == b))
-        _build_swap(nodes, a, b, self._labels, self._costs, self._weights, self._rho, self._graph)
+        _build_swap(nodes, a, b, self._labels, self._energy, self._graph)
         self._apply(nodes, (a, b), np.where(self._cut(nodes, self._graph), np.int16(a), np.int16(b)))
 
     def expand(self, a: int) -> None:
         """Give the best set of pixels the label `a`; undecided ones keep their own."""
         nodes = np.flatnonzero((self._labels != a) & (self._labels >= 0))
-        _build_expansion(nodes, a, self._labels, self._costs, self._weights, self._rho, self._graph)
+        _build_expansion(nodes, a, self._labels, self._energy, self._graph)
         self._apply(nodes, (a,), np.where(self._cut(nodes, self._graph), np.int16(a), self._labels[nodes]))
 
     def make(self, move: Move) -> None:
@@ -101,17 +102,8 @@ class Moves:
 
 
 @kernel
-def _build_swap(
-    nodes: NDArray[np.intp],
-    a: int,
-    b: int,
-    labels: NDArray[np.int16],
-    costs: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    rho: NDArray[np.float64],
-    graph: Graph,
-) -> None:
-    columns, excess, residual = graph.columns, graph.excess, graph.residual
+def _build_swap(nodes: NDArray[np.intp], a: int, b: int, labels: Levels, energy: _Energy, graph: Graph) -> None:
+    (costs, weights, rho), columns, excess, residual = energy, graph.columns, graph.excess, graph.residual
     change = rho[abs(a - b)]
     for n in range(nodes.shape[0]):
         i, pixel = np.uint64(nodes[n]), np.uint64(nodes[n] - columns)
@@ -130,16 +122,8 @@ def _build_swap(
 
 
 @kernel
-def _build_expansion(
-    nodes: NDArray[np.intp],
-    a: int,
-    labels: NDArray[np.int16],
-    costs: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    rho: NDArray[np.float64],
-    graph: Graph,
-) -> None:
-    columns, excess, residual = graph.columns, graph.excess, graph.residual
+def _build_expansion(nodes: NDArray[np.intp], a: int, labels: Levels, energy: _Energy, graph: Graph) -> None:
+    (costs, weights, rho), columns, excess, residual = energy, graph.columns, graph.excess, graph.residual
     for n in range(nodes.shape[0]):
         i, pixel = np.uint64(nodes[n]), np.uint64(nodes[n] - columns)
         own = labels[i]

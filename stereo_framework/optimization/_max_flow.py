@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from stereo_framework.core.errors import MissingExtraError
 from stereo_framework.kernels.decorator import kernel
 
+Bytes, Words = NDArray[np.int8], NDArray[np.int32]
+
 FREE, SOURCE, SINK = 0, 1, 2
 """Trees that a node may belong to."""
 LINKS = 4
@@ -47,31 +49,23 @@ class Graph(NamedTuple):
     columns: int
     excess: NDArray[np.float64]
     residual: NDArray[np.float64]
-    tree: NDArray[np.int8]
-    parent: NDArray[np.int8]
-    distance: NDArray[np.int32]
-    stamp: NDArray[np.int32]
-    active: NDArray[np.int32]
-    orphans: NDArray[np.int32]
-    links: NDArray[np.int32] | None
+    tree: Bytes
+    parent: Bytes
+    distance: Words
+    stamp: Words
+    active: Words
+    orphans: Words
+    links: Words | None
 
 
 def empty_graph(rows: int, columns: int, linked: bool = False) -> Graph:
     """A graph of an image without capacities; with `linked` the nodes have links."""
     pixels = (rows + 2) * columns
-    distance, stamp, active, orphans = (np.zeros(pixels, np.int32) for _ in range(4))
-    return Graph(
-        columns,
-        np.zeros(pixels),
-        np.zeros((pixels, 6 if linked else 4)),
-        np.zeros(pixels, np.int8),
-        np.zeros(pixels, np.int8),
-        distance,
-        stamp,
-        active,
-        orphans,
-        np.zeros((pixels, 2), np.int32) if linked else None,
-    )
+    residual = np.zeros((pixels, 6 if linked else 4))
+    tree, parent = np.zeros((2, pixels), np.int8)
+    distance, stamp, active, orphans = np.zeros((4, pixels), np.int32)
+    links = np.zeros((pixels, 2), np.int32) if linked else None
+    return Graph(columns, np.zeros(pixels), residual, tree, parent, distance, stamp, active, orphans, links)
 
 
 def sink_side_by_pymaxflow(nodes: NDArray[np.intp], graph: Graph) -> NDArray[np.bool_]:
@@ -134,7 +128,7 @@ def sink_side(nodes: NDArray[np.intp], graph: Graph) -> NDArray[np.bool_]:
 
 
 @kernel
-def neighbour(node: np.uint64, direction: int, columns: int, links: NDArray[np.int32] | None = None) -> np.uint64:
+def neighbour(node: np.uint64, direction: int, columns: int, links: Words | None = None) -> np.uint64:
     """The neighbour of a node; unsigned, which saves the check for negative indices."""
     if links is not None and direction >= LINKS:
         return np.uint64(links[node, np.uint64(direction - LINKS)])
@@ -143,7 +137,7 @@ def neighbour(node: np.uint64, direction: int, columns: int, links: NDArray[np.i
 
 
 @kernel
-def _directions(links: NDArray[np.int32] | None) -> int:
+def _directions(links: Words | None) -> int:
     """How many there are: known when the solver is compiled, for graphs with links and without."""
     if links is None:
         return LINKS
@@ -152,8 +146,8 @@ def _directions(links: NDArray[np.int32] | None) -> int:
 
 @kernel
 def _max_flow(nodes: NDArray[np.intp], graph: Graph, side: NDArray[np.bool_]) -> None:
-    columns, excess, residual, tree, parent, distance, stamp, active, orphans, links = graph
-    _push_to_neighbours(nodes, columns, excess, residual, links)
+    columns, excess, residual, tree, parent, distance, stamp, active, _, links = graph
+    _push_to_neighbours(nodes, graph)
     # Nodes whose neighbours may join their tree. Linked: the last one points to itself, 0 (a pixel above the image) ends the list.
     first, last = np.uint64(0), np.uint64(0)
     for n in range(nodes.shape[0]):
@@ -199,10 +193,7 @@ def _max_flow(nodes: NDArray[np.intp], graph: Graph, side: NDArray[np.bool_]) ->
             continue
         time += 1
         j = neighbour(i, touch, columns, links)
-        if own == SOURCE:
-            orphan = _augment(i, j, touch, columns, excess, residual, parent, orphans, links)
-        else:
-            orphan = _augment(j, i, touch ^ 1, columns, excess, residual, parent, orphans, links)
+        orphan = _augment(i, j, touch, graph) if own == SOURCE else _augment(j, i, touch ^ 1, graph)
         first, last = _adopt(orphan, time, first, last, graph)
     for n in range(nodes.shape[0]):
         i = np.uint64(nodes[n])
@@ -213,14 +204,9 @@ def _max_flow(nodes: NDArray[np.intp], graph: Graph, side: NDArray[np.bool_]) ->
 
 
 @kernel
-def _push_to_neighbours(
-    nodes: NDArray[np.intp],
-    columns: int,
-    excess: NDArray[np.float64],
-    residual: NDArray[np.float64],
-    links: NDArray[np.int32] | None,
-) -> None:
+def _push_to_neighbours(nodes: NDArray[np.intp], graph: Graph) -> None:
     """Use up the paths of one edge, most of the flow where data decide, without the trees."""
+    columns, excess, residual, links = graph.columns, graph.excess, graph.residual, graph.links
     for n in range(nodes.shape[0]):
         i = np.uint64(nodes[n])
         for d in range(1, _directions(links), 2):
@@ -241,7 +227,7 @@ def _push_to_neighbours(
 
 
 @kernel(inline="always")
-def _append(links: NDArray[np.int32], first: np.uint64, last: np.uint64, node: np.uint64) -> tuple[np.uint64, np.uint64]:
+def _append(links: Words, first: np.uint64, last: np.uint64, node: np.uint64) -> tuple[np.uint64, np.uint64]:
     links[node] = node
     if last == 0:
         return node, node
@@ -250,18 +236,10 @@ def _append(links: NDArray[np.int32], first: np.uint64, last: np.uint64, node: n
 
 
 @kernel
-def _augment(
-    source_end: np.uint64,
-    sink_end: np.uint64,
-    direction: int,
-    columns: int,
-    excess: NDArray[np.float64],
-    residual: NDArray[np.float64],
-    parent: NDArray[np.int8],
-    orphans: NDArray[np.int32],
-    links: NDArray[np.int32] | None,
-) -> np.uint64:
+def _augment(source_end: np.uint64, sink_end: np.uint64, direction: int, graph: Graph) -> np.uint64:
     """Saturate the path through an edge between the trees; returns the nodes cut off as a linked list that 0 ends."""
+    columns, excess, residual, parent = graph.columns, graph.excess, graph.residual, graph.parent
+    orphans, links = graph.orphans, graph.links
     flow = residual[source_end, direction]
     root = source_end
     while parent[root] != TERMINAL:
@@ -337,13 +315,7 @@ def _adopt(orphan: np.uint64, time: int, first: np.uint64, last: np.uint64, grap
 
 @kernel
 def _distance_to_root(
-    node: np.uint64,
-    time: int,
-    columns: int,
-    parent: NDArray[np.int8],
-    distance: NDArray[np.int32],
-    stamp: NDArray[np.int32],
-    links: NDArray[np.int32] | None,
+    node: np.uint64, time: int, columns: int, parent: Bytes, distance: Words, stamp: Words, links: Words | None
 ) -> int:
     """Edges from a node to its terminal, `FAR` if an orphan is on the way; nodes on the way remember theirs until `time` passes."""
     length, i = 0, node

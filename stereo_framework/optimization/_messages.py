@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.scene import read_only
-from stereo_framework.kernels.bits import ordered
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._smoothness import reach_of
+from stereo_framework.optimization._winners import ordered
 
 HIGHEST = np.int32(0x7FFFFFFF)
 """Above the bits of every cost."""

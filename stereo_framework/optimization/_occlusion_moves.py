@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.border import in_one_form
 from stereo_framework.core.scene import Image, Mask
-from stereo_framework.core.volume import CostVolume, Levels
+from stereo_framework.core.volume import Costs, CostVolume, Levels
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.optimization._max_flow import LINKS, Graph, empty_graph, sink_side
 
 RIGHT, DOWN = 1, 2
 """Bits of `flat` masks: the edge to the right, the one to the lower neighbour."""
+
+
+class _Problem(NamedTuple):
+    """Costs of matches, x_match - x_reference by level, the flat edges of both images, weights of edges that are not flat and of flat ones, and what a match
+    saves: the cost of two occluded pixels.
+    """
+
+    costs: Costs
+    shifts: NDArray[np.int64]
+    flat: NDArray[np.uint8]
+    flat_match: NDArray[np.uint8]
+    weights: NDArray[np.float64]
+    saved: float
 
 
 class OcclusionMoves:
@@ -43,7 +58,6 @@ class OcclusionMoves:
     ):
         costs, search = in_one_form(volume.costs), volume.search
         rows, columns = costs.shape[:2]
-        # x_match - x_reference.
         shifts = -search.direction * (search.first + search.stride * np.arange(search.levels))
         flat = [_flat_edges(image, gradient_threshold) for image in (reference, match)]
         weights = np.array([weight, weight * gradient_penalty], np.float64)
@@ -53,7 +67,7 @@ class OcclusionMoves:
         # The reference column that each pixel of the match image is matched with, -1 without one.
         self._owners = np.full((rows, columns), -1, np.int32)
         self._seen = search.in_view(columns)
-        self._problem = costs, shifts, *flat, weights, 2.0 * occlusion_cost
+        self._problem = _Problem(costs, shifts, *flat, weights, 2.0 * occlusion_cost)
         # Two layers: the matches that there are above, all that the move may add below.
         self._graph = empty_graph(2 * rows + 1, columns, linked=True)
         assert self._graph.links is not None, "asked for"
@@ -66,7 +80,7 @@ class OcclusionMoves:
     def objective(self) -> float:
         """Costs of matches, of edges that separate a match from no match of its disparity, and of occluded pixels, in float64."""
         rows, columns = self.labels.shape
-        return _objective(self._padded, *self._problem) + rows * columns * self._problem[-1]
+        return _objective(self._padded, self._problem) + rows * columns * self._problem.saved
 
     def may_improve(self, level: int) -> bool:
         """False if nothing has changed since this level was last expanded."""
@@ -74,9 +88,9 @@ class OcclusionMoves:
 
     def expand(self, level: int) -> None:
         """Add any matches of a level and drop any others; of equal sets the one with fewest of the level and most of the others."""
-        count = _build(level, self._padded, self._owners, self._seen, *self._problem, self._graph, self._links, self._nodes)
+        count = _build(level, self._padded, self._owners, self._seen, self._problem, self._graph, self._links, self._nodes)
         nodes = self._nodes[:count]
-        self._changes += _apply(level, nodes, sink_side(nodes, self._graph), self._problem[1], self._padded, self._owners)
+        self._changes += _apply(level, nodes, sink_side(nodes, self._graph), self._problem.shifts, self._padded, self._owners)
         self._settled[level] = self._changes
 
 
@@ -92,16 +106,9 @@ def _flat_edges(image: Image, threshold: float) -> NDArray[np.uint8]:
 
 
 @kernel(inline="always")
-def _weight(
-    direction: int,
-    y: int,
-    x: int,
-    match: int,
-    flat: NDArray[np.uint8],
-    flat_match: NDArray[np.uint8],
-    weights: NDArray[np.float64],
-) -> float:
+def _weight(direction: int, y: int, x: int, match: int, problem: _Problem) -> float:
     """Of the edge from a match to its right, left, lower or upper neighbour of equal disparity; 0 if one of its pixels is out of view."""
+    flat, flat_match, weights = problem.flat, problem.flat_match, problem.weights
     rows, columns = flat.shape
     # Whether the neighbours are pixels of either image; asked of a cell, that is `Search.in_view`.
     step = (0, -1, 0, 0)[direction]
@@ -118,17 +125,10 @@ def _weight(
 
 
 @kernel
-def _objective(
-    labels: NDArray[np.int16],
-    costs: NDArray[np.float32],
-    shifts: NDArray[np.int64],
-    flat: NDArray[np.uint8],
-    flat_match: NDArray[np.uint8],
-    weights: NDArray[np.float64],
-    saved: float,
-) -> float:
+def _objective(labels: NDArray[np.int16], problem: _Problem) -> float:
     """What the matches cost more than none at all; each saves the cost of two occluded pixels."""
-    rows, columns = flat.shape
+    costs, shifts, saved = problem.costs, problem.shifts, problem.saved
+    rows, columns, _ = costs.shape
     total = 0.0
     for y in range(rows):
         for x in range(columns):
@@ -137,7 +137,7 @@ def _objective(
                 continue
             total += np.float64(costs[y, x, own]) - saved
             for d in range(4):
-                weight = _weight(d, y, x, x + shifts[own], flat, flat_match, weights)
+                weight = _weight(d, y, x, x + shifts[own], problem)
                 # An edge between neighbours has weight 0 where there is no neighbour.
                 if weight > 0 and labels[y + 1 + (0, 0, 1, -1)[d], x + (1, -1, 0, 0)[d]] != own:
                     total += weight
@@ -155,18 +155,14 @@ def _build(
     labels: NDArray[np.int16],
     owners: NDArray[np.int32],
     seen: Mask,
-    costs: NDArray[np.float32],
-    shifts: NDArray[np.int64],
-    flat: NDArray[np.uint8],
-    flat_match: NDArray[np.uint8],
-    weights: NDArray[np.float64],
-    saved: float,
+    problem: _Problem,
     graph: Graph,
     links: NDArray[np.int32],
     nodes: NDArray[np.intp],
 ) -> int:
     """Fill the graph; the number of its nodes, which `nodes` gets."""
-    rows, columns = flat.shape
+    costs, shifts, saved = problem.costs, problem.shifts, problem.saved
+    rows, columns, _ = costs.shape
     excess, residual = graph.excess, graph.residual
     below = (rows + 1) * columns
     count = 0
@@ -178,7 +174,7 @@ def _build(
             i = np.uint64((y + 1) * columns + x)
             less = saved - np.float64(costs[y, x, own])
             for d in range(4):
-                weight = _weight(d, y, x, x + shifts[own], flat, flat_match, weights)
+                weight = _weight(d, y, x, x + shifts[own], problem)
                 capacity = 0.0
                 if weight > 0:
                     if labels[y + 1 + (0, 0, 1, -1)[d], x + (1, -1, 0, 0)[d]] == own:
@@ -198,7 +194,7 @@ def _build(
             above = (y + 1) * columns
             i = np.uint64(below + above + x)
             for d in range(4):
-                residual[i, d] = _weight(d, y, x, match, flat, flat_match, weights)
+                residual[i, d] = _weight(d, y, x, match, problem)
             excess[i] = np.float64(costs[y, x, level]) - saved
             links[i, 0] = links[i, 1] = 0
             if own != level:

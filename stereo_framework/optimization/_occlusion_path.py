@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
+
+Costs, Levels = NDArray[np.float32], NDArray[np.int16]
 
 LANES = 16
 """Rows worked on side by side: arrays hold one level of 16 rows, then the next level. The scan over the levels is sequential in every
@@ -16,17 +20,28 @@ row, so that a single row would wait for each addition in turn."""
 _FROM_RISE, _FROM_DROP, _LONGER_RUN, _LONGER_DROP = 1, 2, 4, 8
 
 
+class Steps(NamedTuple):
+    """How paths go on.
+
+    Parameters
+    ----------
+    occlusion_cost : float
+        Of a rise or drop by one level, float32.
+    denominator, stride : int
+        Levels and columns of a run; one of them is 1.
+    mirrored : bool
+        The rows are walked from right to left.
+    """
+
+    occlusion_cost: float
+    denominator: int
+    stride: int
+    mirrored: bool
+
+
 @kernel
 def occlusion_paths(
-    costs: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    occlusion_cost: float,
-    denominator: int,
-    stride: int,
-    mirrored: bool,
-    labels: NDArray[np.int16],
-    chosen: NDArray[np.float32],
-    totals: NDArray[np.float64],
+    costs: Costs, weights: Costs, steps: Steps, labels: Levels, chosen: Costs, totals: NDArray[np.float64]
 ) -> None:
     """The cheapest path of every row, from a match in its first to a match in its last column.
 
@@ -42,12 +57,7 @@ def occlusion_paths(
         Of a match.
     weights : ndarray, float32, (rows, columns)
         Cost of a rise or drop by the edge to the right on which it ends.
-    occlusion_cost : float
-        Of a rise or drop by one level, float32.
-    denominator, stride : int
-        Levels and columns of a run; one of them is 1.
-    mirrored : bool
-        The rows are walked from right to left.
+    steps : Steps
     labels, chosen : ndarray, int16 and float32, (rows, columns)
         Get the levels of the matches, -1 where the reference is occluded, and their costs, there 0.
     totals : ndarray, float64, (rows,)
@@ -56,46 +66,28 @@ def occlusion_paths(
     rows, columns, levels = costs.shape
     decisions = np.empty((columns, levels, LANES), np.uint8)
     # By how many levels more than a run a rise went.
-    slides = np.empty((columns if denominator > 1 else 0, levels, LANES), np.int16)
+    slides = np.empty((columns if steps.denominator > 1 else 0, levels, LANES), np.int16)
     ends = np.empty((levels, LANES), np.float32)
     for y in range(0, rows, LANES):
-        _forward(costs, weights, y, occlusion_cost, denominator, stride, mirrored, decisions, slides, ends)
+        _forward(costs, weights, y, steps, decisions, slides, ends)
         for lane in range(min(LANES, rows - y)):
             best = levels - 1
             for i in range(levels - 1, -1, -1):
                 best = i if ends[i, lane] < ends[best, lane] else best
-            totals[y + lane] = _backward(
-                costs[y + lane],
-                weights[y + lane],
-                decisions[:, :, lane],
-                slides[:, :, lane],
-                levels - 1 - best,
-                occlusion_cost,
-                denominator,
-                stride,
-                mirrored,
-                labels[y + lane],
-                chosen[y + lane],
-            )
+            way = decisions[:, :, lane], slides[:, :, lane], levels - 1 - best
+            at = y + lane
+            totals[at] = _backward(costs[at], weights[at], *way, steps, labels[at], chosen[at])
 
 
 @kernel
 def _forward(
-    costs: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    y: int,
-    occlusion_cost: float,
-    denominator: int,
-    stride: int,
-    mirrored: bool,
-    decisions: NDArray[np.uint8],
-    slides: NDArray[np.int16],
-    ends: NDArray[np.float32],
+    costs: Costs, weights: Costs, y: int, steps: Steps, decisions: NDArray[np.uint8], slides: Levels, ends: Costs
 ) -> None:
     """Decide at every (column, level) of `LANES` rows from `y` on; `ends` gets the costs of paths to the last column's matches.
 
     All lines hold the highest level first, so that element i - LANES is the same row one level higher.
     """
+    occlusion_cost, denominator, stride, mirrored = steps
     columns, levels = costs.shape[1:]
     size, reach = levels * LANES, denominator * LANES
     infinite, run_cost = np.float32(np.inf), np.float32(denominator) * occlusion_cost
@@ -142,14 +134,7 @@ def _forward(
 
 
 @kernel
-def _slide(
-    match: NDArray[np.float32],
-    run: NDArray[np.float32],
-    occlusion_cost: float,
-    denominator: int,
-    risen: NDArray[np.float32],
-    slide: NDArray[np.int16],
-) -> None:
+def _slide(match: Costs, run: Costs, occlusion_cost: float, denominator: int, risen: Costs, slide: Levels) -> None:
     """Runs, and rises of up to denominator - 1 levels more, from matches or runs; `slide` gets how many more."""
     risen[:] = run
     slide[:] = 0
@@ -163,7 +148,7 @@ def _slide(
 
 
 @kernel
-def _gather_costs(costs: NDArray[np.float32], y: int, column: int, data: NDArray[np.float32]) -> None:
+def _gather_costs(costs: Costs, y: int, column: int, data: Costs) -> None:
     """Costs of one column, side by side for `LANES` rows; the last row repeats below the image."""
     rows, _, levels = costs.shape
     at = np.uint64(column)
@@ -174,7 +159,7 @@ def _gather_costs(costs: NDArray[np.float32], y: int, column: int, data: NDArray
 
 
 @kernel
-def _side_by_side(weights: NDArray[np.float32], y: int) -> NDArray[np.float32]:
+def _side_by_side(weights: Costs, y: int) -> Costs:
     """Weights of `LANES` rows as (columns, LANES); the last row repeats below the image."""
     rows, columns = weights.shape
     beside = np.empty((columns, LANES), np.float32)
@@ -187,19 +172,17 @@ def _side_by_side(weights: NDArray[np.float32], y: int) -> NDArray[np.float32]:
 
 @kernel
 def _backward(
-    costs: NDArray[np.float32],
-    weights: NDArray[np.float32],
+    costs: Costs,
+    weights: Costs,
     decisions: NDArray[np.uint8],
-    slides: NDArray[np.int16],
+    slides: Levels,
     level: int,
-    occlusion_cost: float,
-    denominator: int,
-    stride: int,
-    mirrored: bool,
-    labels: NDArray[np.int16],
-    chosen: NDArray[np.float32],
+    steps: Steps,
+    labels: Levels,
+    chosen: Costs,
 ) -> float:
     """Follow one row's decisions from the match at `level` in its last column back to its start; the cost of the path."""
+    occlusion_cost, denominator, stride, mirrored = steps
     columns, levels = costs.shape
     labels[:] = -1
     chosen[:] = 0

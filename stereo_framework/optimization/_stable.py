@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.border import in_one_form
 from stereo_framework.core.scene import Image, Mask
-from stereo_framework.core.volume import CostVolume, Levels
+from stereo_framework.core.volume import Costs, CostVolume, Levels
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import Floats, window_variance
 
 
-@dataclass(frozen=True)
-class Rules:
+class Rules(NamedTuple):
     """When a candidate beats another one; the parameters of `stable_matching`."""
 
     alpha: float
@@ -36,19 +35,8 @@ def stable_labels(volume: CostVolume, reference: Image, match: Image, rules: Rul
     seen = np.ascontiguousarray(search.in_view(columns)[turn])
 
     def run(start: int, stop: int) -> None:
-        _kernel(
-            in_one_form(volume.costs[start:stop, turn]),
-            left[start:stop],
-            right[start:stop],
-            seen,
-            search.first,
-            search.stride,
-            rules.alpha,
-            rules.beta,
-            rules.ordering,
-            rules.two_sided,
-            labels[start:stop],
-        )
+        costs = in_one_form(volume.costs[start:stop, turn])
+        _kernel(costs, left[start:stop], right[start:stop], seen, search.first, search.stride, rules, labels[start:stop])
 
     over_rows(run, rows, volume.costs.size)
     return np.ascontiguousarray(labels[:, turn])
@@ -56,20 +44,10 @@ def stable_labels(volume: CostVolume, reference: Image, match: Image, rules: Rul
 
 @kernel
 def _kernel(
-    costs: NDArray[np.float32],
-    left_variance: Floats,
-    right_variance: Floats,
-    seen: Mask,
-    first: int,
-    stride: int,
-    alpha: float,
-    beta: float,
-    ordering: bool,
-    two_sided: bool,
-    labels: NDArray[np.int16],
+    costs: Costs, left_variance: Floats, right_variance: Floats, seen: Mask, first: int, stride: int, rules: Rules, labels: Levels
 ) -> None:
     """Levels of the matched pixels of every row; the others are left alone."""
-    rows, columns, levels = costs.shape
+    ordering, (rows, columns, levels) = rules.ordering, costs.shape
     # Tables have a line for each reference pixel and hold every whole disparity; what is no candidate (any more) is -inf.
     shape = columns, (levels - 1) * stride + 1
     low, high = np.empty(shape, np.float64), np.empty(shape, np.float64)
@@ -77,7 +55,7 @@ def _kernel(
     crossing = np.empty((2 if ordering else 0, columns + 2, shape[1] + 4), np.float64)
     partner = np.empty(columns, np.int64)
     for y in range(rows):
-        _confidence(costs[y], left_variance[y], right_variance[y], seen, first, stride, alpha, beta, two_sided, low, high)
+        _confidence(costs[y], left_variance[y], right_variance[y], seen, first, stride, rules, low, high)
         partner[:] = -1
         while _match(low, high, crossing, first, ordering, partner):
             _remove(high, first, ordering, partner)
@@ -88,19 +66,18 @@ def _kernel(
 
 @kernel
 def _confidence(
-    costs: NDArray[np.float32],
+    costs: Costs,
     left_variance: Floats,
     right_variance: Floats,
     seen: Mask,
     first: int,
     stride: int,
-    alpha: float,
-    beta: float,
-    two_sided: bool,
+    rules: Rules,
     low: Floats,
     high: Floats,
 ) -> None:
     """The similarity that a candidate can count on, `low`, and the one that others must beat, `high`."""
+    alpha, beta, two_sided = rules.alpha, rules.beta, rules.two_sided
     columns, levels = costs.shape
     low[:], high[:] = -np.inf, -np.inf
     for x in range(columns):

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.random_numbers import random_number
 
+Bytes = NDArray[np.uint8]
+
 _LAST = np.int32(0x7FFFFFFF)
 """A priority after all others, of which there are 2**30."""
 _EARLIER, _LATER = np.uint8(255), np.uint8(0)
@@ -55,14 +57,7 @@ def rounds_by_priority(priorities: NDArray[np.int32], columns: int) -> tuple[NDA
 
 
 @kernel
-def _compare(
-    priorities: NDArray[np.int32],
-    columns: int,
-    left: NDArray[np.uint8],
-    right: NDArray[np.uint8],
-    up: NDArray[np.uint8],
-    down: NDArray[np.uint8],
-) -> None:
+def _compare(priorities: NDArray[np.int32], columns: int, left: Bytes, right: Bytes, up: Bytes, down: Bytes) -> None:
     """Whether a pixel's neighbour comes before it, 255 or 0, for each of the four."""
     own = priorities[columns:-columns]
     beside = priorities[columns - 1 : -columns - 1], priorities[columns + 1 :]
@@ -75,15 +70,7 @@ def _compare(
 
 
 @kernel
-def _advance(
-    number: NDArray[np.uint8],
-    columns: int,
-    left: NDArray[np.uint8],
-    right: NDArray[np.uint8],
-    up: NDArray[np.uint8],
-    down: NDArray[np.uint8],
-    following: NDArray[np.uint8],
-) -> bool:
+def _advance(number: Bytes, columns: int, left: Bytes, right: Bytes, up: Bytes, down: Bytes, following: Bytes) -> bool:
     """Put every pixel into the round after those of its neighbours that come before it; whether any changed its round.
 
     The first round is 0. It takes as many calls as there are rounds: about 13, as a way along which random priorities rise is short. One
@@ -115,7 +102,7 @@ def _later(number: np.uint8, other: np.uint8) -> np.uint8:
 
 
 @kernel
-def _sort(number: NDArray[np.uint8], order: NDArray[np.int32]) -> NDArray[np.int64]:
+def _sort(number: Bytes, order: NDArray[np.int32]) -> NDArray[np.int64]:
     """Sort the pixels by their rounds; where each round begins."""
     bounds = np.zeros(int(number.max()) + 2, np.int64)
     for p in range(number.shape[0]):

@@ -1,4 +1,4 @@
-"""The level of lowest cost at each pixel of a row, and what it costs."""
+"""The level of lowest cost at each pixel of a row, and what it costs: floats by the patterns of their bits, since LLVM vectorizes minima of integers alone."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.kernels.bits import ordered
 from stereo_framework.kernels.decorator import kernel
+
+
+@kernel(inline="always")
+def ordered(bits: Any) -> Any:
+    """The int32 bits of a float32 as an integer of the same order; its own inverse, but for -0, which becomes 0."""
+    sign = bits >> np.int32(31)
+    return np.int32((bits ^ (sign & np.int32(0x7FFFFFFF))) - sign)
 
 
 def float_bits(costs: NDArray) -> NDArray[np.int32] | None:

@@ -10,7 +10,7 @@ from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.stage import NonNegative, Unit, stage
 from stereo_framework.core.volume import CostVolume, Labeling, Smoothness
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.optimization._occlusion_path import occlusion_paths
+from stereo_framework.optimization._occlusion_path import Steps, occlusion_paths
 from stereo_framework.optimization._smoothness import required_smoothness
 
 _REFUSED = ("linear", "truncated_linear", "truncated_quadratic")
@@ -90,20 +90,11 @@ def dynamic_programming(
     labels = np.empty((rows, columns), np.int16)
     chosen = np.empty((rows, columns), np.float32)
     totals = np.empty(rows, np.float64)
-    per_level = np.float32(occlusion_cost * search.step)
+    steps = Steps(np.float32(occlusion_cost * search.step), search.denominator, search.stride, search.direction < 0)
 
     def run(start: int, stop: int) -> None:
-        occlusion_paths(
-            costs[start:stop],
-            weights[start:stop],
-            per_level,
-            search.denominator,
-            search.stride,
-            search.direction < 0,
-            labels[start:stop],
-            chosen[start:stop],
-            totals[start:stop],
-        )
+        found = labels[start:stop], chosen[start:stop], totals[start:stop]
+        occlusion_paths(costs[start:stop], weights[start:stop], steps, *found)
 
     over_rows(run, rows, costs.size)
     return Labeling(labels, chosen, objective=float(totals.sum()))

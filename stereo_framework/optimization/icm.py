@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.stage import PositiveInt, stage
-from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness
+from stereo_framework.core.volume import Costs, CostVolume, Energy, Labeling, Smoothness
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
@@ -79,9 +79,9 @@ def _visit(
     antidiagonal: int,
     start: int,
     stop: int,
-    costs: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    differences: NDArray[np.float32],
+    costs: Costs,
+    weights: Costs,
+    differences: Costs,
     labels: NDArray[np.int16],
     changed: NDArray[np.bool_],
 ) -> None:

@@ -210,9 +210,7 @@ def _start(side: _Side, other: Image, p1: float, p2: float) -> Disparity:
     found = semi_global(volume, side.image, other, p1=p1, p2=p2, penalties="edges", edge_threshold=_EDGE)
     assert found.volume is not None, "semi_global always gives its sums"
     disparity = whole.disparity_of(found.levels)
-    refined = vertices(
-        read_only(disparity), read_only(found.volume.costs), whole.levels, float(whole.minimum), float(whole.step), 0.5
-    )
+    refined = vertices(read_only(disparity), read_only(found.volume.costs), float(whole.minimum), float(whole.step), 0.5)
     if np.isinf(side.closed) or whole.levels < 3:
         return refined
     around = np.clip(found.levels, 1, whole.levels - 2)[..., None] + np.arange(-1, 2)

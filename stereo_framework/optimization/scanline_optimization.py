@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.stage import stage
-from stereo_framework.core.volume import CostVolume, Labeling, Smoothness
-from stereo_framework.kernels.bits import ordered
+from stereo_framework.core.volume import Costs, CostVolume, Labeling, Levels, Smoothness
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._smoothness import no_smoothness, reach_of, required_smoothness
+from stereo_framework.optimization._winners import ordered
 
 HIGHEST = np.int32(0x7FFFFFFF)
 """Above the bits of every cost."""
@@ -61,16 +61,8 @@ def scanline_optimization(volume: CostVolume, smoothness: Smoothness | None = No
     highest, reach = rho.max(), reach_of(rho)
 
     def run(start: int, stop: int) -> None:
-        _kernel(
-            costs[start:stop],
-            weights[start:stop],
-            rho,
-            highest,
-            reach,
-            labels[start:stop],
-            chosen[start:stop],
-            totals[start:stop],
-        )
+        found = labels[start:stop], chosen[start:stop], totals[start:stop]
+        _kernel(costs[start:stop], weights[start:stop], rho, highest, reach, *found)
 
     over_rows(run, rows, costs.size * reach)
     return Labeling(labels, chosen, objective=float(totals.sum()))
@@ -78,13 +70,13 @@ def scanline_optimization(volume: CostVolume, smoothness: Smoothness | None = No
 
 @kernel
 def _kernel(
-    costs: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    rho: NDArray[np.float32],
+    costs: Costs,
+    weights: Costs,
+    rho: Costs,
     highest: float,
     reach: int,
-    labels: NDArray[np.int16],
-    chosen: NDArray[np.float32],
+    labels: Levels,
+    chosen: Costs,
     totals: NDArray[np.float64],
 ) -> None:
     """Viterbi's algorithm on every row."""
@@ -119,13 +111,7 @@ def _kernel(
 
 
 @kernel
-def _potts_forward(
-    costs: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    highest: float,
-    paths: NDArray[np.float32],
-    jumps: NDArray[np.float32],
-) -> None:
+def _potts_forward(costs: Costs, weights: Costs, highest: float, paths: Costs, jumps: Costs) -> None:
     """Path costs where all changes cost the same: besides the same level only the best previous one counts."""
     columns, levels = costs.shape
     least = HIGHEST
@@ -149,15 +135,7 @@ def _potts_forward(
 
 
 @kernel
-def _forward(
-    costs: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    rho: NDArray[np.float32],
-    highest: float,
-    reach: int,
-    paths: NDArray[np.float32],
-    jumps: NDArray[np.float32],
-) -> None:
+def _forward(costs: Costs, weights: Costs, rho: Costs, highest: float, reach: int, paths: Costs, jumps: Costs) -> None:
     """Path costs for any rho: changes by fewer than `reach` levels one by one, of all others only the best."""
     columns, levels = costs.shape
     current, following = np.empty(levels, np.float32), np.empty(levels, np.float32)
@@ -187,7 +165,7 @@ def _forward(
 
 
 @kernel
-def _previous(paths: NDArray[np.float32], x: int, level: int, weight: float, rho: NDArray[np.float32]) -> int:
+def _previous(paths: Costs, x: int, level: int, weight: float, rho: Costs) -> int:
     """The lowest level of column x from which a best path to `level` of column x + 1 comes."""
     winner, best = 0, np.float32(np.inf)
     for j in range(paths.shape[1]):

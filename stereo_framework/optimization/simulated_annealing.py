@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._smoothness import differences_of, edge_weights, no_smoothness, required_smoothness
 from stereo_framework.optimization._visiting import fixed_rounds, random_rounds
 from stereo_framework.optimization.winner_take_all import winner_take_all
+
+Floats = NDArray[np.float32]
 
 BATCH = 128
 """Most pixels whose labels are drawn together."""
@@ -102,15 +104,15 @@ def simulated_annealing(
     padded = np.zeros((rows + 2, columns), np.int16)
     padded[1:-1] = winner_take_all(volume).levels
     gains = np.zeros(pixels)
-    arrays = padded.reshape(-1), costs, weights, differences
+    field = _Field(columns, padded.reshape(-1), costs, weights, differences)
     # Raw numbers are the only ones that numpy promises never to change; a sweep takes four of 32 bits.
     keys = (np.random.PCG64(seed).random_raw((iterations, 4)) >> 32).astype(np.int64)
 
     def visit(order: NDArray[np.int32], bounds: NDArray[np.int64], inverse: np.float32, key: NDArray[np.int64]) -> None:
         if rule == "full_gibbs":
-            _draw_labels(order, bounds, columns, *arrays, inverse, key, gains)
+            _draw_labels(order, bounds, field, inverse, key, gains)
         else:
-            _try_labels(order, bounds, columns, *arrays, inverse, key, rule == "flip_gibbs", gains)
+            _try_labels(order, bounds, field, inverse, key, rule == "flip_gibbs", gains)
 
     def visit_part(order: NDArray[np.int32], first: int, inverse: np.float32, key: NDArray[np.int64], a: int, b: int) -> None:
         visit(order, np.array([first + a, first + b]), inverse, key)
@@ -150,20 +152,27 @@ def _temperatures(start: float, end: float, schedule: str, sweeps: int) -> NDArr
 # on nothing but the sweep and the pixel.
 
 
+class _Field(NamedTuple):
+    """Pixels with their labels, costs (pixels, levels), weights of edges (pixels, 4), and rho as `differences_of` puts it."""
+
+    columns: int
+    labels: NDArray[np.int16]
+    costs: Floats
+    weights: Floats
+    differences: Floats
+
+
 @kernel
 def _draw_labels(
     order: NDArray[np.int32],
     bounds: NDArray[np.int64],
-    columns: int,
-    labels: NDArray[np.int16],
-    costs: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    differences: NDArray[np.float32],
+    field: _Field,
     inverse: float,
     key: NDArray[np.int64],
     gains: NDArray[np.float64],
 ) -> float:
     """Visit the pixels of the rounds and draw a label out of all for each; the result means nothing."""
+    columns, labels, costs, weights, _ = field
     levels, read = costs.shape[1], 0.0
     local, chances = np.empty((BATCH, levels), np.float32), np.empty((levels, BATCH), np.float32)
     least, total, wanted = np.empty(BATCH, np.float32), np.empty(BATCH, np.float32), np.empty(BATCH, np.float32)
@@ -173,7 +182,7 @@ def _draw_labels(
             pixels = order[done : min(done + BATCH, bounds[j + 1])]
             # Returned, lest the compiler leave it out.
             read += _read_ahead(pixels, costs, weights)
-            _local_energies(pixels, columns, labels, costs, weights, differences, local)
+            _local_energies(pixels, field, local)
             count = pixels.shape[0]
             for n in range(count):
                 # Of 24 bits, so that the product stays below the total.
@@ -187,7 +196,7 @@ def _draw_labels(
 
 
 @kernel
-def _read_ahead(pixels: NDArray[np.int32], costs: NDArray[np.float32], weights: NDArray[np.float32]) -> float:
+def _read_ahead(pixels: NDArray[np.int32], costs: Floats, weights: Floats) -> float:
     """Read a little at each pixel, so that memory delivers what all of them need at once and not when each is visited."""
     read, last = 0.0, np.uint64(costs.shape[1] - 1)
     for n in range(pixels.shape[0]):
@@ -198,11 +207,11 @@ def _read_ahead(pixels: NDArray[np.int32], costs: NDArray[np.float32], weights: 
 
 @kernel
 def _choose(
-    local: NDArray[np.float32],
-    chances: NDArray[np.float32],
-    least: NDArray[np.float32],
-    total: NDArray[np.float32],
-    wanted: NDArray[np.float32],
+    local: Floats,
+    chances: Floats,
+    least: Floats,
+    total: Floats,
+    wanted: Floats,
     count: int,
     inverse: float,
     chosen: NDArray[np.int32],
@@ -231,16 +240,9 @@ def _choose(
 
 
 @kernel
-def _local_energies(
-    pixels: NDArray[np.int32],
-    columns: int,
-    labels: NDArray[np.int16],
-    costs: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    differences: NDArray[np.float32],
-    local: NDArray[np.float32],
-) -> None:
+def _local_energies(pixels: NDArray[np.int32], field: _Field, local: Floats) -> None:
     """What each level costs at each of the pixels: its data cost and four edges."""
+    columns, labels, costs, weights, differences = field
     levels = costs.shape[1]
     for n in range(pixels.shape[0]):
         m, p, i = np.uint64(n), np.uint64(pixels[n]), pixels[n] + columns
@@ -257,17 +259,14 @@ def _local_energies(
 def _try_labels(
     order: NDArray[np.int32],
     bounds: NDArray[np.int64],
-    columns: int,
-    labels: NDArray[np.int16],
-    costs: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    differences: NDArray[np.float32],
+    field: _Field,
     inverse: float,
     key: NDArray[np.int64],
     gibbs: bool,
     gains: NDArray[np.float64],
 ) -> None:
     """Visit the pixels of the rounds and offer each one other label."""
+    columns, labels, costs, weights, differences = field
     levels = costs.shape[1]
     for n in range(bounds[0], bounds[-1]):
         p = int(order[n])

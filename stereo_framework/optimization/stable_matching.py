@@ -81,7 +81,7 @@ def stable_matching(
     >>> stable_matching(volume, image, image, alpha=0, beta=0.2).levels.tolist()
     [[-1, -1, 0]]
     """
-    rules = Rules(alpha, beta, size, ordering, two_sided)
+    rules = Rules(float(alpha), float(beta), size, ordering, two_sided)
     check_whole_steps("stable_matching", volume.search)
     labels = stable_labels(volume, reference, match, rules)
     return Labeling(labels, volume.chosen(labels))

@@ -69,7 +69,7 @@ def stratified_matching(
     window whose cell of the same level is in the same component; `stable_matching` then decides. Windows so stop at the
     edges of a surface. Components span the image, so the stage sees all of it.
     """
-    rules = Rules(alpha, beta, size, ordering, two_sided)
+    rules = Rules(float(alpha), float(beta), size, ordering, two_sided)
     check_whole_steps("stratified_matching", volume.search)
     labels = stable_labels(_within_components(volume, reference, match, threshold, size), reference, match, rules)
     return Labeling(labels, volume.chosen(labels))
@@ -83,24 +83,17 @@ def _within_components(volume: CostVolume, reference: Image, match: Image, thres
     left, right = (rounded(image.reshape(*image.shape[:2], -1)) for image in (reference, match))
     costs, search = np.full_like(volume.costs, np.inf), volume.search
     shift, stride = search.direction * search.first, search.direction * search.stride
-    over_rows(
-        lambda start, stop: _kernel(components, left, right, start, shift, stride, size, costs[start:stop]),
-        costs.shape[0],
-        costs.size,
-    )
+
+    def run(start: int, stop: int) -> None:
+        _kernel(components, left, right, start, shift, stride, size, costs[start:stop])
+
+    over_rows(run, costs.shape[0], costs.size)
     return replace(volume, costs=costs)
 
 
 @kernel
 def _kernel(
-    components: NDArray[np.int32],
-    left: Floats,
-    right: Floats,
-    start: int,
-    shift: int,
-    stride: int,
-    size: int,
-    costs: Costs,
+    components: NDArray[np.int32], left: Floats, right: Floats, start: int, shift: int, stride: int, size: int, costs: Costs
 ) -> None:
     """Costs of the candidates of the rows from `start` on."""
     rows, columns, levels = components.shape

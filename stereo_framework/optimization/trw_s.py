@@ -82,7 +82,7 @@ def trw_s(volume: CostVolume, smoothness: Smoothness | None = None, *, iteration
     trace = []
 
     def decide(antidiagonal: int, first: int, stop: int) -> None:
-        _decide(antidiagonal, first, stop, costs, messages, weights, differences, labels)
+        _decide(antidiagonal, first, stop, passing, differences, labels)
 
     for _ in counted(iterations, "iteration"):
         now = sequential(passing, trees=True)
@@ -96,19 +96,10 @@ def trw_s(volume: CostVolume, smoothness: Smoothness | None = None, *, iteration
 
 
 @kernel
-def _decide(
-    antidiagonal: int,
-    start: int,
-    stop: int,
-    costs: Values,
-    messages: Messages,
-    weights: tuple[Values, Values],
-    differences: Values,
-    labels: NDArray[np.int16],
-) -> None:
+def _decide(antidiagonal: int, start: int, stop: int, passing: Passing, differences: Values, labels: NDArray[np.int16]) -> None:
     """Levels of the pixels of some blocks, whose left and upper neighbours have theirs."""
-    (rows, columns), levels = labels.shape, costs.shape[1]
-    right, down = weights
+    rows, columns, costs, messages, (right, down), _, _ = passing
+    levels = costs.shape[1]
     for block in range(start, stop):
         left = (antidiagonal - block) * BLOCK_COLUMNS
         for y in range(block * BLOCK_ROWS, min(block * BLOCK_ROWS + BLOCK_ROWS, rows)):

@@ -12,7 +12,7 @@ from stereo_framework.core.stage import NonNegative, Unit, stage
 from stereo_framework.core.view import View
 from stereo_framework.core.volume import Status
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.rounding import round_half_away
+from stereo_framework.kernels.left_right import round_half_away
 from stereo_framework.kernels.threads import over_rows
 
 _OCCLUDED, _MISMATCHED = int(Status.OCCLUDED), int(Status.MISMATCHED)

@@ -56,7 +56,7 @@ def parabola(
     1.3
     """
     search = volume.search
-    refined = vertices(disparity, volume.costs, search.levels, float(search.minimum), float(search.step), limit)
+    refined = vertices(disparity, volume.costs, float(search.minimum), float(search.step), limit)
     if mask is None or search.levels < 3:
         return refined
     return np.where(mask.beside_closed(disparity, search), disparity, refined)

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
+from scipy.stats import rankdata
 
 from stereo_framework.confidence import learned
-from stereo_framework.confidence.learned import MEASURES, coefficients
+from stereo_framework.confidence.learned import MEASURES, _weighted_ranks, coefficients
 from stereo_framework.core.errors import ParameterError
 
 
@@ -23,6 +24,13 @@ def test_is_the_logistic_function_of_weighted_ranks():
         # Ranks are float32.
         assert found[pixel] == pytest.approx(1 / (1 + np.exp(-score)), abs=1e-6)
     assert found[1, 2] == 0
+
+
+def test_ranks_by_counting_are_near_those_by_sorting():
+    rng = np.random.default_rng(0)
+    # With those nearer to 0 there are 270 powers of 2: a step is the 240th part of one, and holds 1 in 9600 of the values.
+    values = np.float32(np.exp2(rng.uniform(-10, 10, 20000)) * rng.choice([-1, 1], 20000))
+    np.testing.assert_allclose(_weighted_ranks(values, 1.0), (rankdata(values) - 0.5) / 20000, atol=1 / 1500)
 
 
 def test_refuses_a_method_that_lacks_a_measure():
