@@ -75,6 +75,30 @@ def priors(draw, rows, columns, levels):
     return Smoothness(right, down, rho)
 
 
+RHOS = {
+    "potts": lambda k: np.minimum(k, 1),
+    "linear": lambda k: k,
+    "truncated linear": lambda k: np.minimum(2 * k, 5),
+    "squared": lambda k: k**2,
+    "truncated squared": lambda k: np.minimum(k**2, 5),
+    "concave": lambda k: np.minimum(k, 1) + (k > 2),
+    "no order": lambda k: np.array([0, 3, 1, 4, 2, 4, 0, 1])[k % 8],
+    "none": lambda k: 0 * k,
+}
+METRICS = ("potts", "linear", "truncated linear")
+
+
+@st.composite
+def problems(draw, shapes, levels=(4, 5, 3, 2), rhos=tuple(RHOS)):
+    """Costs and a smoothness term of whole numbers: everything is exact in float32."""
+    rows, columns = draw(st.sampled_from(shapes))
+    levels = draw(st.sampled_from(levels))
+    costs = draw(filled((rows, columns, levels), np.arange(60))).astype(np.float32)
+    right, down = (draw(filled((rows, columns), np.arange(12))).astype(np.float32) for _ in range(2))
+    right[:, -1] = down[-1] = 0
+    return costs, Smoothness(right, down, RHOS[draw(st.sampled_from(rhos))](np.arange(levels)).astype(np.float32))
+
+
 def labellings(rows, columns, levels, lowest=0):
     """Levels of `levels` levels; with `lowest` -1 some are unassigned."""
     return hnp.arrays(np.int16, (rows, columns), elements=st.integers(lowest, levels - 1))
@@ -107,7 +131,7 @@ def energy_of(costs, smoothness):
 
 
 def smoothness_of(rows, columns, rho, weight=1.0):
-    """The same weight at every edge of an image."""
+    """The same weight at every edge of an image, or one each, (2, rows, columns)."""
     weights = np.full((2, rows, columns), weight, np.float32)
     weights[0, :, -1] = weights[1, -1] = 0
     return Smoothness(weights[0], weights[1], np.asarray(rho, np.float32))

@@ -3,38 +3,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernel_inputs import energy_of, filled, in_threads, parts, smoothness_of
+from kernel_inputs import energy_of, in_threads, parts, problems, smoothness_of
 
-from stereo_framework import Energy, Smoothness, load_scene
-from stereo_framework.matching_cost import absolute_difference
-from stereo_framework.optimization import _messages, belief_propagation, graph_cut, scanline_optimization
-from stereo_framework.smoothness import potts
+from stereo_framework.optimization import _messages, belief_propagation
 
 SCHEDULES = ("accelerated", "sequential", "synchronous")
-RHOS = {
-    "potts": lambda levels: np.minimum(np.arange(levels), 1),
-    "truncated linear": lambda levels: np.minimum(2 * np.arange(levels), 5),
-    "linear": np.arange,
-    "squared": lambda levels: np.arange(levels) ** 2,
-    "truncated squared": lambda levels: np.minimum(np.arange(levels) ** 2, 5),
-    "concave": lambda levels: np.minimum(np.arange(levels), 1) + (np.arange(levels) > 2),
-    "no order": lambda levels: np.array([0, 3, 1, 4, 2, 4, 0, 1])[:levels],
-    "none": lambda levels: np.zeros(levels),
-}
-
-
-@st.composite
-def problems(draw, shapes, levels=(4, 5, 3, 2)):
-    """Whole numbers: everything is exact in float32."""
-    rows, columns = draw(st.sampled_from(shapes))
-    levels = draw(st.sampled_from(levels))
-    costs = draw(filled((rows, columns, levels), np.arange(60))).astype(np.float32)
-    right, down = (draw(filled((rows, columns), np.arange(12))).astype(np.float32) for _ in range(2))
-    right[:, -1] = down[-1] = 0
-    rho = RHOS[draw(st.sampled_from(sorted(RHOS)))](levels).astype(np.float32)
-    return costs, Smoothness(right, down, rho)
-
-
 SMALL = ((4, 5), (5, 3), (2, 6), (1, 5), (5, 1), (1, 1))
 
 
@@ -91,20 +64,3 @@ def test_fractions_are_as_good_as_their_rounding():
     found = belief_propagation(*parts(energy_of(costs, smoothness)), iterations=2, damping=0.0).volume.costs
     # Some thirty additions of numbers below 400.
     np.testing.assert_allclose(found, beliefs, atol=30 * 400 * 2.0**-24)
-
-
-@pytest.mark.slow
-def test_tsukuba_energy_lies_between_scanlines_and_graph_cuts(data):
-    scene = load_scene("tsukuba", data=data)
-    volume = absolute_difference(scene.reference, scene.match, scene.search, interval=True)
-    energy = Energy(volume, potts(scene.reference, scene.search, weight=20.0, gradient_threshold=8.0, gradient_penalty=2.0))
-    cut, rows = (
-        energy.of(optimizer(energy.volume, energy.smoothness).levels) for optimizer in (graph_cut, scanline_optimization)
-    )
-    for schedule, iterations in (("accelerated", 20), ("synchronous", 100)):
-        found = belief_propagation(energy.volume, energy.smoothness, schedule=schedule, iterations=iterations)
-        # Tappen & Freeman 2003 find energies of belief propagation some percent above those of graph cuts, whose own lies
-        # within a few tenths of a percent of the minimum.
-        assert 0.99 * cut < found.trace[-1][1] < 1.15 * cut < rows
-        # It settles.
-        assert found.trace[-1][1] < 1.01 * min(now for _, now in found.trace)

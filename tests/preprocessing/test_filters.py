@@ -1,10 +1,20 @@
-"""The filters that take brightness away, against plain numpy and scipy."""
+"""The filters of single images, and changes of one image's light, against plain numpy and scipy."""
 
+import naive_diffusion
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 from scipy.ndimage import convolve, uniform_filter
 
-from stereo_framework.preprocessing import bilateral_subtraction, laplacian_of_gaussian, mean_subtraction
+from stereo_framework.preprocessing import (
+    bilateral_subtraction,
+    binomial_blur,
+    laplacian_of_gaussian,
+    mean_subtraction,
+    radiometric_change,
+)
 from stereo_framework.preprocessing.laplacian_of_gaussian import kernel_of
 
 SHAPES = [(1, 1), (1, 9), (7, 1), (12, 17), (12, 17, 3)]
@@ -65,3 +75,39 @@ def test_bilateral_is_that_of_the_equation(shape):
     found = bilateral_subtraction(image.astype(np.float32), size=5, sigma_space=1.5)
     # Of whole grey levels the table holds the weights themselves.
     np.testing.assert_allclose(found, np.clip(expected, 0, 255).reshape(shape), atol=1e-4)
+
+
+shapes = st.sampled_from([(1, 1), (1, 5), (4, 1), (3, 4), (5, 6, 3)])
+
+
+@given(image=shapes.flatmap(lambda shape: hnp.arrays(np.uint8, shape)), iterations=st.integers(1, 3))
+def test_both_types_agree_with_the_slow_version(image, iterations):
+    expected = naive_diffusion.filtered(image, np.array([1, 2, 1]) / 4, iterations)
+    # Sums of 64ths and their powers up to 255: exact in float32.
+    np.testing.assert_array_equal(binomial_blur(image.astype(np.float32), iterations=iterations), expected)
+    result = binomial_blur(image, iterations=iterations)
+    assert result.dtype == np.uint8
+    np.testing.assert_array_equal(result, np.rint(expected))
+
+
+@pytest.mark.parametrize("shape", [(5, 8), (5, 8, 3), (1, 1)])
+def test_each_pixel(shape):
+    left, right = np.random.default_rng(0).integers(0, 256, (2, *shape)).astype(np.uint8)
+    same, changed = radiometric_change(left, right, exposure=1.3, vignetting=0.6, gamma=1.5)
+    rows, columns = shape[:2]
+    np.testing.assert_array_equal(same, left)
+    for place in np.ndindex(shape):
+        y, x = (-1 + 2 * i / (n - 1) if n > 1 else -1 for i, n in zip(place, (rows, columns), strict=False))
+        seen = min(right[place] * 1.3 * (1 - 0.6 * (x * x + y * y) / 2) / 255, 1)
+        # Where a value lies at the middle of two grey levels, rounding errors decide.
+        assert abs(changed[place] - 255 * seen**1.5) <= 0.5 + 1e-9
+
+
+def test_noise_is_that_of_its_seed():
+    grey = np.full((200, 300), 128, np.uint8)
+    first, again, other = (radiometric_change(grey, grey, noise=6, seed=seed)[1] for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+    # 60000 draws: the standard error of their deviation is 0.02, that of their mean 0.03; rounding adds 1/12 to the variance.
+    assert first.std() == pytest.approx((36 + 1 / 12) ** 0.5, abs=0.08)
+    assert first.mean() == pytest.approx(128, abs=0.1)

@@ -1,4 +1,4 @@
-"""Cross-based aggregation beside its twin, and what its regions keep to."""
+"""Cross-based aggregation and adaptive support weights beside their twins, and what regions keep to."""
 
 from dataclasses import replace
 
@@ -11,34 +11,51 @@ from hypothesis import strategies as st
 from kernel_inputs import STEPS, guided_volumes, in_threads, search_masks
 
 from stereo_framework import CostVolume, Search
-from stereo_framework.aggregation import cross_based
+from stereo_framework.aggregation import cross_based, support_weights
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.kernels.arms import arms
 
-PARAMETERS = st.fixed_dictionaries(
-    {
-        "length": st.sampled_from([4, 34, 2, 3, 1]),
-        "threshold": st.sampled_from([60.0, 20.0, 300.0, 1.0]),
-        "far": st.sampled_from([1, 2, 17]),
-        "far_threshold": st.sampled_from([30.0, 6.0, 100.0]),
-        "views": st.sampled_from(["both", "reference"]),
-        "iterations": st.sampled_from([2, 1, 3]),
-    }
-)
+CASES = {
+    cross_based: (
+        {
+            "length": [4, 34, 2, 3, 1],
+            "threshold": [60.0, 20.0, 300.0, 1.0],
+            "far": [1, 2, 17],
+            "far_threshold": [30.0, 6.0, 100.0],
+            "views": ["both", "reference"],
+            "iterations": [2, 1, 3],
+        },
+        4,
+        # Sums of the volumes' sixteenths are exact; means are rounded to float32 after each pass, sums of means once more.
+        (6 * np.finfo(np.float32).eps, 0),
+    ),
+    support_weights: (
+        {
+            "size": [5, 3, 19],
+            "colour_scale": [5.0, 40.0, 1e6, 0.5],
+            "space_scale": [17.5, 1.0, 1e6],
+            "views": ["both", "reference"],
+        },
+        8,
+        # Colours of up to 100 are rounded by 4e-6, which a scale of 0.5 makes 2e-5 of a weight; it is less than a share of all costs.
+        (1e-4, 1e-4),
+    ),
+}
 
 
 @pytest.mark.parametrize("step", STEPS)
-@given(data=st.data(), parameters=PARAMETERS, threads=st.integers(1, 2))
-def test_agrees_with_twin(step, data, parameters, threads):
-    volume, images = data.draw(guided_volumes(step, 4))
+@pytest.mark.parametrize("stage", CASES)
+@given(data=st.data(), threads=st.integers(1, 2))
+def test_agrees_with_twin(stage, step, data, threads):
+    choices, coarser, (rtol, atol) = CASES[stage]
+    parameters = {name: data.draw(st.sampled_from(several)) for name, several in choices.items()}
+    volume, images = data.draw(guided_volumes(step, coarser))
     mask = data.draw(search_masks(images[0].shape[:2]))
     with in_threads(threads):
-        result = cross_based(volume, *images, mask, **parameters)
-    rows, columns, _ = volume.costs.shape
-    is_open = naive.open_cells(mask or SearchMask(), volume.search, (rows, columns))
-    expected = naive_support.cross_based(volume.costs, volume.search, 1020, *images, is_open, **parameters)
-    # Sums of the volumes' sixteenths are exact; means are rounded to float32 after each pass, sums of means once more.
-    np.testing.assert_allclose(result.costs, expected, rtol=2 * parameters["iterations"] * np.finfo(np.float32).eps, atol=0)
+        result = stage(volume, *images, mask, **parameters)
+    is_open = naive.open_cells(mask or SearchMask(), volume.search, volume.costs.shape[:2])
+    expected = getattr(naive_support, stage.__name__)(volume.costs, volume.search, 1020, *images, is_open, **parameters)
+    np.testing.assert_allclose(result.costs, expected, rtol=rtol, atol=atol)
     assert (result.search, result.outside, result.costs.dtype) == (volume.search, volume.outside, np.float32)
 
 

@@ -7,41 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernel_inputs import energy_of, filled, in_threads, parts
+from kernel_inputs import energy_of, in_threads, parts, problems, smoothness_of
 
-from stereo_framework import Smoothness
 from stereo_framework.optimization import belief_propagation, icm, trw_s
 
 # Without the JIT these take minutes; their twins are plain Python in any case.
 pytestmark = pytest.mark.compiled
-
-RHOS = {
-    "potts": lambda levels: np.minimum(np.arange(levels), 1),
-    "truncated linear": lambda levels: np.minimum(2 * np.arange(levels), 5),
-    "truncated squared": lambda levels: np.minimum(np.arange(levels) ** 2, 5),
-    "squared": lambda levels: np.arange(levels) ** 2,
-    "no order": lambda levels: np.array([0, 3, 1, 4, 2])[:levels],
-}
-
-
-@st.composite
-def problems(draw, shapes, levels=(4, 3, 2), rhos=tuple(RHOS), edges=(1, 1)):
-    """Whole numbers; `edges` multiplies the weights of horizontal and vertical edges."""
-    rows, columns = draw(st.sampled_from(shapes))
-    levels = draw(st.sampled_from(levels))
-    costs = draw(filled((rows, columns, levels), np.arange(60))).astype(np.float32)
-    right, down = (n * draw(filled((rows, columns), np.arange(12))).astype(np.float32) for n in edges)
-    right[:, -1] = down[-1] = 0
-    return costs, Smoothness(right, down, RHOS[draw(st.sampled_from(rhos))](levels).astype(np.float32))
-
-
-def fractions(rows, columns, levels, rho, seed=0):
-    """Costs and weights with no two labellings alike."""
-    rng = np.random.default_rng(seed)
-    costs = (100 * rng.random((rows, columns, levels))).astype(np.float32)
-    weights = (30 * rng.random((2, rows, columns))).astype(np.float32)
-    weights[0, :, -1] = weights[1, -1] = 0
-    return costs, Smoothness(weights[0], weights[1], RHOS[rho](levels).astype(np.float32))
 
 
 @given(problem=problems(((4, 5), (3, 7), (2, 6), (1, 5), (5, 1), (1, 1))), iterations=st.integers(1, 4))
@@ -57,7 +28,9 @@ def test_bounds_agree_with_twin(problem, iterations):
 @pytest.mark.parametrize("kind", ["trees", "messages", "descent"])
 def test_blocks_and_threads_do_not_show(kind):
     # Two by two blocks of 32 by 64 pixels.
-    costs, smoothness = fractions(37, 69, 3, "truncated linear", seed=1)
+    rng = np.random.default_rng(1)
+    costs = (100 * rng.random((37, 69, 3))).astype(np.float32)
+    smoothness = smoothness_of(37, 69, [0, 2, 4], (30 * rng.random((2, 37, 69))).astype(np.float32))
     energy = energy_of(costs, smoothness)
 
     def match():
@@ -102,4 +75,10 @@ def test_no_labelling_lies_below_the_bound_which_never_falls(problem):
     assert all(later >= earlier - 6 * 2.0**-15 for earlier, later in itertools.pairwise(bounds))
 
 
-# --- the whole optimizer -------------------------------------------------------------------------------------------------------
+@given(problem=problems(((4, 5), (3, 3), (1, 7), (6, 1), (1, 1)), levels=(4, 3, 2)), sweeps=st.integers(1, 3))
+def test_descent_agrees_with_twin(problem, sweeps):
+    energy = energy_of(*problem)
+    found = icm(energy.volume, energy.smoothness, iterations=sweeps)
+    expected = naive_trees.icm(*problem, sweeps)
+    np.testing.assert_array_equal(found.levels, expected[-1])
+    assert [now for _, now in found.trace] == [energy.of(labels) for labels in expected[: len(found.trace)]]
