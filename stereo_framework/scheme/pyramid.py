@@ -6,13 +6,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any
 
+import cv2
 import numpy as np
 
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.scene import Disparity, Search, read_only
+from stereo_framework.core.scene import Disparity, Search
 from stereo_framework.core.stage import NonNegative, PositiveInt, Unit, stage
 from stereo_framework.core.volume import SearchMask
-from stereo_framework.kernels.windows import window_minimum
+
+_FAR = np.float32(1e9)
+"""Pixels: above all disparities."""
 
 
 @stage("scheme", source="Quam 1987; Rothermel et al. 2012")
@@ -82,9 +85,10 @@ def spread(coarse: Disparity, search: Search, shape: tuple[int, int], margin: fl
         Pixels, on levels of the search; NaN where the window holds no estimate.
     """
     known = ~np.isnan(coarse)
-    lowest = window_minimum(read_only(np.where(known, coarse, np.float32(np.inf))[..., None]), size)[..., 0]
-    highest = -window_minimum(read_only(np.where(known, -coarse, np.float32(np.inf))[..., None]), size)[..., 0]
-    seen = np.isfinite(lowest)
+    window, anchor = np.ones((size, size), np.uint8), ((size - 1) // 2, (size - 1) // 2)
+    lowest = cv2.erode(np.where(known, coarse, _FAR), window, anchor=anchor)
+    highest = cv2.dilate(np.where(known, coarse, -_FAR), window, anchor=anchor)
+    seen = lowest < _FAR
     # What is rounded outwards in levels stays within the search.
     first = np.floor((2 * lowest - margin - search.minimum) / search.step)
     last = np.ceil((2 * highest + margin - search.minimum) / search.step)
