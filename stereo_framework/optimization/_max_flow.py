@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from stereo_framework.core.errors import MissingExtraError
 from stereo_framework.kernels.decorator import kernel
 
-Bytes, Words = NDArray[np.int8], NDArray[np.int32]
+Bytes = NDArray[np.int8]
+Words = NDArray[np.int32]
 
 FREE, SOURCE, SINK = 0, 1, 2
 """Trees that a node may belong to."""

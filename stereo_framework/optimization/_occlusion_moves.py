@@ -59,7 +59,7 @@ class OcclusionMoves:
         costs, search = in_one_form(volume.costs), volume.search
         rows, columns = costs.shape[:2]
         shifts = -search.direction * (search.first + search.stride * np.arange(search.levels))
-        flat = [_flat_edges(image, gradient_threshold) for image in (reference, match)]
+        flat, flat_match = (_flat_edges(image, gradient_threshold) for image in (reference, match))
         weights = np.array([weight, weight * gradient_penalty], np.float64)
         # One row of no pixels above and below, as the graph has it.
         self._padded = np.full((rows + 2, columns), -1, np.int16)
@@ -67,7 +67,7 @@ class OcclusionMoves:
         # The reference column that each pixel of the match image is matched with, -1 without one.
         self._owners = np.full((rows, columns), -1, np.int32)
         self._seen = search.in_view(columns)
-        self._problem = _Problem(costs, shifts, *flat, weights, 2.0 * occlusion_cost)
+        self._problem = _Problem(costs, shifts, flat, flat_match, weights, 2.0 * occlusion_cost)
         # Two layers: the matches that there are above, all that the move may add below.
         self._graph = empty_graph(2 * rows + 1, columns, linked=True)
         assert self._graph.links is not None, "asked for"

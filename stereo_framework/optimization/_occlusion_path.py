@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
 
-Costs, Levels = NDArray[np.float32], NDArray[np.int16]
+Costs = NDArray[np.float32]
+Levels = NDArray[np.int16]
 
 LANES = 16
 """Rows worked on side by side: arrays hold one level of 16 rows, then the next level. The scan over the levels is sequential in every
@@ -33,7 +34,7 @@ class Steps(NamedTuple):
         The rows are walked from right to left.
     """
 
-    occlusion_cost: float
+    occlusion_cost: np.float32
     denominator: int
     stride: int
     mirrored: bool
