@@ -8,32 +8,19 @@ from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Calibration
 from stereo_framework.io import read_any_calibration, read_calibration, read_kitti_calibration
 
-TEXT = """cam0=[994.978 0 311.193; 0 994.978 254.877; 0 0 1]
-cam1=[994.978 0 342.279; 0 994.978 254.877; 0 0 1]
-doffs=31.086
-baseline=193.001
-width=741
-height=497
-ndisp=70
-isint=0
-vmin=7
-vmax=61
-dyavg=0
-dymax=0
-"""
+TEXT = (
+    "cam0=[994.978 0 311.193; 0 994.978 254.877; 0 0 1]\ncam1=[994.978 0 342.279; 0 994.978 254.877; 0 0 1]\n"
+    "doffs=31.086\nbaseline=193.001\nwidth=741\nheight=497\nndisp=70\nisint=0\nvmin=7\nvmax=61\ndyavg=0\ndymax=0\n"
+)
 EXPECTED = (Calibration(994.978, 193.001, 31.086, (311.193, 254.877)), 70, False)
-
-
-def read(tmp_path, text):
-    (tmp_path / "calib.txt").write_text(text)
-    return read_calibration(tmp_path / "calib.txt")
 
 
 @pytest.mark.parametrize(
     "change", [str, lambda t: t.replace("=", " =\t").replace("\n", " \r\n "), lambda t: t.replace("\n", " ")]
 )
 def test_spacing_is_free(tmp_path, change):
-    assert read(tmp_path, change(TEXT)) == EXPECTED
+    (tmp_path / "calib.txt").write_text(change(TEXT))
+    assert read_calibration(tmp_path / "calib.txt") == EXPECTED
 
 
 def test_real_files(data):
@@ -60,30 +47,6 @@ def test_kitti(tmp_path):
     colour = read_kitti_calibration(tmp_path / "000000.txt", 2, 3)
     assert colour.baseline == pytest.approx((44.85728 + 339.5242) / 721.5377)
     assert colour.doffs == pytest.approx(0.5)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("doffs=31.086\n", "", r"calib\.txt: no entry doffs; expected Middlebury's calib\.txt"),
-        ("ndisp=70", "ndisp=70.5", "ndisp: 70.5 is not a whole number from 2 to 32767"),
-        ("baseline=193.001", "baseline=nan", "baseline: 'nan' is not a number"),
-        ("baseline=193.001", "baseline=-193", "the baseline -193 is not a number above 0"),
-        ("ndisp=70", "ndisp=1", "ndisp: 1 is not a whole number from 2 to 32767"),
-        ("cam0=[994.978 0 311.193; ", "cam0=[", "cam0 has 6 numbers; expected the 9 of"),
-        ("cam0=[994.978 0", "cam0=[f 0", "cam0: 'f' is not a number"),
-        ("P1", "P7", r"calib\.txt: no entry P1 or P_rect_01; expected KITTI's calibration of camera 1"),
-        (" 0 0 0 1 0\nP1", "\nP1", "P0 has 7 numbers; expected the 12 of a 3x4 projection matrix"),
-        ("6.018873e+02", "wide", "P0: 'wide' is not a number"),
-        ("7.070912e+02", "0", "the focal length 0 is not a number above 0"),
-        ("-3.798145e+02", "3.798145e+02", "the baseline -0.537151 is not a number above 0"),
-    ],
-)
-def test_bad_files(tmp_path, old, new, message):
-    path = tmp_path / "calib.txt"
-    path.write_text((TEXT if old in TEXT else KITTI).replace(old, new))
-    with pytest.raises(DataError, match=message):
-        read_calibration(path) if old in TEXT else read_kitti_calibration(path, 0, 1)
 
 
 @pytest.fixture

@@ -168,26 +168,6 @@ def test_png_with_too_few_pixels(tmp_path, grey):
         read_image(written(tmp_path / "a.png", naive_files.png_bytes(grey, colour=0, drop=20)))
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"", "a.png: is empty"),
-        (b"hello, world\n" * 9, "a.png: is damaged, truncated or not an image; expected PNG, PGM, PPM, JPEG, BMP or TIFF"),
-        (b"P5 what?", "a.png: starts with 'P5' but has no legal header of a raw PGM or PPM"),
-        (b"P5 0 4 255\n", "a.png: the header says 0x4, largest grey 255"),
-        (b"P5 1 1 70000\n\0", "a.png: the header says 1x1, largest grey 70000"),
-        (b"P5 1 1 100\n\x65", "a.png: holds grey 101 above the 100 of its header"),
-        (b"P2 1 1 255\n1", "a.png: starts with 'P2' but has no legal header of a raw PGM"),
-    ],
-)
-def test_no_image(tmp_path, data, message, capfd):
-    with pytest.raises(DataError) as error:
-        read_image(written(tmp_path / "a.png", data))
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
-    assert capfd.readouterr() == ("", "")
-
-
 def test_missing_files(tmp_path):
     (tmp_path / "im2.png").write_bytes(b"x")
     with pytest.raises(DataError, match=rf"im6\.png: no such file in the folder {tmp_path}; did you mean '.*im2\.png'\?$"):
