@@ -79,7 +79,6 @@ def test_a_submission_is_measured_by_folder(pictures, cli, root):
     assert "middlebury-v2+mape+rms_error: " in table.stdout
     assert (root / "p/pictures/raft_middlebury-v2-cones_overview.png").is_file()
     one_line(invoke("evaluate", root / "raft", *data), "belongs to middlebury-v2/cones or middlebury2003/cones")
-    one_line(invoke("evaluate", root / "raft", "--protocol", "{base: kitti, }", *data), "no protocol 'kitti'")
     write_image(root / "raft/stone.png", np.zeros((2, 2), np.uint8))
     assert "stone.png: belongs to no scene; left out" in cli(*arguments).stderr
 

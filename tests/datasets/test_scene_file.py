@@ -126,15 +126,6 @@ def test_pair(folder):
     assert every.truth[2, 3] == 0
 
 
-def test_pair_of_missing_files(folder):
-    with pytest.raises(DataError, match=r"desk/lef\.png: no such file in the folder .*; did you mean 'desk/left\.png'\?"):
-        pair_scene("desk/lef.png", "desk/right.png", None)
-    with pytest.raises(DataError, match=r"desk/r\.png: no such file"):
-        pair_scene("desk/left.png", "desk/r.png", None)
-    with pytest.raises(DataError, match=r"t\.pfm: no such file"):
-        pair_scene("desk/left.png", "desk/right.png", None, truth="t.pfm")
-
-
 def test_masks_of_the_input_and_ranges_of_each_pixel(folder):
     low = np.array([[0, 1, 2, np.nan]] * 3, np.float32)
     write_disparity("desk/low.pfm", low)
