@@ -80,3 +80,15 @@ def test_failed_trials_are_told(script):
     errors = [line for line in result.stderr.splitlines() if line.startswith("error: trial ")]
     assert len(errors) == 6
     assert "search.maximum=-5): scene synthetic/planes: search.maximum: -5 is not above search.minimum" in errors[0]
+
+
+def test_an_interrupt_tells_how_to_go_on(script, tmp_path, monkeypatch):
+    def search(*_, each, **__):
+        for trial in range(2):
+            each(trial)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("stereo_framework.sweep.tune.tune", search)
+    result = invoke("tune", script, *SCENES, "--trials", 9, "--out", tmp_path)
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[-1] == f"interrupted after 2 of 9 trials; the same command continues from {tmp_path}"
