@@ -80,7 +80,10 @@ def test_a_submission_is_measured_by_folder(pictures, cli, root):
     assert (root / "p/pictures/raft_middlebury-v2-cones_overview.png").is_file()
     one_line(invoke("evaluate", root / "raft", *data), "belongs to middlebury-v2/cones or middlebury2003/cones")
     write_image(root / "raft/stone.png", np.zeros((2, 2), np.uint8))
-    assert "stone.png: belongs to no scene; left out" in cli(*arguments).stderr
+    (root / "raft/cones.pfm").unlink()
+    told = cli(*arguments).stderr
+    assert "stone.png: belongs to no scene; left out" in told
+    assert "no map for middlebury-v2/cones; the average leaves them out" in told
 
 
 def test_compare(pictures, cli, root):
