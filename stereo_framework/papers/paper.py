@@ -79,12 +79,15 @@ class Item:
         Takes a `Context`, returns an `Outcome`.
     quick : bool
         Whether it is part of the quick reproduction.
+    text : str
+        How to read what it shows.
     """
 
     name: str
     title: str
     build: Callable[[Context], Outcome]
     quick: bool = False
+    text: str = ""
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ def _shown(item: Item, outcome: Outcome, used: Sequence[Result]) -> list[Block]:
     """What an item shows: what it tells, published numbers, and the rest; then the protocol of the results that it used, and those that failed."""
     shown = [comparison_table(f"{item.title}: published and ours", outcome.comparisons)] if outcome.comparisons else []
     told = [block for block in outcome.blocks if isinstance(block, Text)]
-    blocks = [*told, *shown, *(block for block in outcome.blocks if block not in told)]
+    blocks = [*([Text(item.text)] if item.text else []), *told, *shown, *(block for block in outcome.blocks if block not in told)]
     if used:
         failed = [f"{r.scene} {r.method} {dict(r.axes)}: {r.error}" for r in used if r.error]
         lines = [f"{len(used)} results", *dict.fromkeys(r.protocol_text for r in used), *failed]

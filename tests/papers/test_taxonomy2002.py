@@ -15,7 +15,7 @@ from stereo_framework.papers.claim import verdict
 from stereo_framework.papers.comparison import published_table
 from stereo_framework.papers.paper import Context
 from stereo_framework.papers.reproduce import reproduce
-from stereo_framework.papers.taxonomy2002 import claims, image_figures, sub_pixel, tables
+from stereo_framework.papers.taxonomy2002 import claims, experiments, image_figures, tables
 from stereo_framework.papers.taxonomy2002.claims_of_optimizers import four
 
 PAPER = find_paper("taxonomy2002")
@@ -89,10 +89,10 @@ def test_too_near():
 def test_height_of_a_staircase():
     truth = np.linspace(3, 6, 25, dtype=np.float32)[None, :]  # eighths
     whole = np.round(truth + 0.01) - truth  # matching at whole pixels is wrong by up to half a pixel
-    assert sub_pixel.staircase_height(whole, truth) == pytest.approx(0.875)
-    assert sub_pixel.staircase_height(np.full_like(truth, 0.2), truth) == pytest.approx(0)
+    assert experiments.staircase_height(whole, truth) == pytest.approx(0.875)
+    assert experiments.staircase_height(np.full_like(truth, 0.2), truth) == pytest.approx(0)
     # Mismatches do not count.
-    assert sub_pixel.staircase_height(np.where(truth == 4, 5, 0).astype(np.float32), truth) == 0
+    assert experiments.staircase_height(np.where(truth == 4, 5, 0).astype(np.float32), truth) == 0
 
 
 @pytest.mark.parametrize(
@@ -240,6 +240,6 @@ def test_foreground_fattening(data, tmp_path):
 
 
 def test_what_figure_15_shows():
-    shown = sub_pixel._shown(made_sub_pixel(), "crop")
-    assert list(shown) == list(sub_pixel._FIGURE15)
+    shown = experiments._shown(made_sub_pixel(), "crop")
+    assert list(shown) == list(experiments._FIGURE15)
     assert [r.statistics["rms_error_textured"] for r in shown.values()] == pytest.approx([2.0, 1.8, 1.75, 1.9, 1.3])

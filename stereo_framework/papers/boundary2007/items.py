@@ -12,7 +12,6 @@ from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation.roc import Curve, Point, efficiency, roc_curve, scene_table
 from stereo_framework.evaluation.roc.matching_table import OCCLUDED
 from stereo_framework.figures.roc_plot import roc_figure
-from stereo_framework.page.page import Text
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
 from stereo_framework.papers.boundary2007.claims import shown
 from stereo_framework.papers.claim import Alternatives, told
@@ -61,11 +60,6 @@ def found_boundary(results: Sequence[Result], names: Mapping[str, str] = METHODS
 def curves(context: Context) -> Outcome:
     """Figures 5 to 7: the ROC curves of each scene and of the mean, and all boundaries; axes log(x + 0.001) as in the paper."""
     found = found_boundary(_results(context))
-    text = (
-        "Pale: a setting that another one of the same method is better than (equation 8). Bold, on the curve: the others (equation 9). Grey band: the feasibility boundary "
-        "(equation 12), what all methods reach together; in the mean over the scenes (equation 15) it is M (equation 16). Towards the left a method leaves fewer pixels out "
-        "(SR, equation 7), towards the bottom fewer are wrong (ER, equation 6)."
-    )
     boundaries = {scene: found.feasible(scene) for scene in dict.fromkeys(("stripes", *SCENES)) if scene in found.points}
     edges: dict[str, Sequence[Point] | Curve] = {**boundaries, "mean": found.cases()["mean"]}
     places = {"stripes": "Figure 5: Stripes", "mean": f"Figure 6, rightmost column: mean of {len(boundaries)} scenes"}
@@ -82,18 +76,13 @@ def curves(context: Context) -> Outcome:
         "Figure 7: the boundary of every scene, and the worst (W, equation 13) and the best case (B, equation 14) over them."
     )
     pictures.append(drawn("figure7", figure, "feasibility boundaries of all scenes, worst and best case", caption))
-    return Outcome([Text(text), *pictures])
+    return Outcome(pictures)
 
 
 def table1(context: Context) -> Outcome:
     """Efficiency E of every method on every scene, and that of its mean curve."""
     published = published_table("boundary2007", "table1")
-    comparisons = compared(published, _by_column(found_boundary(_results(context))), _why_not)
-    text = (
-        "E is what a method gains over the zero-algorithm, 0..1, higher is better: 1 for a perfect result, (1 - SR - ER)^2 for a curve of a single "
-        "point (equation 10). Expected: of the mean curve over the scenes that are there, not the mean of the row."
-    )
-    return Outcome([Text(text)], comparisons)
+    return Outcome([], compared(published, _by_column(found_boundary(_results(context))), _why_not))
 
 
 def _by_column(found: Boundary) -> dict[str, dict[str, float]]:
@@ -104,9 +93,7 @@ def _by_column(found: Boundary) -> dict[str, dict[str, float]]:
 def table2(context: Context) -> Outcome:
     """Expected improvement I(A|B) of every method over every other."""
     published = published_table("boundary2007", "table2")
-    comparisons = compared(published, found_boundary(_results(context)).improvements(), _why_not)
-    text = "I(row | column) is what the row's mean curve gains over the column's where it is better, 0..1 (equation 11)."
-    return Outcome([Text(text)], comparisons)
+    return Outcome([], compared(published, found_boundary(_results(context)).improvements(), _why_not))
 
 
 def _why_not(row: str, column: str) -> str:
@@ -131,8 +118,7 @@ def figure8(context: Context) -> Outcome:
                 caption = f"SR {best.sparsity_rate:.3f}, ER {best.error_rate:.4f}: {setting}"
                 pictures[name] = stored_map(disparity, caption=caption)
         rows.append(scene_row(scene, pictures))
-    text = "A method without a point on the boundary is shown by the point of its own curve whose error rate is the smallest multiple of the boundary's at the same sparsity rate."
-    return Outcome([Text(text), Scenes(rows)])
+    return Outcome([Scenes(rows)])
 
 
 def nearest_to_boundary(found: Boundary, scene: str, method: str) -> Point:
@@ -152,17 +138,12 @@ def costs(context: Context) -> Outcome:
     e = _by_column(tried)
     named = {f"{name} as printed": published.rows[name] for name in ("GC", "BP")}
     named |= {words: e[m] for m, words in COSTS.items() if m in e}
-    note = "As run: all settings of the paper's grid; the others: 9 settings for GC and 4 for BP, as configs/boundary2007/costs.yaml has them."
     rows = [[words, *map(own.get, published.columns)] for words, own in named.items()]
-    table = plain_table("Efficiency by matching cost", ["method and cost", *published.columns], rows, ".3f", note)
+    table = plain_table("Efficiency by matching cost", ["method and cost", *published.columns], rows, ".3f")
     missing = ", ".join(name for name in SCENES if name not in tried.points)
     if context.quick or missing:
         # On fewer scenes than the paper's, these would be different sentences.
         return Outcome([table], absent="one scene and few settings only" if context.quick else f"not measured: {missing}")
-    text = (
-        "A sentence whose verdict differs between the costs of GC and BP in this table is not judged, since the paper prints neither. A match that would lie outside the match "
-        "image has no cell in the table of equations 3 to 5; it counts as an error here, since a dense map could otherwise go without its errors at the image's side."
-    )
     pairs = itertools.product(*([m for m in COSTS if m.startswith(name) and m in e] for name in ("gc", "bp")))
     found = Alternatives("cost", {f"{COSTS[gc]}, {COSTS[bp]}": with_costs(everything, gc, bp) for gc, bp in pairs})
     rates: dict[str, list[tuple[float, float]]] = {"GC": [], "DP": []}
@@ -170,7 +151,7 @@ def costs(context: Context) -> Outcome:
         if short(r.scene) == "slits" and METHODS[r.method] in rates and r.error is None:
             rates[METHODS[r.method]].append((r.statistics["sparsity_rate"], r.statistics["false_positives"]))
     occluded = int(np.sum(scene_table(load_scene("synthetic/slits")).reference_status == OCCLUDED))
-    return Outcome([table, Text(text)], data={"found": found, "rates": rates, "occluded": occluded})
+    return Outcome([table], data={"found": found, "rates": rates, "occluded": occluded})
 
 
 def with_costs(results: Sequence[Result], gc: str, bp: str) -> Boundary:

@@ -13,7 +13,7 @@ from stereo_framework.core.volume import Energy, Levels
 from stereo_framework.datasets import load_scene
 from stereo_framework.figures.energies import energies_figure, visible_errors
 from stereo_framework.figures.saving import svg_text
-from stereo_framework.page.page import Block, Picture, Text
+from stereo_framework.page.page import Block, Picture
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
 from stereo_framework.papers.claim import Cases
 from stereo_framework.papers.comparison import compared, plain_table, published_table
@@ -29,8 +29,7 @@ def energies(context: Context) -> Outcome:
     found = _energies(context, results, zero=True)
     by_row = {row: {scene: own[row] for scene, own in found.items() if row in own} for row in published.rows}
     comparisons = compared(published, by_row)
-    text = "Energies of float64. Maps of the truth are rounded, half to even, and unknown disparities are 0; in our own checks they are those of the map of the lowest energy."
-    return Outcome([Text(text), *_shown(context, results)], comparisons, {"found": _energies(context, results, zero=False)})
+    return Outcome([*_shown(context, results)], comparisons, {"found": _energies(context, results, zero=False)})
 
 
 def later(context: Context) -> Outcome:
@@ -46,9 +45,8 @@ def later(context: Context) -> Outcome:
     above = DataFrame(found).T
     above = 100 * (above.div(above["lower bound"], axis=0) - 1)
     errors = DataFrame({scene: {m: error for m, (_, error) in own.items()} for scene, own in points.items()}).T
-    note = "Where the truth is unknown its map is that of the lowest energy, so that the rest alone decides."
     tables = [
-        plain_table("Energy above the bound, in percent of it", ["scene", *above], above.itertuples(), note=note),
+        plain_table("Energy above the bound, in percent of it", ["scene", *above], above.itertuples()),
         plain_table("Errors, in percent of the non-occluded pixels", ["scene", *errors], errors.itertuples()),
     ]
     return Outcome([*tables, *_shown(context, results)], data={"found": found, "points": points})

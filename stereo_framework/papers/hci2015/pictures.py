@@ -146,20 +146,13 @@ def _paint(axes: Axes, layers: Mapping[str, tuple[Mask, str]]) -> None:
     axes.legend(handles=patches, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=3, frameon=False, fontsize=FONT - 1)
 
 
-_NOTES = {
-    "Pipes": "Planes on the pipes themselves are their middles, which bend by less than the tolerance of a quarter of a pixel.",
-    "Playroom": "The bars of the chair's back are 11 to 13 pixels wide, above the 10.5 that count as fine here.",
-    "Adirondack": "The only fine structure is the handle of the mug. The cloth and the maps behind the chair are flat in parts.",
-}
-
-
 def figure3(context: Context) -> Outcome:
     """The subsets of three scenes."""
     blocks = []
-    for scene in context.scenes([FOLDER + name for name in _NOTES]):
+    for scene in context.scenes([f"{FOLDER}{name}" for name in ("Pipes", "Playroom", "Adirondack")]):
         name, figure = short(scene.name), subsets_figure(scene.reference, hci_subsets(scene), short(scene.name))
         description = f"subsets of {name}: discontinuities, planes, fine structures"
-        blocks.append(painted(f"figure3_{name}", figure, description, f"{name}. {_NOTES[name]}"))
+        blocks.append(painted(f"figure3_{name}", figure, description, name))
     return Outcome(blocks)
 
 
@@ -191,13 +184,8 @@ def figure5(context: Context) -> Outcome:
         for disparity, own in zip(maps, measured(found, "Pipes")[names].itertuples(), strict=True):
             assert disparity is not None, "maps were asked for"
             rows.append([*own, *as_printed(disparity, truth, hci_subsets(scene))])
-    note = (
-        "Other methods, so nothing is judged. Published: one structure at full size, of which equation 11 gives 0.50 in two pieces (LCU) and 0.67 in three (MeshS); ours: all "
-        "structures of a quarter of the size. Equations 10 and 11 as printed take the nearest found pixel of any structure and divide by the number of all structures; ours take that of the "
-        "same structure, since a neighbour that was found fills no hole, and divide by the number of those of which something is found. RMS in pixels of the full size."
-    )
     header = ["method", *names, "equation 10 as printed", "equation 11 as printed"]
-    table = plain_table("Pipes: published methods and ours", header, rows, note=note)
+    table = plain_table("Pipes: published methods and ours", header, rows)
     ours = measured(dense(found), "Pipes")
     unmeasured = compared(published, {}, "the algorithm's map is not to be had")
     return Outcome([table], unmeasured, {"scores": DataFrame(published.rows)}, {"scores": ours if len(ours) else None})

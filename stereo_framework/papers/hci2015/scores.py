@@ -78,8 +78,7 @@ def figure1(context: Context) -> Outcome:
         [method, *(Cell.number(rank, "d", mark="best" if method in THREE else "") for rank in own)]
         for method, *own in (() if ranks is None else ranks.sort_values("RMS", kind="stable").itertuples())
     ]
-    note = "1 is best, of the mean over the images; equal means share the better rank, a missing one is last. Semi-dense methods are left out. Set off: three methods."
-    table = plain_table("Ranks by each measure, in the order of RMS", ["method", *COLUMNS], rows, note=note)
+    table = plain_table("Ranks by each measure, in the order of RMS", ["method", *COLUMNS], rows)
     return Outcome([table], data={"ranks": ranks})
 
 
@@ -101,11 +100,7 @@ def _text_values(context: Context, scene: str, keys: Mapping[str, str]) -> Outco
         for own, words in ((published, " (published)"), (ours, ""))
         for method, *values in own.sort_values(first, kind="stable").itertuples()
     ]
-    note = (
-        f"In the order of {first}. Other methods, images of a quarter of the size: nothing is judged. Fuzziness is in pixels times grey level slopes by equations 5 and 6 as "
-        "printed, about ten times the published numbers; what unit these have is not printed."
-    )
-    table = plain_table(f"{scene}: published and ours", ["method", *published], rows, note=note)
+    table = plain_table(f"{scene}: published and ours", ["method", *published], rows)
     return Outcome([table], data={"scores": published}, ours={"scores": ours if len(ours) else None})
 
 
@@ -123,8 +118,7 @@ def charts(context: Context) -> Outcome:
         "histograms": (histogram_figure(of, of.methods[0]), f"Figure 12: all scores, and those of {of.methods[0]} among them"),
     }
     pictures = [drawn(name, *figure) for name, figure in shown.items()]
-    text = "Each score is a share of the worst method's among these: 0 is perfect. A score that is missing counts as the worst."
-    return Outcome([*pictures, Text(text)], data={"scores": mean_scores(found)})
+    return Outcome(pictures, data={"scores": mean_scores(found)})
 
 
 def figure10(context: Context) -> Outcome:
@@ -206,12 +200,9 @@ def scores(context: Context) -> Outcome:
     means = mean_scores(found)
     assert means is not None
     rows = [[method, *own, 100 * least[method]] for method, *own in means.itertuples()]
-    note = (
-        f"{footnote(of, 'Means over')}. Lower is better. RMS in pixels of the full size, Bad in percent, the nine metrics in pixels of a quarter of the size. Estimated: "
-        "of all pixels, on the image where it is least; pixels without an estimate are not measured. Methods below the dense ones are semi-dense and not compared. The paper leaves out a border of max(20, 1 % of the width) pixels of the full size, about 29, "
-        "which is about 7 here: so do the nine metrics; RMS and Bad leave out 20."
-    )
     # Semi-dense methods are only measured where they are certain, so they do not compete for the best score.
-    table = plain_table("Scores of all methods", header, (r for r in rows if r[0] in kept), forms, note, lower=COLUMNS)
+    table = plain_table(
+        "Scores of all methods", header, (r for r in rows if r[0] in kept), forms, footnote(of, "Means over"), lower=COLUMNS
+    )
     semi = plain_table("", header, (r for r in rows if r[0] not in kept), forms)
     return Outcome([replace(table, rows=[*table.rows, *semi.rows])])

@@ -10,7 +10,6 @@ from pandas import DataFrame, Series
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.evaluation import evaluate
 from stereo_framework.figures.colours import NO_VALUE, colour_table
-from stereo_framework.page.page import Text
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map, stored_picture
 from stereo_framework.papers.claim import Cases
 from stereo_framework.papers.comparison import as_printed, compared, published_table
@@ -45,8 +44,7 @@ def figure1_and_table1(context: Context) -> Outcome:
         *compared(published, found, columns=["MAPE_all"], rows=list(found)),
         *compared(published, {}, _VIEWS, columns=["MSSIM", "MSE_rendered", "PSNR_rendered"]),
     ]
-    text = "Maps that are one pixel off everywhere have no bad pixel by the usual threshold (equation 1); the far pixels are off by most, depth being 1 / disparity here."
-    return Outcome([Text(text), Scenes(pictures)], comparisons, {"rows": DataFrame(found).T})
+    return Outcome([Scenes(pictures)], comparisons, {"rows": DataFrame(found).T})
 
 
 def table2(context: Context) -> Outcome:

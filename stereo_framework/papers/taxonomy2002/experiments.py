@@ -1,16 +1,45 @@
-"""Experiments 1 to 6: the scripts of each, and its plots."""
+"""Experiments 1 to 7: the scripts of each and its plots, and of the last, on sub-pixel disparities (section 6.4), the scenes, maps and histograms too."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
-from stereo_framework.page.page import Text
-from stereo_framework.papers.paper import Context, Outcome
+import numpy as np
+from numpy.typing import NDArray
 
-_NOTES = {
-    "experiment5": "Our annealing starts at a temperature of 200 and makes 500 sweeps; 10 stands in Table 2 as typical, and at which one the paper's began it does not say.",
-    "experiment6": "Figure 14 has four runs, p1, p1 + BT, p2 + BT and p4 + BT, which the sentences are asked of; the others are shown only.",
+from stereo_framework.core.scene import Disparity, Scene
+from stereo_framework.datasets import Plane, Texture, planes_scene, slanted
+from stereo_framework.evaluation import resolve
+from stereo_framework.figures.distributions import distributions_figure
+from stereo_framework.page.page import Block
+from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
+from stereo_framework.papers.comparison import plain_table
+from stereo_framework.papers.paper import Context, Outcome, drawn
+from stereo_framework.papers.taxonomy2002.claims_of_optimizers import ERROR
+from stereo_framework.sweep import Result
+
+_ROWS, _COLUMNS = slice(260, 370), slice(20, 190)
+"""Where venus shows a single plane, whose disparity rises by 0.039 px per row and falls by 0.021 px per column."""
+
+_BORDER = 20
+"""Border in pixels: within the largest disparity of an end, pixels may match outside the image."""
+
+_PHASES = 8
+"""Phases of a pixel in which mean errors are compared: the eighths of the truth's file."""
+
+_GROSS = 1.0
+"""Pixels: larger errors would hide the systematic part."""
+
+_FIGURE15 = {
+    "whole pixels": (1, "none", False, "none"),
+    "whole pixels, fitted": (1, "parabola", False, "none"),
+    "whole pixels, fitted, intervals": (1, "parabola", True, "none"),
+    "whole pixels, fitted, blurred": (1, "parabola", False, "binomial_blur"),
+    "half pixels, fitted": (0.5, "parabola", False, "none"),
 }
+"""Settings that Figure 15 shows: sampling step, refinement, intervals and blur."""
 
 
 def _experiment(name: str, others: tuple[str, ...], context: Context) -> Outcome:
@@ -20,11 +49,77 @@ def _experiment(name: str, others: tuple[str, ...], context: Context) -> Outcome
         # The map scene has a weight of its own.
         results[name] = [*results[name], *context.run("experiment6_map")]
     plots = [plot for script, own in results.items() if script.startswith(name) for plot in context.plots(script, own)]
-    data = {script: own or None for script, own in (results | {"results": results[name]}).items()}
-    return Outcome([*([Text(_NOTES[name])] if name in _NOTES else []), *plots], data=data)
+    return Outcome(plots, data={script: own or None for script, own in (results | {"results": results[name]}).items()})
 
 
 experiment1 = partial(_experiment, "experiment1", ("experiment1_window21",))
 experiment2 = partial(_experiment, "experiment2", ("experiment1", "experiment2_window21"))
 experiment3, experiment4, experiment5 = (partial(_experiment, f"experiment{i}", ()) for i in (3, 4, 5))
 experiment6 = partial(_experiment, "experiment6", ("experiment6_scanlines",))
+
+
+def experiment7(context: Context) -> Outcome:
+    """RMS and inverse prediction errors by sampling step, sub-pixel fit, interval matching and blur; maps, signed errors and histograms."""
+    scenes = [_plane(), *map(_crop, context.scenes(["venus"]))]
+    results = [r for r in context.run("experiment7", scenes=scenes, maps=True) if r.error is None]
+    rows, shown = [], list[Block]()
+    heights: dict[str, dict[str, float]] = {}
+    for scene in scenes:
+        assert scene.truth is not None
+        there = _shown(results, scene.name)
+        rows += [[scene.name, name, r.statistics[ERROR], r.statistics["rms_error_all"]] for name, r in there.items()]
+        maps = {name: r.disparity for name, r in there.items() if r.disparity is not None}
+        errors = {name: _inner(disparity - scene.truth) for name, disparity in maps.items()}
+        stored = {name: stored_map(disparity) for name, disparity in maps.items()}
+        shown.append(Scenes([scene_row(scene, stored, resolve("taxonomy2002"))], f"Figure 15: {scene.name}", "error"))
+        near = {name: e[np.abs(e) <= _GROSS] for name, e in errors.items()}
+        panels = {"disparity (px)": {n: _inner(d) for n, d in maps.items()}, "signed error up to a pixel (px)": near}
+        figure = distributions_figure(panels, 1 / 16, title=f"Figure 15: histograms, {scene.name}")
+        file = f"figure15_{scene.name.replace(' ', '_')}"
+        shown.append(drawn(file, figure, "histograms of disparities and of signed errors", scene.name))
+        heights[scene.name] = {name: staircase_height(e, _inner(scene.truth)) for name, e in errors.items()}
+    table = plain_table("Figure 15: RMS errors", ["scene", "setting", "textured", "all"], rows, ".4f", keys=2)
+    blocks = [table, *context.plots("experiment7", results), *shown]
+    return Outcome(blocks, data={"results": results, "heights": heights})
+
+
+def _plane() -> Scene:
+    """A single slanted plane with fine texture and camera-like noise."""
+    texture = Texture((40, 40, 40), (225, 225, 225), "clouds", 6, grain=30)
+    planes = [Plane(slanted(5, per_column=0.021, per_row=0.013), texture)]
+    return replace(planes_scene(planes, rows=180, columns=240, noise=2, name="synthetic plane"), border=_BORDER)
+
+
+def _crop(scene: Scene) -> Scene:
+    """The part of a scene that shows a single plane."""
+    pair = (scene.reference_index, scene.match_index)
+
+    def cut(load: NDArray) -> NDArray:
+        return np.ascontiguousarray(load[_ROWS, _COLUMNS])
+
+    frames = tuple(replace(f, load=partial(lambda i: cut(scene.image(i)), i)) for i, f in enumerate(scene.frames))
+    truth = scene.truth
+    assert truth is not None, "venus has truth"
+    return replace(scene, name="venus crop", frames=frames, truths={pair: lambda: cut(truth)}, masks={}, border=_BORDER)
+
+
+def _inner(values: NDArray) -> NDArray:
+    return values[_BORDER:-_BORDER, _BORDER:-_BORDER]
+
+
+def _shown(results: Sequence[Result], scene: str) -> dict[str, Result]:
+    """The results that Figure 15 shows."""
+    of = {
+        (r.axes["search.step"], r.axes["refinement"], r.axes["matching_cost.interval"], r.axes["preprocessing"]): r
+        for r in results
+        if r.scene == scene
+    }
+    return {name: of[setting] for name, setting in _FIGURE15.items() if setting in of}
+
+
+def staircase_height(error: Disparity, truth: Disparity) -> float:
+    """How far the mean error differs between phases of a pixel, in pixels."""
+    close = np.abs(error) < _GROSS
+    phase = np.round((truth[close].astype(np.float64) % 1) * _PHASES).astype(int) % _PHASES
+    means = [error[close][phase == i].mean(dtype=np.float64) for i in range(_PHASES) if (phase == i).any()]
+    return float(max(means) - min(means))

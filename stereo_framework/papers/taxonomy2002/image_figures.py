@@ -16,7 +16,7 @@ from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.figures.prediction_strip import prediction_figure
 from stereo_framework.io.images import encode_png
 from stereo_framework.matching_cost.absolute_difference import absolute_difference
-from stereo_framework.page.page import Block, Picture, Text
+from stereo_framework.page.page import Block, Picture
 from stereo_framework.page.stored_pictures import Scenes, Stored, scene_row, stored_map, stored_picture
 from stereo_framework.papers.comparison import plain_table
 from stereo_framework.papers.paper import Context, Outcome, painted
@@ -35,11 +35,10 @@ def figure1(context: Context) -> Outcome:
         # The median cost is a middle grey.
         grey = np.clip(128 * costs / max(float(np.median(costs)), 1), 0, 255).astype(np.uint8)
         slices = {f"{level / 2:g} px": stored_picture(grey[:, :, level]) for level in _SLICES}
-        note = "Absolute differences of single pixels, dark = alike: at 5 px the bookshelves, at 8 px the table, at 10.5 px the head."
         row = encode_png(np.repeat(grey[_ROW].T[::-1], 6, axis=0))
         caption = f"Row {_ROW} of {scene.name}: disparity upwards, column to the right."
         blocks += [
-            Scenes([scene_row(scene, slices, note=note)], "Slices of one disparity"),
+            Scenes([scene_row(scene, slices)], "Slices of one disparity"),
             Picture(row, "costs of a row by disparity", caption),
         ]
     return Outcome(blocks)
@@ -56,13 +55,12 @@ def figure4(context: Context) -> Outcome:
         }
         shares = [f"{name} {100 * masks[name].sum() / masks['all'].sum():.1f} %" for name in ("occ", "textureless", "discont")]
         rows.append(scene_row(scene, shown, note=f"Of the evaluated pixels: {', '.join(shares)}."))
-    text = Text("Textureless and discontinuity regions in white, occluded pixels in black, all else and the border in grey.")
-    return Outcome([text, Scenes(rows)])
+    return Outcome([Scenes(rows)])
 
 
-def _warps(name: str, kind: str, text: str, context: Context) -> Outcome:
+def _warps(name: str, kind: str, context: Context) -> Outcome:
     """Warped images, drawn with the true disparities."""
-    blocks: list[Block] = [Text(text)]
+    blocks: list[Block] = []
     rows: list[tuple[str, str, float, float]] = []
     for scene, truth in context.truths(SCENES):
         views = predictions(scene, truth, derive(resolve("taxonomy2002"), {"prediction": kind}))
@@ -72,18 +70,12 @@ def _warps(name: str, kind: str, text: str, context: Context) -> Outcome:
         for place, (prediction, real) in views.items():
             rows.append((scene.name, place, prediction_error(prediction, real), 100 * float(np.mean(~prediction.visible))))
     header = ["scene", "frame", "prediction error (grey levels)", "gaps (%)"]
-    note = (
-        "Gaps, where nothing is drawn or visible, are left out of the error (section 5.1): the two numbers belong together. Tsukuba has no truth in a border of "
-        "18 pixels, which draws nothing."
-    )
-    table = plain_table("Prediction errors of the truth, and the share of gaps", header, rows, note=note)
+    table = plain_table("Prediction errors of the truth, and the share of gaps", header, rows)
     return Outcome([*blocks, table])
 
 
-_FORWARD = "Every frame as it is and as the true disparities draw it from the reference image."
-_INVERSE = "The reference image as it is and as the true disparities fetch it from every frame."
-figure5 = partial(_warps, "figure5", "forward", _FORWARD)
-figure6 = partial(_warps, "figure6", "inverse", _INVERSE)
+figure5 = partial(_warps, "figure5", "forward")
+figure6 = partial(_warps, "figure6", "inverse")
 
 
 def figure7(context: Context) -> Outcome:
@@ -107,8 +99,7 @@ def figure12(context: Context) -> Outcome:
                 caption = f"Near discontinuities {shares[r.method]:.2f} % are more than a pixel too near, {r.statistics['bad_pixels_discont']:.2f} % are bad in either way."
                 shown[r.method] = stored_map(r.disparity, caption=caption)
         rows.append(scene_row(scene, shown, resolve("taxonomy2002")))
-    text = Text("Signed errors: red is too near, blue too far. Behind the edges of what is near, red bands are the fattening.")
-    return Outcome([text, Scenes(rows, layer="error")], data={"shares": shares})
+    return Outcome([Scenes(rows, layer="error")], data={"shares": shares})
 
 
 def too_near(error: NDArray, mask: NDArray[np.bool_]) -> float:
@@ -127,9 +118,7 @@ def figure17(context: Context) -> Outcome:
                 shown[r.method] = stored_map(r.disparity, caption=f"{r.statistics['bad_pixels_nonocc']:.2f} % bad")
                 changes.setdefault(scene.name, {})[r.method] = row_changes(r.disparity)
         rows.append(scene_row(scene, shown, resolve("taxonomy2002")))
-    return Outcome(
-        [Text("Below each map the percentage of non-occluded pixels that are bad."), Scenes(rows)], data={"changes": changes}
-    )
+    return Outcome([Scenes(rows)], data={"changes": changes})
 
 
 def row_changes(disparity: NDArray) -> float:
