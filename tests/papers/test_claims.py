@@ -250,10 +250,15 @@ def test_an_item_shows_its_numbers_and_what_it_ran(tmp_path):
             [Comparison("row", "bad", 1.0, 1.0, 0.1, 0.1, "why")],
         )
 
-    paper = Paper("made", "A paper", "run", "Why.", "Cannot.", (Item("item", "Figure 1", build),), {})
+    paper = Paper("made", "A paper", "run", "Why.", "Cannot.", (Item("item", "Figure 1", build, text="How to read it"),), {})
     done = reproduce(paper, tmp_path)
-    told, numbers, curves, ran = done.outcomes["item"].blocks
-    assert (told.text, numbers.title, curves.description) == ("What is told", "Figure 1: published and ours", "curves")
+    how, told, numbers, curves, ran = done.outcomes["item"].blocks
+    assert (how.text, told.text, numbers.title, curves.description) == (
+        "How to read it",
+        "What is told",
+        "Figure 1: published and ours",
+        "curves",
+    )
     assert ran.text.startswith("1 results\ntaxonomy2002")
     assert "Drawn" in done.page.read_text()
     assert (tmp_path / "figures" / "curves.svg").read_bytes() == b"<svg/>"
