@@ -12,12 +12,11 @@ from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.core.volume import Energy, Levels
 from stereo_framework.datasets import load_scene
 from stereo_framework.figures.energies import energies_figure, visible_errors
-from stereo_framework.figures.saving import svg_text
-from stereo_framework.page.page import Block, Picture
+from stereo_framework.page.page import Block
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
 from stereo_framework.papers.claim import Cases
 from stereo_framework.papers.comparison import compared, plain_table, published_table
-from stereo_framework.papers.paper import Context, Outcome, short
+from stereo_framework.papers.paper import Context, Outcome, drawn, short
 from stereo_framework.script import load
 from stereo_framework.sweep import Result
 
@@ -99,7 +98,7 @@ def _shown(context: Context, results: Sequence[Result]) -> list[Block]:
         name, stored = short(best.scene), {}
         own = {r.method: r for r in results if r.scene == best.scene and r.energy is not None and r.error is None}
         description = f"energy over time and errors over energy, {name}"
-        charts.append(Picture(svg_text(energies_figure(own, name)), description, name, f"energies_{name}.svg"))
+        charts.append(drawn(f"energies_{name}", energies_figure(own, name), description, name))
         for method, r in own.items():
             caption = f"{r.energy:,.0f}, {visible_errors(r):.2f} % bad, {r.matching_seconds or 0:.0f} s"
             if r.disparity is not None:

@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from pandas import DataFrame, Series
 
-from stereo_framework.page.page import Text
 from stereo_framework.papers.claim import Cases, most, tally
 from stereo_framework.papers.comparison import Comparison, as_printed, compared, plain_table, published_table, raw_table
 from stereo_framework.papers.own_methods import REGIONS, SUBMISSIONS, groups, nearest, ranks, scores, submission_scores
@@ -60,14 +59,12 @@ def table4(context: Context) -> Outcome:
     published = published_table("groups2012", "table4")
     found, own = submission_scores(context, "patchmatch", "sigma_z_error"), scores(context, MEASURES)
     comparisons = compared(published, {"PatchMatch": found}, rows=["PatchMatch"])
-    absent = "The maps of PatchMatch are not in the data root."
-    text = Text("Depth is 1 / disparity, a missing estimate has depth 0 (equation 17)." if found else absent)
     data = {"rows": published.frame, "first": list(published.rows), "local": LOCAL, "groups": printed_groups()}
     ours = {"rows": DataFrame.from_dict({**published.rows, "PatchMatch": found}, orient="index") if found else None}
     if own:
         among = groups(own["SZE"])
         ours |= {"first": list(among.index[among == 1]), "local": LOCAL, "groups": among}
-    return Outcome([text, as_printed("The first group, as printed", published)], comparisons, data, ours)
+    return Outcome([as_printed("The first group, as printed", published)], comparisons, data, ours)
 
 
 def tables5_to_7(context: Context) -> Outcome:

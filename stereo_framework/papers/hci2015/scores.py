@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
-from pandas import DataFrame, Series
+from pandas import DataFrame
 
 from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation.disparity_error import rms_error
@@ -57,18 +58,15 @@ def fits(found: Sequence[Result], scene: str = "") -> DataFrame | None:
     return scores.corr() ** 2 if len(scores) >= 3 else None
 
 
-def mean_scores(found: Sequence[Result]) -> DataFrame | None:
+def mean_scores(found: Sequence[Result]) -> DataFrame:
     """Means over the images by method and measure."""
-    if not found:
-        return None
     of = standings(found, list(COLUMNS.values()))
     return DataFrame({column: of.of(name).means for column, name in COLUMNS.items()}, of.methods)
 
 
 def ranked(found: Sequence[Result]) -> DataFrame | None:
     """Ranks by method and measure; a method without a score where others have one is last, as in the charts."""
-    means = mean_scores(found)
-    return None if means is None else means.rank(method="min", na_option="bottom").astype(int)
+    return mean_scores(found).rank(method="min", na_option="bottom").astype(int) if found else None
 
 
 def figure1(context: Context) -> Outcome:
@@ -82,17 +80,8 @@ def figure1(context: Context) -> Outcome:
     return Outcome([table], data={"ranks": ranks})
 
 
-def figure4_text(context: Context) -> Outcome:
-    """What the text prints of planes, and ours."""
-    return _text_values(context, "PlaytableP", {"Playtable_P_orient_deg": "P_orient", "Playtable_P_bump": "P_bump"})
-
-
-def figure6(context: Context) -> Outcome:
-    """Three printed algorithms on Adirondack by thinning and by fuzziness, and ours."""
-    return _text_values(context, "Adirondack", {"Adirondack_D_thin": "D_thin", "Adirondack_D_fuz": "D_fuz"})
-
-
-def _text_values(context: Context, scene: str, keys: Mapping[str, str]) -> Outcome:
+def _text_values(scene: str, keys: Mapping[str, str], context: Context) -> Outcome:
+    """What the text prints of a scene by two metrics, and ours."""
     published = DataFrame({column: raw_table("hci2015", "text_values")[key] for key, column in keys.items()})
     ours, first = measured(dense(results(context)), scene)[list(published)], published.columns[0]
     rows = [
@@ -104,6 +93,10 @@ def _text_values(context: Context, scene: str, keys: Mapping[str, str]) -> Outco
     return Outcome([table], data={"scores": published}, ours={"scores": ours if len(ours) else None})
 
 
+figure4_text = partial(_text_values, "PlaytableP", {"Playtable_P_orient_deg": "P_orient", "Playtable_P_bump": "P_bump"})
+figure6 = partial(_text_values, "Adirondack", {"Adirondack_D_thin": "D_thin", "Adirondack_D_fuz": "D_fuz"})
+
+
 def charts(context: Context) -> Outcome:
     """Stacked bars, radar charts and histograms of the dense methods' scores."""
     found = dense(results(context))
@@ -111,13 +104,13 @@ def charts(context: Context) -> Outcome:
         return Outcome([])
     of = standings(found, [name for name in HCI_METRICS if any(np.isfinite(r.statistics.get(name, np.nan)) for r in found)])
     fine = {name: 3.0 for name, metric in HCI_METRICS.items() if metric.symbol.startswith("F_")}
-    shown = {
-        "stacked_bars": (stacked_bars_figure(of, {}), "Figure 7: weighted scores, all weights alike"),
-        "stacked_bars_structures": (stacked_bars_figure(of, fine), "Figure 7: weighted scores, fine structures three times"),
-        "radar": (radar_figure(of), "Figure 9: profiles, the further in, the better"),
-        "histograms": (histogram_figure(of, of.methods[0]), f"Figure 12: all scores, and those of {of.methods[0]} among them"),
-    }
-    pictures = [drawn(name, *figure) for name, figure in shown.items()]
+    first = of.methods[0]
+    pictures = [
+        drawn("stacked_bars", stacked_bars_figure(of, {}), "Figure 7: weighted scores, all weights alike"),
+        drawn("stacked_bars_structures", stacked_bars_figure(of, fine), "Figure 7: weighted scores, fine structures three times"),
+        drawn("radar", radar_figure(of), "Figure 9: profiles, the further in, the better"),
+        drawn("histograms", histogram_figure(of, first), f"Figure 12: all scores, and those of {first} among them"),
+    ]
     return Outcome(pictures, data={"scores": mean_scores(found)})
 
 
@@ -126,7 +119,7 @@ def figure10(context: Context) -> Outcome:
     found = dense(results(context))
     scores, r2 = measured(found, "Jadeplant"), fits(found, "Jadeplant")
     if r2 is None:
-        return Outcome([Text("Jadeplant was not run.")], absent="Jadeplant was not run")
+        return Outcome([], absent="Jadeplant was not run")
     blocks = []
     for column in ("Bad1.0", "Bad4.0", "D_fuz", "F_por", "P_orient"):
         title = f"RMS and {column}: r² {r2['RMS'][column]:.2f}"
@@ -150,21 +143,16 @@ def figure11(context: Context) -> Outcome:
 
 def subset_errors(context: Context) -> Outcome:
     """Section 4.4: the rank correlation of each metric with the RMS of the whole image and with that of its own subset, over all maps."""
-    from scipy.stats import spearmanr
-
-    def correlation(one: Series, other: Series) -> float:
-        return float(spearmanr(one, other, nan_policy="omit").statistic)
-
     found = dense(results(context))
     scenes = {s.name: s for s in context.scenes(list(dict.fromkeys(r.scene for r in found)))}
     there = [r for r in found if r.scene in scenes and r.map is not None]
     if len(there) < 3 or context.quick:
-        reason = "one scene only" if there else "no maps to measure"
-        return Outcome([Text(f"Not measured: {reason}.")], absent=reason)
+        return Outcome([], absent="one scene only" if there else "no maps to measure")
     scores, errors = measured(there), DataFrame([_by_subset(r, scenes[r.scene]) for r in there])
+    errors.index = scores.index
     header = ["metric", "its subset", "with the RMS of the image", "with the RMS of the subset"]
     rows = [
-        (m.symbol, m.subset, *(correlation(scores[m.symbol], own) for own in (scores["RMS"], errors[m.subset])))
+        (m.symbol, m.subset, *(scores[m.symbol].corr(own, "spearman") for own in (scores["RMS"], errors[m.subset])))
         for m in HCI_METRICS.values()
     ]
     note = f"Spearman's, over {len(there)} maps of dense methods. RMS in pixels, of all pixels that are not occluded and of the evaluated pixels of the subset alone; a pixel without an estimate is left out."
@@ -197,9 +185,7 @@ def scores(context: Context) -> Outcome:
     header = ["method", *COLUMNS, "% estimated"]
     forms = ["", *(".1f" if name in ("RMS", "Bad1.0", "Bad4.0", "P_orient") else ".3f" for name in COLUMNS), ".0f"]
     least = {m: min(r.statistics["fraction_matched"] for r in found if r.method == m) for m in of.methods}
-    means = mean_scores(found)
-    assert means is not None
-    rows = [[method, *own, 100 * least[method]] for method, *own in means.itertuples()]
+    rows = [[method, *own, 100 * least[method]] for method, *own in mean_scores(found).itertuples()]
     # Semi-dense methods are only measured where they are certain, so they do not compete for the best score.
     table = plain_table(
         "Scores of all methods", header, (r for r in rows if r[0] in kept), forms, footnote(of, "Means over"), lower=COLUMNS
