@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.figures._curves import Line, Mark, Panel, curves_figure
 
 if TYPE_CHECKING:
@@ -25,6 +26,11 @@ def distributions_figure(panels: Mapping[str, Mapping[str, NDArray]], bin_width:
         Width of the bins in the unit of the quantity. Bins are centred on its multiples.
     title : str
 
+    Raises
+    ------
+    ParameterError
+        No map has a value.
+
     Notes
     -----
     As the histograms in Figure 15 of Scharstein & Szeliski (2002).
@@ -33,6 +39,8 @@ def distributions_figure(panels: Mapping[str, Mapping[str, NDArray]], bin_width:
         Panel(0, i, "", quantity, "pixels (%)", tuple(Line((name,), _marks(values, bin_width)) for name, values in maps.items()))
         for i, (quantity, maps) in enumerate(panels.items())
     ]
+    if not any(curve.points for panel in drawn for curve in panel.curves):
+        raise ParameterError("distributions: no map has a value to draw")
     names = dict.fromkeys(name for maps in panels.values() for name in maps)
     return curves_figure(drawn, {(name,): name for name in names}, title=title, footnote=f"bins of {bin_width:g}")
 

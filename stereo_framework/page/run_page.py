@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import yaml
+from pandas import Series
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, ParameterError
@@ -163,11 +163,8 @@ def _summary(
 
 def _means(results: Sequence[Result], names: Sequence[str], of: Callable[[Result], float | None]) -> dict[str, float]:
     """The mean of some number of each method's results, where they have it."""
-    found: dict[str, list[float]] = {}
-    for r, name in zip(results, names, strict=True):
-        if (number := of(r)) is not None:
-            found.setdefault(name, []).append(number)
-    return {name: fmean(numbers) for name, numbers in found.items()}
+    found: dict[str, float] = Series([of(r) for r in results], names, dtype=float).dropna().groupby(level=0).mean().to_dict()
+    return found
 
 
 def _by_scene(

@@ -1,7 +1,9 @@
 """Histograms of maps as curves."""
 
 import numpy as np
+import pytest
 
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.figures.distributions import distributions_figure
 
 
@@ -14,3 +16,9 @@ def test_shares_by_bin():
     np.testing.assert_allclose(line.get_ydata(), [20, 40, 40])
     assert axes.get_xlabel() == "error (px)"
     assert axes.get_ylabel() == "pixels (%)"
+
+
+@pytest.mark.parametrize("panels", [{}, {"error (px)": {}}, {"error (px)": {"none": np.array([np.nan])}}])
+def test_nothing_to_draw_is_one_line(panels):
+    with pytest.raises(ParameterError, match="^distributions: no map has a value to draw$"):
+        distributions_figure(panels, 0.25)
