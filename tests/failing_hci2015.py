@@ -37,7 +37,7 @@ def _three(last):
 
 def _pairs(*values):
     """Two measures of methods."""
-    return (DataFrame(values, columns=["F", "G"]),)
+    return DataFrame(values, columns=["F", "G"])
 
 
 _OPPOSED = (
@@ -73,12 +73,12 @@ def _rms(count):
 
 
 def _similar(rms, porosity):
-    return (DataFrame({"RMS": [100.0, 100.0 * (1 - rms), 300.0], "F_por": [1.0, 1 - porosity, 1.0]}, list("abc")),)
+    return DataFrame({"RMS": [100.0, 100.0 * (1 - rms), 300.0], "F_por": [1.0, 1 - porosity, 1.0]}, list("abc"))
 
 
 def _weighted(fine):
     """Method a is better than b by .3 in six metrics, and worse by this much in the three of fine structures."""
-    return (DataFrame({c: [0.7, 1.0] if c[0] != "F" else [1.0, 1 - fine] for c in GEOMETRIC}, list("ab")),)
+    return DataFrame({c: [0.7, 1.0] if c[0] != "F" else [1.0, 1 - fine] for c in GEOMETRIC}, list("ab"))
 
 
 def _printed(**keys):
@@ -89,42 +89,39 @@ def _printed(**keys):
 _TABLE = [("RMS", "D_fat"), ("RMS", "F_por"), ("Bad1.0", "Bad4.0")]
 
 SIDES = {
-    "rms_is_limited": ([(_first_in(4),)], [(_first_in(5),), (ranks_as("abc", "abc"),)]),
+    "rms_is_limited": ([_first_in(4)], [_first_in(5), ranks_as("abc", "abc")]),
     # Three places from the nearest of RMS, Bad1.0 and Bad4.0.
     "rankings_reveal": (
-        [(ranks_as("abcd", "dabc"),)],
+        [ranks_as("abcd", "dabc")],
         [
-            (ranks_as("abcd", "adbc"),),
-            (ranks_as("abcd", "dabc").assign(**{"Bad4.0": [1, 3, 4, 2]}),),
-            (ranks_as("abcd", "dabc").assign(P_off=[1, 2, 3, 4]),),
+            ranks_as("abcd", "adbc"),
+            ranks_as("abcd", "dabc").assign(**{"Bad4.0": [1, 3, 4, 2]}),
+            ranks_as("abcd", "dabc").assign(P_off=[1, 2, 3, 4]),
         ],
     ),
-    "rank_differently": ([(_three((2, 1, 3)),)], [(_three((1, 2, 3)),)]),
-    "planes_apart": (
-        [(_printed(P_orient="Playtable_P_orient_deg", P_bump="Playtable_P_bump"),), *_OPPOSED[0]],
-        _OPPOSED[1],
-    ),
-    "order_changes": ([(_printed(D_thin="Adirondack_D_thin", D_fuz="Adirondack_D_fuz"),), *_OPPOSED[0]], _OPPOSED[1]),
-    "similar_rms": ([(_FIVE,), _similar(0.049, 0.251)], [_similar(0.051, 0.251), _similar(0.049, 0.249)]),
+    "rank_differently": ([_three((2, 1, 3))], [_three((1, 2, 3))]),
+    "planes_apart": ([_printed(P_orient="Playtable_P_orient_deg", P_bump="Playtable_P_bump"), *_OPPOSED[0]], _OPPOSED[1]),
+    "order_changes": ([_printed(D_thin="Adirondack_D_thin", D_fuz="Adirondack_D_fuz"), *_OPPOSED[0]], _OPPOSED[1]),
+    "similar_rms": ([_FIVE, _similar(0.049, 0.251)], [_similar(0.051, 0.251), _similar(0.049, 0.249)]),
     # Six times .3 against three times three times .2 or less: only with the higher weight the order changes.
     "weights_change_ranks": ([_weighted(0.21)], [_weighted(0.19), _weighted(0.61)]),
     "more_with_badpix": (
-        [(r2(0.3, RMS_Bad10=0.31, RMS_Bad40=0.31),)],
-        [(r2(0.3, RMS_Bad10=0.29, RMS_Bad40=0.9),), (r2(0.3, RMS_Bad10=0.9, RMS_Bad40=0.29),)],
+        [r2(0.3, RMS_Bad10=0.31, RMS_Bad40=0.31)],
+        [r2(0.3, RMS_Bad10=0.29, RMS_Bad40=0.9), r2(0.3, RMS_Bad10=0.9, RMS_Bad40=0.29)],
     ),
-    "little_with_rms": ([(_rms(5),)], [(_rms(4),)]),
+    "little_with_rms": ([_rms(5)], [_rms(4)]),
     "very_low": (
         [(r2(0.19), _TABLE), (r2(0.19, RMS_D_fat=0.9), _TABLE)],
         [(r2(0.21), _TABLE), (r2(0.19, RMS_D_fat=0.9, Bad10_Bad40=0.9), _TABLE)],
     ),
-    "uncorrelated": ([(_low(19),)], [(_low(18),), (_low(36, 0.2),)]),
+    "uncorrelated": ([_low(19)], [_low(18), _low(36, 0.2)]),
     "correlated_pairs": (
-        [(r2(0.0, Bad10_Bad40=0.5, D_fat_F_fat=0.5),)],
-        [(r2(0.0, Bad10_Bad40=0.49, D_fat_F_fat=0.9),), (r2(0.9, D_fat_F_fat=0.49),)],
+        [r2(0.0, Bad10_Bad40=0.5, D_fat_F_fat=0.5)],
+        [r2(0.0, Bad10_Bad40=0.49, D_fat_F_fat=0.9), r2(0.9, D_fat_F_fat=0.49)],
     ),
     "subset_rankings": (
         # In the mean, not in most.
-        [(DataFrame([(0.5, 0.9), (0.6, 0.5)]),), (DataFrame([(0.5, 0.9), (0.6, 0.5), (0.6, 0.5)]),)],
-        [(DataFrame([(0.5, 0.4)]),), (DataFrame([(0.5, 1.0), (0.5, 0.9)]),)],
+        [DataFrame([(0.5, 0.9), (0.6, 0.5)]), DataFrame([(0.5, 0.9), (0.6, 0.5), (0.6, 0.5)])],
+        [DataFrame([(0.5, 0.4)]), DataFrame([(0.5, 1.0), (0.5, 0.9)])],
     ),
 }

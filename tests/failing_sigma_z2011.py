@@ -24,34 +24,28 @@ _JUST, _HARDLY = [1, 5, 4, 6, 2, 9, 10, 3, 7, 8], [8, 1, 2, 5, 6, 3, 4, 9, 7, 10
 
 
 SIDES = {
-    "perfect_but_wrong": ([(_off(),)], [(_off(BMP_all=0.001),), (_off(MSE_all=0.0),), (_off(MAPE_all=0.0),)]),
+    "perfect_but_wrong": ([_off()], [_off(BMP_all=0.001), _off(MSE_all=0.0), _off(MAPE_all=0.0)]),
     "bmp_against_views": (
-        [(_ROWS[2],)],
+        [_ROWS[2]],
         [
-            (_wrong(2, "artefacts", "BMP_disc", 0.001),),
-            (_wrong(2, "inaccurate", "PSNR", 29.95),),
-            (_wrong(2, "artefacts", "MSSIM", 0.904),),
+            _wrong(2, "artefacts", "BMP_disc", 0.001),
+            _wrong(2, "inaccurate", "PSNR", 29.95),
+            _wrong(2, "artefacts", "MSSIM", 0.904),
         ],
     ),
     # 9 % of BMP against 8 % of one of the others.
-    "bmp_alike": (
-        [(_ROWS[3],)],
-        [
-            (_ROWS[3].assign(MAPE=[2.0, 2.1, 2.16]),),
-            (_ROWS[3].assign(SZE=[500, 510, 540]),),
-        ],
-    ),
+    "bmp_alike": ([_ROWS[3]], [_ROWS[3].assign(MAPE=[2.0, 2.1, 2.16]), _ROWS[3].assign(SZE=[500, 510, 540])]),
     "consistent": (
-        [(_ROWS[4],)],
+        [_ROWS[4]],
         [
             # CoopRegion would have the lowest MSE, DoubleBP has the lowest SZE.
-            (_wrong(4, "CoopRegion", "MSE", 0.474),),
-            (_wrong(4, "CoopRegion", "MAE", 0.222),),
-            (_wrong(4, "OutlierConf", "MAPE", 4.559),),
-            (_ROWS[4].assign(BMP=range(4)),),
+            _wrong(4, "CoopRegion", "MSE", 0.474),
+            _wrong(4, "CoopRegion", "MAE", 0.222),
+            _wrong(4, "OutlierConf", "MAPE", 4.559),
+            _ROWS[4].assign(BMP=range(4)),
         ],
     ),
-    "views_alike": ([(_ROWS[4],)], [(_wrong(4, "OutlierConf", "MSSIM", 1.06),)]),
+    "views_alike": ([_ROWS[4]], [_wrong(4, "OutlierConf", "MSSIM", 1.06)]),
     "ranks_differ": (
         [({"SZE": _ORDER, "BMP": ranks}, {"SZE": _BEST, "BMP": _BEST[::-1]}) for ranks in (_ORDER[::-1], _HARDLY)],
         [
@@ -60,7 +54,7 @@ SIDES = {
         ],
     ),
     "smaller_astar": (
-        [({"SZE": [True, False, False], "BMP": [True, True, False]},)],
-        [({"SZE": [True, False], "BMP": [False, True]},)],
+        [{"SZE": [True, False, False], "BMP": [True, True, False]}],
+        [{"SZE": [True, False], "BMP": [False, True]}],
     ),
 }

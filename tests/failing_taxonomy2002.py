@@ -159,7 +159,7 @@ def orders(lowest):
 def table6(**changed):
     """Fixed parameters leave 1 %, the best of the first two methods .49 on map, of the others what is given."""
     share = {"SSD": 0.49, "DP": 0.8, "SO": 0.8, "GC": 0.49, "Bay": 0.49} | changed
-    return ({m: {"map_fixed": 1.0, "map_best": v, "venus_fixed": 1.0, "venus_best": 0.9} for m, v in share.items()},)
+    return {m: {"map_fixed": 1.0, "map_best": v, "venus_fixed": 1.0, "venus_best": 0.9} for m, v in share.items()}
 
 
 PLAIN, SHIFTED, GLOBAL = curves(), shifted(), curves(methods=("dp", "so", "gc"), costs=(AD,))
@@ -173,12 +173,12 @@ CHANGES = {scene: {"ssd": 5.0, "dp": 30.0, "so": 20.0, "gc": 10.0} for scene in 
 
 
 def _global(change):
-    return (curves(change, methods=("dp", "so", "gc"), costs=(AD,)),)
+    return curves(change, methods=("dp", "so", "gc"), costs=(AD,))
 
 
 def _weight_of(scene, weight):
     """One method is best at this weight on a scene."""
-    return (weights(at(-3, scene=scene, region="nonocc", method="so", weight=weight)),)
+    return weights(at(-3, scene=scene, region="nonocc", method="so", weight=weight))
 
 
 # With windows of 21 the good values of one curve are in reverse order.
@@ -189,33 +189,30 @@ _SHIFTED_WORSE = shifted(at(-8, scene="tsukuba", region="discont", cost=SD, inte
 _BLURRED = FITTED | {"preprocessing": "binomial_blur"}
 
 SIDES: dict[str, tuple[list[tuple], list[tuple]]] = {
-    "costs_alike": ([(PLAIN,)], [(curves(at(10, scene="venus", region="textureless", cost=SD)),)]),
-    "truncation_near_discontinuities": ([(PLAIN,)], [(curves(at(-4, scene="venus", region="discont", truncation=None)),)]),
+    "costs_alike": ([PLAIN], [curves(at(10, scene="venus", region="textureless", cost=SD))]),
+    "truncation_near_discontinuities": ([PLAIN], [curves(at(-4, scene="venus", region="discont", truncation=None))]),
     "truncation_5_to_50": (
-        [(PLAIN,)],
+        [PLAIN],
         [
-            (curves(at(-5, scene="venus", region="nonocc", cost=SD, interval=False, truncation=None)),),
-            (curves(at(-18, scene="venus", region="nonocc", cost=SD, interval=True, truncation=2)),),
+            curves(at(-5, scene="venus", region="nonocc", cost=SD, interval=False, truncation=None)),
+            curves(at(-18, scene="venus", region="nonocc", cost=SD, interval=True, truncation=2)),
         ],
     ),
     # 20 is the best of eight curves and 10 of four; of six each it is a tie.
-    "truncation_20": ([(PLAIN,)], [(curves(at(-1.5, scene="tsukuba", region="nonocc", interval=False, truncation=10)),)]),
+    "truncation_20": ([PLAIN], [curves(at(-1.5, scene="tsukuba", region="nonocc", interval=False, truncation=10))]),
     # The lowest is 8, at 1 the error is 30 and at 2 25.
     "noise": (
-        [(PLAIN,), (curves(at(-8.7, scene="venus", region="nonocc", truncation=2)),)],
-        [(curves(at(-9.2, scene="venus", region="nonocc", interval=False, cost=AD, truncation=2)),)],
+        [PLAIN, curves(at(-8.7, scene="venus", region="nonocc", truncation=2))],
+        [curves(at(-9.2, scene="venus", region="nonocc", interval=False, cost=AD, truncation=2))],
     ),
-    "interval_in_noise": (
-        [(PLAIN,)],
-        [(curves(at(6, scene="sawtooth", region="textureless", cost=SD, interval=True, truncation=1)),)],
-    ),
+    "interval_in_noise": ([PLAIN], [curves(at(6, scene="sawtooth", region="textureless", cost=SD, interval=True, truncation=1))]),
     "interval_at_good_values": (
-        [(PLAIN,)],
-        [(curves(at(-11, scene="venus", region="discont", interval=True, truncation=(5, 10, 20, 50))),)],
+        [PLAIN],
+        [curves(at(-11, scene="venus", region="discont", interval=True, truncation=(5, 10, 20, 50)))],
     ),
-    "best_varies": ([(PLAIN,)], [(curves(at(2, scene="venus", region="nonocc", truncation=10)),)]),
+    "best_varies": ([PLAIN], [curves(at(2, scene="venus", region="nonocc", truncation=10))]),
     "window_21": ([(PLAIN, PLAIN), (PLAIN, SHIFTED)], [(PLAIN, _REVERSED)]),
-    "untruncated_best": ([(SHIFTED,)], [(_SHIFTED_WORSE,)]),
+    "untruncated_best": ([SHIFTED], [_SHIFTED_WORSE]),
     "lowest_at_discontinuities": (
         [(SHIFTED, PLAIN)],
         [(SHIFTED, curves(at(-11, scene="venus", region="discont", cost=AD, interval=False, truncation=5)))],
@@ -225,127 +222,109 @@ SIDES: dict[str, tuple[list[tuple], list[tuple]]] = {
         [(SHIFTED, PLAIN), (shifted(at(1.75, region="nonocc", truncation=None)), PLAIN)],
         [(shifted(at(1.85, scene="sawtooth", region="nonocc", truncation=None)), PLAIN)],
     ),
-    "shiftable_interval": (
-        [(SHIFTED,)],
-        [(shifted(at(-10, scene="sawtooth", region="textureless", interval=True, truncation=None)),)],
-    ),
-    "global_truncation_helps": ([(GLOBAL,)], [_global(at(-9, truncation=None))]),
-    "global_interval_mixed": ([(GLOBAL_MIXED,)], [(GLOBAL,)]),
-    "interval_in_scanlines": ([(GLOBAL,)], [_global(at(-1.5, scene="venus", region="nonocc", method="gc", interval=True))]),
+    "shiftable_interval": ([SHIFTED], [shifted(at(-10, scene="sawtooth", region="textureless", interval=True, truncation=None))]),
+    "global_truncation_helps": ([GLOBAL], [_global(at(-9, truncation=None))]),
+    "global_interval_mixed": ([GLOBAL_MIXED], [GLOBAL]),
+    "interval_in_scanlines": ([GLOBAL], [_global(at(-1.5, scene="venus", region="nonocc", method="gc", interval=True))]),
     "trade_off": (
-        [(supports(),)],
+        [supports()],
         [
-            (supports({("venus", "membrane", "textureless"): [30, 20, 10, 31]}),),
-            (supports({("tsukuba", "box", "discont"): [25, 15, 10, 10]}),),
+            supports({("venus", "membrane", "textureless"): [30, 20, 10, 31]}),
+            supports({("tsukuba", "box", "discont"): [25, 15, 10, 10]}),
         ],
     ),
     # Nine curves: four at an end are few enough, five are not.
     "intermediate_best": (
-        [(supports({(s, m, "nonocc"): [9, 5, 6, 4] for s, m in list(itertools.product(SCENES, ("box", "membrane")))[:4]}),)],
-        [(supports({(s, m, "nonocc"): [9, 5, 6, 4] for s, m in list(itertools.product(SCENES, ("box", "membrane")))[:5]}),)],
+        [supports({(s, m, "nonocc"): [9, 5, 6, 4] for s, m in list(itertools.product(SCENES, ("box", "membrane")))[:4]})],
+        [supports({(s, m, "nonocc"): [9, 5, 6, 4] for s, m in list(itertools.product(SCENES, ("box", "membrane")))[:5]})],
     ),
-    "shiftable_best": ([(supports(),)], [(supports({("venus", "membrane", "nonocc"): [20, 5.9, 8, 12]}),)]),
+    "shiftable_best": ([supports()], [supports({("venus", "membrane", "nonocc"): [20, 5.9, 8, 12]})]),
     "shiftable_best_at_discontinuities": (
-        [(supports(),)],
+        [supports()],
         [
-            (supports({("sawtooth", "box", "discont"): [20, 6.9, 15, 25]}),),
-            (supports({("sawtooth", "box", "discont"): [20, 8.9, 15, 25]}),),
+            supports({("sawtooth", "box", "discont"): [20, 6.9, 15, 25]}),
+            supports({("sawtooth", "box", "discont"): [20, 8.9, 15, 25]}),
         ],
     ),
     # Shiftable windows lead by two points.
     "others_alike": (
-        [(supports({("venus", "membrane", "nonocc"): [20, 9.9, 20, 20]}),)],
-        [(supports({("venus", "membrane", "nonocc"): [20, 12.1, 20, 20]}),)],
+        [supports({("venus", "membrane", "nonocc"): [20, 9.9, 20, 20]})],
+        [supports({("venus", "membrane", "nonocc"): [20, 12.1, 20, 20]})],
     ),
     # The best are 9 and 5 pixels; 9 and 3 are far enough apart.
-    "shiftable_sizes": (
-        [(supports({(s, "shiftable", "discont"): [5, 7, 12, 22] for s in SCENES}),)],
-        [(supports(),)],
-    ),
-    "large_support": ([(supports(),)], [(supports({("sawtooth", "box", "textureless"): [30, 4, 10, 5]}),)]),
-    "fattening": ([(SHARES,)], [({"box": 20.0, "shiftable": 20.0},)]),
-    "graph_cuts_best": ([(weights(),)], [(weights(at(-6, scene="venus", region="nonocc", method="so", weight=50)),)]),
+    "shiftable_sizes": ([supports({(s, "shiftable", "discont"): [5, 7, 12, 22] for s in SCENES})], [supports()]),
+    "large_support": ([supports()], [supports({("sawtooth", "box", "textureless"): [30, 4, 10, 5]})]),
+    "fattening": ([SHARES], [{"box": 20.0, "shiftable": 20.0}]),
+    "graph_cuts_best": ([weights()], [weights(at(-6, scene="venus", region="nonocc", method="so", weight=50))]),
     "graph_cuts_best_in_regions": (
-        [(weights(),), (weights(at(-6, scene="venus", region="nonocc", method="so", weight=50)),)],
+        [weights(), weights(at(-6, scene="venus", region="nonocc", method="so", weight=50))],
         [
-            (weights(at(-12, scene="venus", region="discont", method="so", weight=50)),),
-            (weights(at(-3, scene="venus", region="textureless", method="so", weight=50)),),
+            weights(at(-12, scene="venus", region="discont", method="so", weight=50)),
+            weights(at(-3, scene="venus", region="textureless", method="so", weight=50)),
         ],
     ),
-    "no_clear_ranking": ([(weights(),)], [(weights(at(2, scene="tsukuba", region="nonocc", method="dp")),)]),
-    "weights_vary": (
-        [(weights(),)],
-        [(weights(at(-3, scene=("venus", "map"), region="nonocc", method="so", weight=20)),)],
-    ),
-    "weight_on_map": ([(weights(),), _weight_of("map", 500)], [_weight_of("map", 50)]),
-    "weight_on_tsukuba": ([(weights(),), _weight_of("tsukuba", 200)], [_weight_of("tsukuba", 10), _weight_of("tsukuba", 500)]),
+    "no_clear_ranking": ([weights()], [weights(at(2, scene="tsukuba", region="nonocc", method="dp"))]),
+    "weights_vary": ([weights()], [weights(at(-3, scene=("venus", "map"), region="nonocc", method="so", weight=20))]),
+    "weight_on_map": ([weights(), _weight_of("map", 500)], [_weight_of("map", 50)]),
+    "weight_on_tsukuba": ([weights(), _weight_of("tsukuba", 200)], [_weight_of("tsukuba", 10), _weight_of("tsukuba", 500)]),
     # 8 with one cost, 16 with the other is twice as much.
     "occlusion_cost": (
-        [(weights(),)],
+        [weights()],
         [
-            (weights(at(8, scene="tsukuba", region="nonocc", method="dp", occlusion=50)),),
-            (weights(lambda given: -20 * (given.method == "dp" and given.weight == 200)),),
+            weights(at(8, scene="tsukuba", region="nonocc", method="dp", occlusion=50)),
+            weights(lambda given: -20 * (given.method == "dp" and given.weight == 200)),
         ],
     ),
     # Annealing has 6 at best, graph cuts 4; a lucky order at another weight is enough.
     "clearly_superior": (
-        [(weights(),), (weights(at(-1.9, scene="venus", region="nonocc", method="sa", weight=50, seed=0)),)],
-        [(weights(at(-3.3, scene="venus", region="nonocc", method="sa", weight=20, seed=2)),)],
+        [weights(), weights(at(-1.9, scene="venus", region="nonocc", method="sa", weight=50, seed=0))],
+        [weights(at(-3.3, scene="venus", region="nonocc", method="sa", weight=20, seed=2))],
     ),
-    "lowest_energy": ([(weights(),)], [(weights(energy=at(-2, scene="venus", method="sa", weight=200, seed=1)),)]),
-    "streaks": ([(CHANGES,)], [({**CHANGES, "venus": {"ssd": 5.0, "dp": 30.0, "so": 9.0, "gc": 10.0}},)]),
+    "lowest_energy": ([weights()], [weights(energy=at(-2, scene="venus", method="sa", weight=200, seed=1))]),
+    "streaks": ([CHANGES], [{**CHANGES, "venus": {"ssd": 5.0, "dp": 30.0, "so": 9.0, "gc": 10.0}}]),
     # Runs without intervals are not in the figure.
     "penalty_helps": (
-        [(cuts(),), (cuts(at(2, interval=False, penalty=(2, 4))),), (cuts(at(3, interval=True, penalty=4)),)],
-        [(cuts(at(2, scene="venus", region=region, interval=True, penalty=(2, 4))),) for region in REGIONS],
+        [cuts(), cuts(at(2, interval=False, penalty=(2, 4))), cuts(at(3, interval=True, penalty=4))],
+        [cuts(at(2, scene="venus", region=region, interval=True, penalty=(2, 4))) for region in REGIONS],
     ),
     "penalty_varies": (
-        [(cuts(),), (cuts(at(2, scene="venus", region="nonocc", interval=False, penalty=4)),)],
-        [(cuts(at(1, scene="venus", region="nonocc", interval=True, penalty=4)),)],
+        [cuts(), cuts(at(2, scene="venus", region="nonocc", interval=False, penalty=4))],
+        [cuts(at(1, scene="venus", region="nonocc", interval=True, penalty=4))],
     ),
     "interval_helps": (
-        [(cuts(),), (cuts(at(2, interval=True, penalty=(2, 4))),)],
-        [(cuts(at(0.6, scene="map", region="nonocc", interval=True, penalty=1)),)],
+        [cuts(), cuts(at(2, interval=True, penalty=(2, 4)))],
+        [cuts(at(0.6, scene="map", region="nonocc", interval=True, penalty=1))],
     ),
     # 16 cases: nine that gain are more than half, eight are not.
     "penalty_usually_helps": (
-        [(scanlines(),), (scanlines(at(2, scene=("tsukuba", "venus", "map"), region="nonocc", penalty=4)),)],
-        [(scanlines(at(2, region="nonocc", penalty=4)),)],
+        [scanlines(), scanlines(at(2, scene=("tsukuba", "venus", "map"), region="nonocc", penalty=4))],
+        [scanlines(at(2, region="nonocc", penalty=4))],
     ),
-    "penalty_helps_so": ([(scanlines(),)], [(scanlines(at(-2.1, scene="venus", region="nonocc", method="dp", penalty=(2, 4))),)]),
-    "interval_hurts_textureless": ([(scanlines(),)], [(scanlines(at(-0.6, region="textureless", interval=True)),)]),
-    "fit_drops": (
-        [(sub_pixel(),), (sub_pixel(in_one(0.3, **FITTED | {"search__step": 0.5})),)],
-        [(sub_pixel(in_one(0.3, **FITTED)),)],
-    ),
-    "interval_at_integral": (
-        [(sub_pixel(),)],
-        [(sub_pixel(in_one(0.1, **FITTED | {"matching_cost__interval": True})),)],
-    ),
+    "penalty_helps_so": ([scanlines()], [scanlines(at(-2.1, scene="venus", region="nonocc", method="dp", penalty=(2, 4)))]),
+    "interval_hurts_textureless": ([scanlines()], [scanlines(at(-0.6, region="textureless", interval=True))]),
+    "fit_drops": ([sub_pixel(), sub_pixel(in_one(0.3, **FITTED | {"search__step": 0.5}))], [sub_pixel(in_one(0.3, **FITTED))]),
+    "interval_at_integral": ([sub_pixel()], [sub_pixel(in_one(0.1, **FITTED | {"matching_cost__interval": True}))]),
     "interval_elsewhere": (
-        [(sub_pixel(),)],
-        [(sub_pixel(in_one(-0.1, **FITTED | {"matching_cost__interval": True, "search__step": step})),) for step in (0.5, 0.25)],
+        [sub_pixel()],
+        [sub_pixel(in_one(-0.1, **FITTED | {"matching_cost__interval": True, "search__step": step})) for step in (0.5, 0.25)],
     ),
-    "blur_staircase": (
-        [(HEIGHTS,)],
-        [({**HEIGHTS, "crop": HEIGHTS["crop"] | {"whole pixels, fitted, blurred": 0.1}},)],
-    ),
-    "blur_degrades": ([(sub_pixel(),)], [(sub_pixel(in_one(-0.2, **_BLURRED)),)]),
+    "blur_staircase": ([HEIGHTS], [{**HEIGHTS, "crop": HEIGHTS["crop"] | {"whole pixels, fitted, blurred": 0.1}}]),
+    "blur_degrades": ([sub_pixel()], [sub_pixel(in_one(-0.2, **_BLURRED))]),
     "fit_always_helps": (
-        [(sub_pixel(),)],
-        [(sub_pixel(in_one(0.3, **_BLURRED | {"search__step": 0.25, "matching_cost__interval": True})),)],
+        [sub_pixel()],
+        [sub_pixel(in_one(0.3, **_BLURRED | {"search__step": 0.25, "matching_cost__interval": True}))],
     ),
     # 2 falls to 1.91, by 4.5 %, and to 1.89, by 5.5 %.
     "fit_predicts_alike": (
-        [(sub_pixel(),)],
+        [sub_pixel()],
         [
-            (sub_pixel(in_one(-0.02, "predict_err_match", refinement="parabola")),),
-            (sub_pixel(in_one(0.2, "predict_err_match", refinement="parabola")),),
+            sub_pixel(in_one(-0.02, "predict_err_match", refinement="parabola")),
+            sub_pixel(in_one(0.2, "predict_err_match", refinement="parabola")),
         ],
     ),
     # To exactly half.
-    "staircase": ([(HEIGHTS,)], [({**HEIGHTS, "crop": HEIGHTS["crop"] | {"half pixels, fitted": 0.05}},)]),
-    "printed_parameters": ([([],)], [(["GC opt_smoothness: printed 20, ours 50"],)]),
+    "staircase": ([HEIGHTS], [{**HEIGHTS, "crop": HEIGHTS["crop"] | {"half pixels, fitted": 0.05}}]),
+    "printed_parameters": ([[]], [["GC opt_smoothness: printed 20, ours 50"]]),
     "listed_by_performance": (
         [table()],
         [table({METHODS["dp"]: {f"{s}_{r}": 0.0 for s in ("tsukuba", "sawtooth", "venus") for r in ("nonocc", "discont")}})],
@@ -370,8 +349,8 @@ SIDES: dict[str, tuple[list[tuple], list[tuple]]] = {
         ],
     ),
     "printed_ranks": (
-        [({"GC": {"a": (5.0, 5.0), "b": (5.0, 5.0)}},)],
-        [({"GC": {"a": (5.0, 5.0), "b": (5.0, 6.0)}},), ({"GC": {"a": (5.0, 4.0)}},)],
+        [{"GC": {"a": (5.0, 5.0), "b": (5.0, 5.0)}}],
+        [{"GC": {"a": (5.0, 5.0), "b": (5.0, 6.0)}}, {"GC": {"a": (5.0, 4.0)}}],
     ),
     # 1.79 is printed.
     "between_the_orders": ([orders(1.794)], [orders(1.796)]),

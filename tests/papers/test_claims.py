@@ -26,13 +26,11 @@ def sides(paper):
 @pytest.mark.parametrize(("paper", "name"), [(paper, name) for paper in ALL for name in sides(paper)])
 def test_both_sides_of_every_rule(paper, name):
     judge = ALL[paper].claims[name].judge
-    holding, failing = sides(paper)[name]
-    assert holding
-    assert failing
-    for data in holding:
-        assert verdict(judge(*data))[0] is True, verdict(judge(*data))
-    for data in failing:
-        assert verdict(judge(*data))[0] is False, verdict(judge(*data))
+    for expected, examples in zip((True, False), sides(paper)[name], strict=True):
+        assert examples
+        for data in examples:
+            found = verdict(judge(*(data if isinstance(data, tuple) else (data,))))
+            assert found[0] is expected, found
 
 
 @pytest.mark.parametrize("paper", ALL)
