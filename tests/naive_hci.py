@@ -4,11 +4,12 @@ import itertools
 import math
 
 import numpy as np
+import scipy.ndimage
 
 
-def neighbours(y, x, shape, across=False):
-    steps = [(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1) if (a, b) != (0, 0) and (across or a == 0 or b == 0)]
-    return [(y + a, x + b) for a, b in steps if 0 <= y + a < shape[0] and 0 <= x + b < shape[1]]
+def neighbours(y, x, shape):
+    around = ((y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1))
+    return [(v, u) for v, u in around if 0 <= v < shape[0] and 0 <= u < shape[1]]
 
 
 def edge_sides(truth, jump):
@@ -62,26 +63,11 @@ def runs(truth, jump, widest):
     return found
 
 
-def components(mask, across):
-    """Lists of the pixels that hang together; `across`: corners too."""
-    left, found = set(map(tuple, np.argwhere(mask).tolist())), []
-    while left:
-        waiting = [left.pop()]
-        found.append([])
-        while waiting:
-            pixel = waiting.pop()
-            found[-1].append(pixel)
-            for other in neighbours(*pixel, mask.shape, across):
-                if other in left:
-                    left.remove(other)
-                    waiting.append(other)
-    return found
-
-
 def structures(truth, evaluated, jump, widest, least):
-    """The sets of pixels of the structures."""
-    found = components(runs(truth, jump, widest) & evaluated, across=True)
-    return {frozenset(c) for c in found if max(y for y, _ in c) - min(y for y, _ in c) + 1 >= least}
+    """The sets of pixels of the structures: of runs that hang together, across corners too."""
+    labels, count = scipy.ndimage.label(runs(truth, jump, widest) & evaluated, np.ones((3, 3)))
+    found = [frozenset(pixels(labels == i)) for i in range(1, count + 1)]
+    return {one for one in found if max(y for y, _ in one) - min(y for y, _ in one) + 1 >= least}
 
 
 def neighbourhood(truth, labels, jump, least):
@@ -176,7 +162,7 @@ def structure_scores(disparity, truth, labels, evaluated, tolerance):
                 distance = math.sqrt(squared_distance(found, y, x)) if found.any() else diagonal
                 terms.append(math.log(1 + distance))
         if found.any():
-            shares.append(1 - 1 / len(components(found, across=True)))
+            shares.append(1 - 1 / scipy.ndimage.label(found, np.ones((3, 3)))[1])
         else:
             missed += 1
     return np.mean(terms) if terms else math.nan, np.mean(shares) if shares else math.nan, missed

@@ -1,47 +1,27 @@
 """Slow, obvious versions of the renderer and the regions (Scharstein & Szeliski 2002, section 5.1)."""
 
-import math
-
 import numpy as np
-
-
-def round_half_away(value):
-    whole = math.floor(abs(float(value)) + 0.5)
-    return -whole if value < 0 else whole
+from naive import round_half_away
 
 
 def strokes(disparity, shift, gap):
     """What a row of disparities draws, in painting order: (left pixel, right pixel, left end, right end); splats have one pixel."""
-    f32 = np.float32
-    known = [bool(np.isfinite(d)) for d in disparity]
-    columns = len(disparity)
-
-    def splat(x):
-        place = x - round_half_away(f32(shift) * f32(disparity[x]))
-        return (x, x, place, place)
-
+    shift, columns = np.float32(shift), len(disparity)
+    step = -1 if shift < 0 else 1
     drawn = []
-    if shift >= 0:
-        for x in range(columns - 1):
-            if known[x] and known[x + 1] and abs(disparity[x] - disparity[x + 1]) < gap:
-                start = f32(x) - f32(shift) * disparity[x]
-                stop = f32(x + 1) - f32(shift) * disparity[x + 1]
-                drawn.append((x, x + 1, start, stop))
-            elif known[x]:
-                drawn.append(splat(x))
-        if known[columns - 1]:
-            drawn.append(splat(columns - 1))
-    else:
-        for x in range(columns - 1, 0, -1):
-            if known[x] and known[x - 1] and abs(disparity[x] - disparity[x - 1]) < gap:
-                # The original's exchanged ends.
-                start = f32(x - 1) - f32(shift) * disparity[x]
-                stop = f32(x) - f32(shift) * disparity[x - 1]
-                drawn.append((x - 1, x, start, stop))
-            elif known[x]:
-                drawn.append(splat(x))
-        if known[0]:
-            drawn.append(splat(0))
+    for x in range(columns)[::step]:
+        if not np.isfinite(disparity[x]):
+            continue
+        other = x + step
+        if 0 <= other < columns and abs(disparity[x] - disparity[other]) < gap:
+            # On the way to the left the original exchanges the disparities of the ends.
+            left = min(x, other)
+            drawn.append(
+                (left, left + 1, np.float32(left) - shift * disparity[x], np.float32(left + 1) - shift * disparity[other])
+            )
+        else:
+            place = x - round_half_away(shift * disparity[x])
+            drawn.append((x, x, place, place))
     return drawn
 
 

@@ -65,20 +65,15 @@ def test_equals_the_slow_version(data, scale, mu, missing):
     assert mean == pytest.approx(math.fsum(terms) / len(terms) if terms else math.nan, rel=1e-12, nan_ok=True)
 
 
-def test_depths_are_metric_with_a_calibration():
-    # A camera with f = 1000 px, b = 0.2 m, doffs = 10 px: 190 px is 1 m, 90 px is 2 m.
-    far, near = (np.full((1, 1), d, np.float32) for d in (90, 190))
-    assert sigma_z_error(near, far, far > 0, scale=200, mu=10) == pytest.approx(1)
-
-
-def test_mistakes_are_one_line():
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"missing": "zero"}, "missing: 'zero' is not a way to count missing estimates; legal: .* did you mean 'zero_depth'"),
+        ({"missing": "literal"}, "mu: 0.0 is not above 0, which missing='literal' needs"),
+        *(({"scale": scale}, "scale: .* is not above 0") for scale in (0, -1, math.nan, math.inf)),
+    ],
+)
+def test_mistakes_are_one_line(given, message):
     one = np.ones((1, 1), np.float32)
-    with pytest.raises(
-        ParameterError, match="^missing: 'zero' is not a way to count missing estimates; legal: .* did you mean 'zero_depth'"
-    ):
-        sigma_z_error(one, one, one > 0, missing="zero")
-    with pytest.raises(ParameterError, match="^mu: 0.0 is not above 0, which missing='literal' needs"):
-        sigma_z_error(one, one, one > 0, missing="literal")
-    for scale in (0, -1, math.nan, math.inf):
-        with pytest.raises(ParameterError, match="^scale: .* is not above 0"):
-            sigma_z_error(one, one, one > 0, scale=scale)
+    with pytest.raises(ParameterError, match=f"^{message}"):
+        sigma_z_error(one, one, one > 0, **given)

@@ -1,7 +1,5 @@
 """Maps as protocols measure them."""
 
-import math
-
 import numpy as np
 import pytest
 from evaluation_inputs import disparity_maps, make_scene
@@ -12,29 +10,21 @@ from stereo_framework.evaluation import resolve
 from stereo_framework.evaluation.preparation import interpolated, prepare
 
 
-def _naive_interpolated(disparity):
-    """KITTI's rule, pixel by pixel: rows, then columns."""
-
-    def line(values):
-        known = [i for i, v in enumerate(values) if not math.isnan(v)]
-        if not known:
-            return values
-        filled = []
-        for i, v in enumerate(values):
-            before, after = [k for k in known if k <= i], [k for k in known if k >= i]
-            ends = [values[k] for k in (*before[-1:], *after[:1])]
-            filled.append(v if not math.isnan(v) else min(ends))
-        return filled
-
-    rows = [line(list(row)) for row in disparity]
-    columns = [line(list(column)) for column in zip(*rows, strict=True)]
-    return np.array(list(zip(*columns, strict=True)), np.float32)
+def _filled(line):
+    """Each hole of a row or column takes the smaller of its nearest known neighbours."""
+    known, filled = np.flatnonzero(~np.isnan(line)), line.copy()
+    for i in range(len(line)):
+        neighbours = [*known[known <= i][-1:], *known[known >= i][:1]]
+        filled[i] = min(line[neighbours], default=np.nan)
+    return filled
 
 
 @given(disparity_maps())
 def test_interpolation(disparity):
     before = disparity.copy()
-    np.testing.assert_array_equal(interpolated(disparity), _naive_interpolated(disparity))
+    # KITTI's rule: rows, then columns.
+    expected = np.apply_along_axis(_filled, 0, np.apply_along_axis(_filled, 1, disparity))
+    np.testing.assert_array_equal(interpolated(disparity), expected)
     np.testing.assert_array_equal(disparity, before)
 
 
@@ -53,18 +43,11 @@ def test_a_map_that_needs_nothing_is_not_copied():
         ((16, 24), "middlebury-v3", "the map is 24x16, the scene's images are 12x8"),
         ((8, 11), "middlebury-v3", "the map is 11x8, the scene's images are 12x8"),
         ((0, 0), "middlebury-v3", "the map is 0x0"),
-        ((8, 12, 3), "taxonomy2002", "has shape (8, 12, 3); expected (rows, columns) = (8, 12)"),
     ],
 )
 def test_other_sizes(shape, protocol, message):
-    with pytest.raises(DataError, match=None) as error:
+    with pytest.raises(DataError, match=message):
         prepare(np.ones(shape, np.float32), make_scene(np.ones((8, 12), np.float32)), resolve(protocol))
-    assert message in str(error.value)
-
-
-def test_integers_are_no_disparities():
-    with pytest.raises(DataError, match="the map holds uint8; expected float32 in pixels"):
-        prepare(np.ones((8, 12), np.uint8), make_scene(np.ones((8, 12), np.float32)), resolve("taxonomy2002"))
 
 
 def test_enlarging():

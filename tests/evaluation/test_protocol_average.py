@@ -7,60 +7,51 @@ import pytest
 from stereo_framework.evaluation import resolve
 from stereo_framework.evaluation.protocol_average import average
 
-MEAN, COLUMNS, WEIGHTED = resolve("eth3d"), resolve("middlebury-v2"), resolve("middlebury-v3")
-PIXELS = resolve(
-    {"base": "kitti2015", "measures": ["bad_pixels", "rms_error", "A50", "pixels"], "regions": ["nonocc", "background_nonocc"]}
+PIXELS = {
+    "base": "kitti2015",
+    "measures": ["bad_pixels", "rms_error", "A50", "pixels"],
+    "regions": ["nonocc", "background_nonocc"],
+}
+
+
+def scene(pixels, bad, rms, pixels_behind, bad_behind):
+    """Statistics of a scene; a quantile, which has no average over pixels, among them."""
+    visible = {"pixels_nonocc": pixels, "bad_pixels_nonocc": bad, "rms_error_nonocc": rms, "A50_nonocc": 1.0}
+    return visible | {"pixels_background_nonocc": pixels_behind, "bad_pixels_background_nonocc": bad_behind}
+
+
+RMS, TWO = [{"rms_error_all": 1.0}, {"rms_error_all": 4.0}], [2.0, 1.0]
+COLUMNS = [
+    {"bad_pixels_all": 1.0, "bad_pixels_disc": 3.0, "bad2_all": 9.0},
+    {"bad_pixels_all": 2.0, "bad_pixels_disc": 6.0, "bad2_all": 9.0},
+]
+
+
+@pytest.mark.parametrize(
+    ("scenes", "protocol", "weights", "expected"),
+    [
+        ([], "eth3d", None, {}),
+        # What one scene lacks is absent, what it leaves undefined is NaN.
+        ([{"a": 1.0, "b": 2.0}, {"a": math.nan}], "eth3d", None, {"a": math.nan}),
+        # Weights count in weighted averages only.
+        (RMS, "middlebury-v3", TWO, {"rms_error_all": 2.0}),
+        (RMS, "middlebury-v3", None, {"rms_error_all": 2.5}),
+        (RMS, "eth3d", TWO, {"rms_error_all": 2.5}),
+        (COLUMNS, "middlebury-v2", None, {"bad_pixels_all": 1.5, "bad_pixels_disc": 4.5, "bad2_all": 9.0, "bad_pixels": 3.0}),
+        # Pixels pool squares as squares and leave quantiles out.
+        (
+            [scene(10.0, 10.0, 3.0, 1.0, 100.0), scene(30.0, 50.0, 1.0, 4.0, 0.0)],
+            PIXELS,
+            None,
+            {
+                "pixels_nonocc": 40.0,
+                "bad_pixels_nonocc": 40.0,
+                "rms_error_nonocc": math.sqrt((90 + 30) / 40),
+                "pixels_background_nonocc": 5.0,
+                "bad_pixels_background_nonocc": 20.0,
+            },
+        ),
+    ],
 )
-
-
-def test_no_scene_has_no_average():
-    assert average([], MEAN) == {}
-
-
-def test_what_one_scene_lacks_or_leaves_undefined():
-    found = average([{"a": 1.0, "b": 2.0}, {"a": math.nan}], MEAN)
-    assert list(found) == ["a"]
-    assert math.isnan(found["a"])
-
-
-def test_weights_count_in_weighted_averages_only():
-    scenes = [{"rms_error_all": 1.0}, {"rms_error_all": 4.0}]
-    assert average(scenes, WEIGHTED, [2, 1]) == {"rms_error_all": 2.0}
-    assert average(scenes, MEAN, [2, 1]) == {"rms_error_all": 2.5}
-    assert average(scenes, WEIGHTED) == {"rms_error_all": 2.5}
-
-
-def test_columns():
-    scenes = [
-        {"bad_pixels_all": 1.0, "bad_pixels_disc": 3.0, "bad2_all": 9.0},
-        {"bad_pixels_all": 2.0, "bad_pixels_disc": 6.0, "bad2_all": 9.0},
-    ]
-    assert average(scenes, COLUMNS)["bad_pixels"] == 3.0
-
-
-def test_pixels_pool_squares_as_squares_and_leave_quantiles_out():
-    scenes = [
-        {
-            "pixels_nonocc": 10.0,
-            "bad_pixels_nonocc": 10.0,
-            "rms_error_nonocc": 3.0,
-            "A50_nonocc": 1.0,
-            "pixels_background_nonocc": 1.0,
-            "bad_pixels_background_nonocc": 100.0,
-        },
-        {
-            "pixels_nonocc": 30.0,
-            "bad_pixels_nonocc": 50.0,
-            "rms_error_nonocc": 1.0,
-            "A50_nonocc": 1.0,
-            "pixels_background_nonocc": 3.0,
-            "bad_pixels_background_nonocc": 0.0,
-        },
-    ]
-    assert average(scenes, PIXELS) == {
-        "pixels_nonocc": 40.0,
-        "bad_pixels_nonocc": 40.0,
-        "rms_error_nonocc": pytest.approx(math.sqrt((90 + 30) / 40)),
-        "pixels_background_nonocc": 4.0,
-        "bad_pixels_background_nonocc": 25.0,
-    }
+def test_by_hand(scenes, protocol, weights, expected):
+    assert average(scenes, resolve(protocol), weights) == pytest.approx(expected, nan_ok=True)

@@ -5,11 +5,10 @@ import json
 
 import numpy as np
 import pytest
-from evaluation_inputs import make_scene
 
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation.hci import Parameters
-from stereo_framework.evaluation.protocols import PRESETS, Protocol, faults, of_scene, resolve
+from stereo_framework.evaluation.protocols import PRESETS, Protocol, faults, resolve
 
 BASE = {"base": "taxonomy2002"}
 PRESET_NAMES = "eth3d, kitti2012, kitti2015, kostliva2007, middlebury-v2, middlebury-v3, sceneflow, taxonomy2002, truthfree-1"
@@ -38,10 +37,12 @@ def test_the_paper():
     ],
 )
 def test_derived_protocols_tell_their_difference(fields, name):
+    assert faults(BASE | fields) == {}
     assert resolve(BASE | fields).name == name
 
 
 def test_what_measures_the_same_is_equal():
+    assert faults("taxonomy2002") == faults(PRESETS["taxonomy2002"]) == {}
     assert resolve(BASE | {"disparity_gap": 2, "thresholds": [1]}) == resolve("taxonomy2002")
     one, other = resolve(BASE | {"threshold": 2}), resolve(BASE | {"thresholds": (2.0,)})
     assert one == other
@@ -53,11 +54,6 @@ def test_what_measures_the_same_is_equal():
 def test_a_stored_record_comes_back():
     protocol = resolve(BASE | {"thresholds": [0.5, 1], "border": 3})
     assert Protocol(**json.loads(json.dumps(protocol.as_dict()))) == protocol
-
-
-def test_protocols_are_immutable():
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        resolve("taxonomy2002").border = 3
 
 
 def test_the_line_changes_with_every_choice():
@@ -91,7 +87,8 @@ def test_the_line_changes_with_every_choice():
     lines.add(str(resolve({"base": "kostliva2007", "name": "other", "end_radius": 1})))
     hci = {"base": "middlebury-v3", "name": "other", "measures": ["hci"]}
     lines |= {str(resolve(hci | {"hci": {"plane_margin": margin}})) for margin in (3, 4)}
-    assert len(lines) == len(different) + len(depth) + 3
+    lines |= {str(resolve(one)) for one in (BASE | {"name": "other"}, sze)}
+    assert len(lines) == len(different) + len(depth) + 5
     assert not any("\n" in line for line in lines)
     assert {*different, *depth, "end_radius", "hci"} == {f.name for f in dataclasses.fields(Protocol)}
     assert "missing estimate is bad" in str(PRESETS["taxonomy2002"])
@@ -110,53 +107,32 @@ def test_parameters_of_the_hci_metrics():
     assert resolve({"base": "taxonomy2002", "hci": {"seed": 0}}) == PRESETS["taxonomy2002"]
 
 
-def test_the_protocol_of_a_scene():
-    truth = np.zeros((2, 2), np.float32)
-    assert of_scene(make_scene(truth, protocol="taxonomy2002")).name == "taxonomy2002"
-    assert of_scene(make_scene(truth, protocol="unheard-of")).name == "taxonomy2002"
-
-
 @pytest.mark.parametrize(
     ("spec", "key", "message"),
     [
         ("taxonmy2002", "", f"no protocol 'taxonmy2002'; legal protocols: {PRESET_NAMES}; did you mean 'taxonomy2002'?"),
         (5, "", "5 is not a protocol; expected a name or a mapping"),
-        (None, "", "null is not a protocol"),
         ({"threshold": 1}, "", f"a derived protocol needs a 'base'; legal protocols: {PRESET_NAMES}"),
         ({"base": "taxonomy"}, "base", f"no protocol 'taxonomy'; legal protocols: {PRESET_NAMES}; did you mean 'taxonomy2002'?"),
-        ({"base": 2002}, "base", "no protocol 2002"),
         (BASE | {"treshold": 1}, "treshold", "did you mean 'threshold'?"),
         (BASE | {3: 1}, "3", "no such field of a protocol; legal fields: averaging, base, "),
         (BASE | {"threshold": 1, "thresholds": [1]}, "threshold", "given twice"),
         (BASE | {"threshold": True}, "threshold", "true is not a number >= 0 (pixels) or a list of different ones"),
-        (BASE | {"threshold": "1"}, "threshold", "'1' is not a number >= 0"),
         (BASE | {"thresholds": []}, "thresholds", "[] is not a number >= 0"),
-        (BASE | {"thresholds": [1, True]}, "thresholds", "[1, True] is not a number >= 0"),
         (BASE | {"thresholds": [1, 1.0]}, "thresholds", "different"),
         (BASE | {"threshold": float("nan")}, "threshold", "nan is not"),
-        (BASE | {"threshold": 10**400}, "threshold", "is not a number"),
-        (BASE | {"missing": "ignored"}, "missing", "'ignored' is not one of bad, apart, skip, zero, interpolate"),
         (BASE | {"rounding": "up"}, "rounding", "'up' is not one of none, grey, whole"),
         (BASE | {"border": -1}, "border", "-1 is not a whole number >= 0 (pixels) or null"),
-        (BASE | {"border": False}, "border", "false is not a whole number"),
         (BASE | {"regions": 5}, "regions", "5 is not a list of different regions: all, nonocc"),
         (BASE | {"region": "nonoc"}, "region", "did you mean 'nonocc'?"),
         (BASE | {"hci": 9}, "hci", "9 is not a mapping of parameters of the HCI metrics"),
-        (BASE | {"hci": {"structure_with": 9}}, "hci", "structure_with: no such parameter"),
-        (
-            BASE | {"hci": {"band_median": 4, "seed": -1}},
-            "hci",
-            "band_median: 4 is not an odd number >= 1 (pixels); seed: -1 is not",
-        ),
+        (BASE | {"hci": {"band_median": 4, "sed": 1}}, "hci", "band_median: 4 is not an odd number >= 1 (pixels); sed: no such"),
         (BASE | {"regions": ["disc"]}, "regions", "no such region: 'disc'"),
         ({"base": "middlebury-v2", "masks": "computed"}, "masks", "no such region: 'disc'"),
         (BASE | {"measure": "rms"}, "measure", "no such measure: 'rms'; legal measures: A50, "),
         (BASE | {"measures": []}, "measures", "[] is not a list of different measures"),
         (BASE | {"relative_threshold": 5}, "relative_threshold", "5 is not a number >= 0 and < 1"),
-        (BASE | {"masks": True}, "masks", "true is not one of computed, scene"),
-        (BASE | {"depth_scale": "metres"}, "depth_scale", "'metres' is not one of one, calibration"),
         (BASE | {"regions": ["nonoc"]}, "regions", "no such region: 'nonoc'; legal regions: all, "),
-        (BASE | {"regions": ["nonoc"]}, "regions", "did you mean 'nonocc'?"),
         (BASE | {"regions": ["all", "all"]}, "regions", "different"),
         (BASE | {"disparity_gap": 0}, "disparity_gap", "0 is not a number > 0 (pixels)"),
         (BASE | {"textureless_width": -1}, "textureless_width", "-1 is not a whole number from 0 to 999"),
@@ -180,12 +156,6 @@ def test_all_faults_are_told_together():
     found = faults({"base": "x", "border": -1, "disparity_gap": "2", "gap": 1, "regions": ["a", "all", "b"]})
     assert found.keys() == {"base", "border", "disparity_gap", "gap", "regions"}
     assert "'a', 'b'" in found["regions"]
-
-
-def test_legal_specs_have_no_faults():
-    assert (
-        faults("taxonomy2002") == faults(BASE | {"thresholds": [2, 1], "border": None}) == faults(PRESETS["taxonomy2002"]) == {}
-    )
 
 
 def test_a_protocol_is_checked_when_it_is_made():

@@ -30,53 +30,36 @@ def test_equals_its_twin(disparity, shift, gap):
     )
 
 
-def test_a_plane_moves_as_a_whole():
-    np.testing.assert_array_equal(draw([2] * 5, 1), [20, 30, 40, NAN, NAN])
-    np.testing.assert_array_equal(draw([2] * 5, -1), [NAN, NAN, 0, 10, 20])
-    np.testing.assert_array_equal(draw([2] * 5, 0.5), [10, 20, 30, 40, NAN])
-
-
 @pytest.mark.parametrize(
-    ("shift", "expected"), [(1, [30, 40, 20, NAN, NAN, 50, 60, 70]), (-1, [0, 10, 20, NAN, NAN, 50, 30, 40])]
+    ("disparity", "shift", "expected", "others"),
+    [
+        # A plane moves as a whole.
+        ([2] * 5, 1, [20, 30, 40, NAN, NAN], {}),
+        ([2] * 5, -1, [NAN, NAN, 0, 10, 20], {}),
+        ([2] * 5, 0.5, [10, 20, 30, 40, NAN], {}),
+        # Nearer pixels hide farther ones.
+        ([0, 0, 0, 3, 3, 0, 0, 0], 1, [30, 40, 20, NAN, NAN, 50, 60, 70], {}),
+        ([0, 0, 0, 3, 3, 0, 0, 0], -1, [0, 10, 20, NAN, NAN, 50, 30, 40], {}),
+        # A stretched line, from 0 to 1 - (-1) = 2, is filled by interpolation; splats leave the gap open.
+        ([0, -1, -1, -1], 1, [0, 5, 10, 20], {}),
+        ([0, -1, -1, -1], 1, [0, NAN, 10, 20], {"gap": 0}),
+        # A line from 2 to 3 - 1.5, whose ends changed order, is not drawn; what remains is the splat of the last pixel.
+        ([NAN, NAN, 0, 1.5], 1, [NAN, 30, NAN, NAN], {}),
+        # A line of no length, both ends at 0.5, has unit slope; the splat of pixel 2 goes to column 0.
+        ([NAN, 0.5, 1.5, NAN], 1, [20, 15, NAN, NAN], {}),
+        # Lines extrapolate: from 0.4 to 1.4 it is drawn at 0 and 1; the splat of the last pixel then overwrites 1 - round(-0.4) = 1.
+        ([-0.4, -0.4], 1, [-40, 100], {"values": [0, 100]}),
+        # The walk to the left exchanges the ends, which would be 0 and 1.5, to 0.5 and 1: column 1 alone, with the right value.
+        ([0, 0.5, NAN, NAN], -1, [0, 100, NAN, NAN], {"values": [0, 100, 0, 0]}),
+        # What lands outside is dropped.
+        ([3e38, 5, -3e38, np.inf, -np.inf, NAN], 1, [NAN] * 6, {}),
+    ],
 )
-def test_nearer_pixels_hide_farther_ones(shift, expected):
-    np.testing.assert_array_equal(draw([0, 0, 0, 3, 3, 0, 0, 0], shift), expected)
-
-
-def test_a_stretched_line_is_filled_by_interpolation():
-    # Ends at 0 and 1 - (-1) = 2.
-    np.testing.assert_array_equal(draw([0, -1, -1, -1], 1), [0, 5, 10, 20])
-
-
-def test_splats_leave_the_gap_open():
-    np.testing.assert_array_equal(draw([0, -1, -1, -1], 1, gap=0), [0, NAN, 10, 20])
-
-
-def test_a_line_whose_ends_changed_order_is_not_drawn():
-    # From 2 to 3 - 1.5; what remains is the splat of the last pixel.
-    np.testing.assert_array_equal(draw([NAN, NAN, 0, 1.5], 1), [NAN, 30, NAN, NAN])
-
-
-def test_a_line_of_no_length_has_unit_slope():
-    # Both ends at 0.5; the splat of pixel 2 goes to column 0.
-    np.testing.assert_array_equal(draw([NAN, 0.5, 1.5, NAN], 1), [20, 15, NAN, NAN])
-
-
-def test_lines_extrapolate_to_the_rounded_ends():
-    # Ends at 0.4 and 1.4: drawn at 0 and 1; the splat of the last pixel then overwrites 1 - round(-0.4) = 1.
-    np.testing.assert_allclose(draw([-0.4, -0.4], 1, values=[0, 100]), [-40, 100], rtol=1e-5)
-
-
-def test_the_walk_to_the_left_exchanges_the_ends():
-    # Its own ends would be 0 and 1.5; exchanged they are 0.5 and 1: column 1 alone, with the right value.
-    np.testing.assert_array_equal(draw([0, 0.5, NAN, NAN], -1, values=[0, 100, 0, 0]), [0, 100, NAN, NAN])
+def test_by_hand(disparity, shift, expected, others):
+    np.testing.assert_allclose(draw(disparity, shift, **others), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize(("disparity", "column"), [(0.5, 1), (-0.5, 3), (0.49999997, 2), (1.5, 0), (-1.4999999, 3)])
 def test_halves_are_rounded_away_from_zero(disparity, column):
     drawn = draw([NAN, NAN, disparity, NAN], 1)
     assert list(np.flatnonzero(np.isfinite(drawn))) == [column]
-
-
-def test_what_lands_outside_is_dropped():
-    np.testing.assert_array_equal(draw([3e38, 5, -3e38, np.inf, -np.inf, NAN], 1), [NAN] * 6)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from stereo_framework.core.errors import DataError
+from stereo_framework.evaluation.consistency import left_right_difference
 from stereo_framework.evaluation.depth_error import sigma_z_error
 from stereo_framework.evaluation.disparity_error import (
     bad_pixels,
@@ -12,7 +13,9 @@ from stereo_framework.evaluation.disparity_error import (
     mean_absolute_error,
     rms_error,
 )
+from stereo_framework.evaluation.hci import extract_subsets, hci_metrics
 from stereo_framework.evaluation.prediction import Prediction, forward_prediction, inverse_prediction, prediction_error
+from stereo_framework.evaluation.roc import map_errors, matching_table
 
 ROWS, COLUMNS = 6, 8
 MAP, MASK = np.ones((ROWS, COLUMNS), np.float32), np.ones((ROWS, COLUMNS), bool)
@@ -26,6 +29,10 @@ MEASURES = {
     "forward_prediction": (lambda *maps: forward_prediction(*maps, 1.0), MAP, MAP),
     "inverse_prediction": (lambda *maps: inverse_prediction(*maps, 1.0), MAP, MAP),
     "prediction_error": (lambda image, other: prediction_error(Prediction(image, MASK), other), MAP, MAP),
+    "left_right_difference": (lambda *maps: left_right_difference(*maps, 1), MAP, MAP),
+    "hci_metrics": (lambda parts, *maps: hci_metrics(*maps, extract_subsets(parts)), MAP, MAP, MAP),
+    "matching_table": (lambda one, other, where: matching_table(one, other, evaluated=where), MAP, MAP, MASK),
+    "map_errors": (lambda disparity, truth: map_errors(disparity, matching_table(truth)), MAP, MAP),
 }
 
 

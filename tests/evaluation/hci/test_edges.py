@@ -1,4 +1,4 @@
-"""Discontinuities and bands against their slow twins, and by hand."""
+"""Discontinuities and bands against their slow twins."""
 
 import naive_hci
 import numpy as np
@@ -48,25 +48,3 @@ def test_edges_and_bands_equal_their_twins(truth, jump, width, side):
     np.testing.assert_array_equal(found.background_disparity, np.where(within, b, np.nan))
     assert not (foreground & background).any()
     assert not np.isnan(truth[within]).any()
-
-
-def test_a_straight_edge():
-    truth = np.full((20, 30), 3, np.float32)
-    truth[:, 15:] = 9
-    found = find_edges(truth, Parameters(band_width=4))
-    assert np.flatnonzero(found.edges[7]).tolist() == [14, 15]
-    # The edge pixel of its side and four more.
-    assert np.flatnonzero(found.background[7]).tolist() == [10, 11, 12, 13, 14]
-    assert np.flatnonzero(found.foreground[7]).tolist() == [15, 16, 17, 18, 19]
-    assert set(found.foreground_disparity[7, 10:20]) == {9}
-    assert set(found.background_disparity[7, 10:20]) == {3}
-
-
-def test_the_median_takes_leaks_out_and_moves_nothing_across():
-    truth = np.full((20, 30), 3, np.float32)
-    truth[:, 15:] = 9
-    truth[10, 12] = 8  # nearer to the foreground's disparity
-    found = find_edges(truth, Parameters(band_width=4))
-    assert not found.foreground[10, 12]
-    assert not found.background[10, 12]
-    assert find_edges(truth, Parameters(band_width=4, band_median=1)).foreground[10, 12]

@@ -4,7 +4,6 @@ import naive_hci
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 from stereo_framework.evaluation.hci import Parameters
 from stereo_framework.evaluation.hci.structures import find_structures
@@ -12,13 +11,19 @@ from stereo_framework.evaluation.hci.structures import find_structures
 NAN = np.nan
 
 
-def _bars(shape):
-    """Maps of few disparities, as bars and holes."""
-    return hnp.arrays(np.float32, shape, elements=st.sampled_from([1, 1, 1, 5, 5, 5.5, 9, NAN]), fill=st.nothing())
+@st.composite
+def _bars(draw):
+    """Maps of few disparities, as bars and holes that go on from row to row, a pixel aside here and there."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    values = np.float32([1, 1, 1, 5, 5, 5.5, 9, NAN])
+    rows, columns = draw(st.sampled_from([5, 4, 3, 1])), draw(st.sampled_from([16, 12, 7, 1]))
+    row = np.repeat(rng.choice(values, columns), rng.integers(1, 5, columns))[:columns]
+    truth = np.array([np.roll(row, shift) for shift in np.cumsum(rng.choice([0, 0, 1, -1], rows))])
+    return np.where(rng.random(truth.shape) < draw(st.sampled_from([0.1, 0])), rng.choice(values, truth.shape), truth)
 
 
 @given(
-    st.tuples(st.integers(1, 6), st.integers(1, 12)).flatmap(_bars),
+    _bars(),
     st.sampled_from([1.0, 4.0]),
     st.integers(1, 6),
     st.integers(1, 3),
@@ -38,51 +43,16 @@ def test_structures_equal_their_twins(truth, jump, widest, least, around, border
     np.testing.assert_array_equal(found.neighbourhood, ~np.isnan(expected))
 
 
-def _grid(*starts, width=3, columns=40):
-    truth = np.full((30, columns), 2, np.float32)
-    for start in starts:
-        truth[8:22, start : start + width] = 9
-    return truth
-
-
-def _find(truth, **parameters):
-    return find_structures(truth, ~np.isnan(truth), Parameters(**parameters))
-
-
-def test_bars_are_separate_objects():
-    found = _find(_grid(10, 17, 24))
-    assert found.structures.max() == 3
-    assert [np.flatnonzero(found.structures[15] == i).tolist() for i in (1, 2, 3)] == [[10, 11, 12], [17, 18, 19], [24, 25, 26]]
-    # As wide as the bar on each side; the bar's own disparity.
-    assert np.flatnonzero(found.neighbourhood[15]).tolist() == [7, 8, 9, 13, 14, 15, 16, 20, 21, 22, 23, 27, 28, 29]
-    assert set(found.neighbourhood_disparity[found.neighbourhood]) == {9}
+def test_bars_of_a_grid():
+    truth = np.full((30, 40), 2, np.float32)
+    for start, disparity in ((10, 9), (16, 11), (24, 9)):
+        truth[8:22, start : start + 3] = disparity
+    found = find_structures(truth, truth > 0, Parameters())
+    assert [np.flatnonzero(found.structures[15] == i).tolist() for i in (1, 2, 3)] == [[10, 11, 12], [16, 17, 18], [24, 25, 26]]
+    # As wide as the bar on each side; in the middle between two it is that of the left one. The bar's own disparity.
+    assert np.flatnonzero(found.neighbourhood[15]).tolist() == [7, 8, 9, 13, 14, 15, 19, 20, 21, 22, 23, 27, 28, 29]
+    assert found.neighbourhood_disparity[15, 13:16].tolist() == [9, 9, 11]
+    assert found.neighbourhood_disparity[15, 19:24].tolist() == [11, 11, 11, 9, 9]
     assert not found.neighbourhood[5].any()
-
-
-def test_wide_short_and_far_things_are_no_structures():
-    assert not _find(_grid(10, width=6)).structures.any()
-    assert _find(_grid(10, width=5)).structures.any()
-    assert not _find(_grid(10), structure_height=15).structures.any()
-    assert _find(_grid(10), structure_height=14).structures.any()
-    slit = 11 - _grid(10)  # a thin thing that is further away
-    assert not _find(slit).structures.any()
-    at_the_edge = _grid(0)  # one step only
-    assert not _find(at_the_edge).structures.any()
-
-
-def test_the_neighbourhood_ends_at_other_foreground():
-    truth = _grid(10)
-    truth[:, 14:] = 8.5
-    found = _find(truth)
-    assert np.flatnonzero(found.neighbourhood[15]).tolist() == [7, 8, 9, 13]
-    # Every bar reaches for its half: the middle belongs to the left one.
-    truth = _grid(10, 16)
-    truth[:, 16:19][8:22] = 11
-    assert _find(truth).neighbourhood_disparity[15, 13:16].tolist() == [9, 9, 11]
-
-
-def test_slanted_bars_hang_together_across_corners():
-    truth = np.full((30, 60), 2, np.float32)
-    for y in range(5, 25):
-        truth[y, 20 + y] = 9
-    assert _find(truth).structures.max() == 1
+    # They are 14 rows high.
+    assert not find_structures(truth, truth > 0, Parameters(structure_height=15)).structures.any()

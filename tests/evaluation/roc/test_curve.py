@@ -83,20 +83,6 @@ def test_one_point(sparsity, error):
     assert efficiency(roc_curve([Point(sparsity, error)])) == pytest.approx(expected, abs=1e-12)
 
 
-def test_by_hand():
-    assert efficiency(roc_curve([Point(0, 0)])) == 1
-    assert efficiency(roc_curve([])) == 0
-    assert efficiency(roc_curve([Point(1, 0)])) == 0
-    # 1 - x to 0.25, 0.5 to 0.5, then 0.25 to 0.75, then 1 - x: areas under the line of 1/16 + 1/32 and 1/32.
-    curve = roc_curve([Point(0.25, 0.5), Point(0.5, 0.25)])
-    assert efficiency(curve) == 2 * ((0.25 + 0) / 2 * 0.25 + (0.25 + 0) / 2 * 0.25)
-    other = roc_curve([Point(0, 0.75)])
-    # The other one gains in 0 .. 0.25 a triangle of that side, the curve in what remains.
-    assert improvement(other, curve) == 0.0625
-    assert improvement(curve, other) == 0.125
-    assert curve([0.25, 0.5, 0.75, 0.8]).tolist() == [0.5, 0.25, 0.25, pytest.approx(0.2)]
-
-
 @pytest.mark.parametrize("pair", list(itertools.combinations(("CSM", "GC", "DP", "SDM", "BP"), 2)))
 def test_printed_numbers_obey_the_identity(pair):
     """E of the mean ROC curves (Table 1, "Expected") and I (Table 2) as printed, with three digits: ours are the paper's definitions."""
