@@ -16,6 +16,42 @@ def bomb(levels: int = 12, width: int = 9) -> str:
     return "\n".join(lines) + "\n"
 
 
+METHOD = "matching_cost: absolute_difference\noptimization: winner_take_all\n"
+
+
+def diamonds(levels: int = 20) -> dict[str, str]:
+    """Scripts that include each other on two ways at each level."""
+    files = {f"d{i}.yaml": f"include: [e{i}.yaml, f{i}.yaml]\n" for i in range(levels)}
+    files |= {f"{side}{i}.yaml": f"include: d{i + 1}.yaml\n" for i in range(levels) for side in "ef"}
+    return files | {f"d{levels}.yaml": METHOD}
+
+
+def chain(length: int = 300) -> dict[str, str]:
+    """Scripts that include one another."""
+    return {f"d{i}.yaml": f"include: d{i + 1}.yaml\n" for i in range(length)} | {f"d{length}.yaml": METHOD}
+
+
+def many_includes(count: int = 600) -> dict[str, str]:
+    """A script that includes many others."""
+    names = [f"d{i}.yaml" for i in range(count)]
+    return dict.fromkeys(names, METHOD) | {"s.yaml": f"include: [{', '.join(names)}]\n"}
+
+
+def many_methods(count: int = 20) -> str:
+    """A script of many methods with a long axis each."""
+    axis = "{sweep: {grid: {search.maximum: {range: [1, 900000, 1]}}}}"
+    return f"{METHOD}methods:\n" + "".join(f"  m{i}: {axis}\n" for i in range(count))
+
+
+def no_script() -> str:
+    """An old script of which one line is one."""
+    return "no\x1b[2J line\n" * 9000 + "depth_map a.pgm\n"
+
+
+def any_bytes() -> bytes:
+    return bytes(range(256))
+
+
 def bmp(columns: int, rows: int, size: int = 1100) -> bytes:
     """A BMP file of `size` bytes that says it holds so many pixels of 24 bits."""
     head = b"BM" + struct.pack("<IHHI", size, 0, 0, 54)
@@ -27,6 +63,11 @@ def tiff(columns: int, rows: int, *more: tuple[int, int]) -> bytes:
     tags = {256: columns, 257: rows, 258: 8, 259: 1, 262: 1, 273: 8, 277: 1, 278: rows, 279: 64} | dict(more)
     entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in sorted(tags.items()))
     return b"II*\0" + struct.pack("<I", 72) + bytes(64) + struct.pack("<H", len(tags)) + entries + bytes(4)
+
+
+def cut_tiff() -> bytes:
+    """A TIFF file of which there is nothing but a beginning."""
+    return b"II*\0" + b"\xff" * 40
 
 
 def two_images(path: str) -> None:

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from cli_parts import invoke
 from made_results import result
-from naive import fine_row
 
-from stereo_framework import CostVolume, Energy, Pipeline, Scene, Search, evaluate, load, load_scene, match, run
+from stereo_framework import CostVolume, Energy, Pipeline, Scene, Search, evaluate, load, load_scene, match, run, step
 from stereo_framework.aggregation import cross_based
 from stereo_framework.cli._output import print_results
 from stereo_framework.core.errors import DataError, ParameterError, ResultWarning, StereoFrameworkError
@@ -19,7 +18,7 @@ from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.evaluation.disparity_error import bad_pixels
 from stereo_framework.evaluation.protocols import PRESETS, resolve
 from stereo_framework.io import write_pfm
-from stereo_framework.matching_cost import census, normalized_cross_correlation
+from stereo_framework.matching_cost import absolute_difference, census
 from stereo_framework.optimization import semi_global, winner_take_all
 from stereo_framework.page.run_page import run_page
 from stereo_framework.refinement import equiangular, left_right_check, parabola
@@ -41,22 +40,8 @@ def test_the_marker_of_closed_cells_is_no_cost(refinement):
     costs = np.array([[[9, 1, 1e6, 9]]], np.float32)
     mask = SearchMask(high=np.array([[1]], np.float32))
     volume, winner = CostVolume(costs, Search(0, 3), 255.0), np.array([[1]], np.float32)
-    assert refinement(winner, volume)[0, 0] == pytest.approx(0.5, abs=1e-3)
-    assert refinement(winner, volume, mask)[0, 0] == 1
-    # An open neighbourhood is refined as ever.
-    assert refinement(winner, volume, SearchMask(high=np.array([[2]], np.float32)))[0, 0] == refinement(winner, volume)[0, 0]
-
-
-@pytest.mark.parametrize("refinement", [parabola, equiangular])
-def test_ranges_around_the_truth_do_not_push_sub_pixel_estimates_out_of_them(slanted, refinement):
-    nearest = np.rint(slanted.truth)
-    pair = slanted.reference_index, slanted.match_index
-    narrow = replace(slanted, ranges={pair: lambda: (nearest, nearest + 1)})
-    whole, moved = (Pipeline([census, semi_global, some])(narrow).disparity for some in ((), refinement))
-    error, moved_error = (np.sqrt(np.nanmean((found - slanted.truth) ** 2)) for found in (whole, moved))
-    # Both levels of a pixel have a closed neighbour, so nothing may move; half a level too far would nearly double the error.
-    np.testing.assert_array_equal(moved, whole)
-    assert moved_error == error
+    wide = SearchMask(high=np.array([[2]], np.float32))
+    assert [refinement(winner, volume, one)[0, 0] for one in (None, mask, wide)] == pytest.approx([0.5, 1, 0.5], abs=1e-3)
 
 
 NANS = [np.array([bits], np.uint32).view(np.float32)[0] for bits in (0x7FC00000, 0xFFC00000)]
@@ -73,20 +58,6 @@ def test_nan_never_wins(nan):
     found = semi_global(energy.volume, image, image)
     assert (found.levels == 7).all()
     assert np.isfinite(found.volume.costs).all()
-
-
-def test_minus_infinity_still_beats_every_number():
-    costs = np.array([[[-1, -np.inf, np.nan, np.inf]]], np.float32)
-    assert winner_take_all(CostVolume(costs, Search(0, 3), 9.0)).levels.tolist() == [[1]]
-
-
-def test_correlation_samples_between_the_outermost_pixels_as_every_cost_does():
-    row = np.random.default_rng(3).integers(0, 256, 16).astype(np.float32)
-    half_way = np.array(fine_row(row, 2, True, False)[1::2], np.float32)
-    reference, match = (np.tile(values, (5, 1)) for values in (np.append(half_way, 0).astype(np.float32), row))
-    costs = normalized_cross_correlation(reference, match, Search(-0.5, 0, 0.5), size=3).costs
-    # All windows of whole samples, those of the outermost ones too, are equal at -0.5; samples are rounded to 1/4096 grey level.
-    np.testing.assert_allclose(costs[2, 1:-2, 0], 0, atol=1e-6)
 
 
 @pytest.mark.parametrize("outside", [1e5, 1e9, 1e30])
@@ -134,15 +105,14 @@ def test_a_mask_counts_inside_the_mask_of_the_scene(slanted):
     assert evaluate(wrong, slanted.within(left), mask=top)["bad_pixels_all"] == 0
 
 
-def test_masked_disparities_are_missing(slanted):
+def test_masked_numbers_are_missing(slanted):
     hidden = np.zeros(slanted.truth.shape, bool)
     hidden[100:] = True
-    wrong = np.where(hidden, -200, slanted.truth).astype(np.float32)
-    expected = evaluate(np.where(hidden, np.nan, slanted.truth).astype(np.float32), slanted)
-    np.testing.assert_equal(evaluate(np.ma.masked_array(wrong, hidden), slanted), expected)
+    wrong = np.ma.masked_array(np.where(hidden, -200, slanted.truth).astype(np.float32), hidden)
+    expected = evaluate(wrong.filled(np.nan), slanted)
+    np.testing.assert_equal(evaluate(wrong, slanted), expected)
     assert expected["rms_error_all"] == 0
-    truth = np.ma.masked_array(np.where(hidden, 50, slanted.truth).astype(np.float32), hidden)
-    scene = Scene.from_images(slanted.reference, slanted.match, (0, 23), truth=truth)
+    scene = Scene.from_images(slanted.reference, slanted.match, (0, 23), truth=wrong)
     assert evaluate(slanted.truth, scene)["bad_pixels_all"] == 0
 
 
@@ -164,20 +134,21 @@ def masked_matcher(left, right, minimum, maximum):
 
 
 def test_a_masked_map_of_a_python_function_has_no_estimates_there(slanted):
-    method = {"matcher": {"use": "python", "function": f"{__file__}:masked_matcher"}}
-    found = load(method).pipeline(slanted).disparity
-    assert np.isnan(found[:, :30]).all()
-    assert (found[:, 30:] == 5).all()
+    found = load({"matcher": {"use": "python", "function": f"{__file__}:masked_matcher"}}).pipeline(slanted).disparity
+    np.testing.assert_array_equal(np.isnan(found), np.arange(found.shape[1]) < np.full(found.shape, 30))
 
 
-def test_what_has_no_place_for_a_mask_refuses_masked_arrays(slanted):
-    image = np.ma.masked_equal(slanted.reference, 3)
-    with pytest.raises(DataError, match="masked array"):
-        Pair(image, slanted.match, Search(0, 3))
-    with pytest.raises(DataError, match="census: reference is a masked array"):
-        census(image, slanted.match, Search(0, 3))
-    with pytest.raises(DataError, match="bad_pixels: disparity is a masked array"):
-        bad_pixels(np.ma.masked_less(slanted.truth, 9), slanted.truth, slanted.truth > 0)
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda image, s: Pair(image, s.match, Search(0, 3)), "masked array"),
+        (lambda image, s: census(image, s.match, Search(0, 3)), "census: reference is a masked array"),
+        (lambda _, s: bad_pixels(np.ma.masked_less(s.truth, 9), s.truth, s.truth > 0), "bad_pixels: disparity is a masked array"),
+    ],
+)
+def test_what_has_no_place_for_a_mask_refuses_masked_arrays(slanted, call, said):
+    with pytest.raises(DataError, match=said):
+        call(np.ma.masked_equal(slanted.reference, 3), slanted)
 
 
 @pytest.mark.parametrize("method", ["bm", "sgbm", "initial_map"])
@@ -206,40 +177,23 @@ def test_levels_become_disparities():
         search.disparity_of(np.array([1.0]))
 
 
-def cost(sign):
-    """A matching cost that looks to one side; `sign` says how it takes the direction."""
-
-    def differences(reference, match, search):
-        costs = np.full((*reference.shape[:2], search.levels), 255, np.float32)
-        columns = np.arange(reference.shape[1])
-        for level, d in enumerate(search.disparities):
-            target = columns - sign(search.direction) * int(d)
-            seen = (target >= 0) & (target < len(columns))
-            costs[:, seen, level] = np.abs(np.float32(reference[:, seen]) - match[:, target[seen]]).mean(axis=2)
-        return CostVolume(costs, search, 255.0)
-
-    return differences
-
-
 def looks_left_only(reference, match, search) -> CostVolume:
     """Absolute differences that take every match frame to lie to the right."""
-    return cost(lambda direction: 1)(reference, match, search)
+    return replace(absolute_difference(reference, match, replace(search, direction=1)), search=search)
 
 
 def looks_both_ways(reference, match, search) -> CostVolume:
     """Absolute differences."""
-    return cost(lambda direction: direction)(reference, match, search)
+    return absolute_difference(reference, match, search)
 
 
 def test_a_cost_that_ignores_the_direction_is_refused_before_its_second_view(slanted):
     for one in (looks_left_only, looks_both_ways):
         stage("matching_cost", source="this test", halo=lambda: 0)(one)
     assert Pipeline([looks_left_only, winner_take_all])(slanted)
+    said = r"test_silently_wrong.py:\d+: .* do not obey search.direction: .* by 100% .* x - search.direction \* d"
     for beside in ([], ["rank"]):
-        with pytest.raises(
-            StereoFrameworkError,
-            match=r"test_silently_wrong.py:\d+: .* do not obey search.direction: .* by 100% .* x - search.direction \* d",
-        ):
+        with pytest.raises(StereoFrameworkError, match=said):
             Pipeline([looks_left_only, *beside, winner_take_all, left_right_check])(slanted)
     assert np.isfinite(Pipeline([looks_both_ways, winner_take_all, left_right_check])(slanted).disparity).mean() > 0.5
 
@@ -254,45 +208,32 @@ WRONG_MATCHES = {
     "levels": ({"levels": np.full((240, 320), 24, np.int16)}, "levels: levels from 24 to 24; expected -1 to 23"),
     "confidence": ({"confidence": {"mine": np.zeros((2, 2), np.float32)}}, "confidence mine"),
 }
-CHANGES = {}
-
-
-def changing(solve, pair):
-    """Give a match with something else in it."""
-    return replace(solve(pair), **CHANGES)
 
 
 @pytest.mark.parametrize(("changes", "said"), WRONG_MATCHES.values(), ids=WRONG_MATCHES)
 def test_the_match_of_a_scheme_is_checked_whole(slanted, changes, said):
-    CHANGES.clear()
-    stage("scheme", source="this test")(changing)
-    method = Pipeline([census, winner_take_all, changing])
-    assert method(slanted)
-    CHANGES.update(changes)
+    @stage("scheme", source="this test")
+    def changing(solve, pair, *, change: bool = True):
+        """Give a match with something else in it."""
+        return replace(solve(pair), **(changes if change else {}))
+
+    assert Pipeline([census, winner_take_all, step(changing, change=False)])(slanted)
     with pytest.raises(StereoFrameworkError, match=said):
-        method(slanted)
+        Pipeline([census, winner_take_all, changing])(slanted)
 
 
 def small(image):
     return (image / 255).astype(np.float32)
 
 
+DARK = "intensities up to 1, where 0 to 255"
 WARNED = {
     "exchanged": (lambda s: match(s.match, s.reference, (0, 31), method="ssd"), "the images look exchanged"),
     "narrow": (lambda s: match(s.reference, s.match, (0, 8), method="ssd"), "the range is too narrow"),
     "end": (lambda s: load("window").pipeline(s, Search(0, 8)), "chose the upper end of the search range, 8"),
-    "0..1 matched": (
-        lambda s: match(small(s.reference), small(s.match), (0, 31), method="ssd"),
-        "intensities up to 1, where 0 to 255",
-    ),
-    "0..1 in a pair": (
-        lambda s: load("window").pipeline(Pair(small(s.reference), small(s.match), s.search)),
-        "intensities up to 1, where 0 to 255",
-    ),
-    "0..1 measured": (
-        lambda s: evaluate(s.truth, Scene.from_images(small(s.reference), small(s.match), (0, 31), truth=s.truth)),
-        "intensities up to 1, where 0 to 255",
-    ),
+    "0..1 matched": (lambda s: match(small(s.reference), small(s.match), (0, 31), method="ssd"), DARK),
+    "0..1 in a pair": (lambda s: load("window").pipeline(Pair(small(s.reference), small(s.match), s.search)), DARK),
+    "0..1 measured": (lambda s: evaluate(s.truth, Scene.from_images(*map(small, (s.reference, s.match)), truth=s.truth)), DARK),
     "scale": (lambda s: evaluate(4 * s.truth, s), "the wrong scale"),
     "sign": (lambda s: evaluate(-s.truth, s), "the wrong sign"),
 }
@@ -317,21 +258,10 @@ def test_nothing_is_warned_of_a_good_pair():
 def test_the_command_line_prints_the_same_warnings_once(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     scene = load_scene("synthetic/planes")
+    for name, image in (("left", scene.reference), ("right", scene.match)):
+        write_pfm(f"{name}.pfm", small(image))
     for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        write_pfm(tmp_path / folder / "left.pfm", small(scene.reference))
-        write_pfm(tmp_path / folder / "right.pfm", small(scene.match))
-        told = invoke(
-            "match",
-            f"{folder}/left.pfm",
-            f"{folder}/right.pfm",
-            "--disparities",
-            "0:31",
-            "--method",
-            "ssd",
-            "-o",
-            f"{folder}/out",
-        )
+        told = invoke("match", "left.pfm", "right.pfm", "--disparities", "0:31", "--method", "ssd", "-o", folder)
         assert told.exit_code == 0, told.output
         assert [line.count("intensities up to 1") for line in told.stderr.splitlines() if "intensities" in line] == [1]
 
@@ -375,18 +305,15 @@ def test_coverage_stands_beside_errors_under_every_protocol(slanted, protocol):
     assert found["fraction_matched"] == pytest.approx(0.75)
 
 
+MADE = [result("set/a", {}, {"bad_pixels_all": 3.0, "fraction_matched": f}, method=f"{f}") for f in (0.745, 1.0)]
+SHARES = "74.5 to 100 % of the pixels have an estimate"
+
+
 @pytest.mark.parametrize("kind", ["markdown", "latex", "csv"])
 @pytest.mark.parametrize("columns", [(), ("bad_pixels_all",)])
 def test_coverage_stands_in_every_table(kind, columns):
-    table = listing([result("set/a", {}, {"bad_pixels_all": 3.0, "fraction_matched": 1.0})], columns)
+    table = listing(MADE, columns)
     assert table.header[2:4] == ("bad_pixels_all", "fraction_matched")
     assert "fraction" in to_text(table, kind)
-
-
-@pytest.mark.parametrize("shape", ["pivot", "group"])
-def test_tables_that_sum_up_say_how_much_is_covered(shape):
-    made = [result("set/a", {}, {"bad_pixels_all": 3.0, "fraction_matched": share}, method=f"{share}") for share in (0.745, 1.0)]
-    table = (
-        pivot(made, ["scene"], ["method"], ["bad_pixels_all"]) if shape == "pivot" else group(made, ["scene"], ["bad_pixels_all"])
-    )
-    assert "74.5 to 100 % of the pixels have an estimate" in table.notes
+    assert SHARES in pivot(MADE, ["scene"], ["method"], ["bad_pixels_all"]).notes
+    assert SHARES in group(MADE, ["scene"], ["bad_pixels_all"]).notes
