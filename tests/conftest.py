@@ -70,6 +70,13 @@ def _built_in_scenes_drawn_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def small_scenes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The built-in scenes, cut to a corner."""
+    monkeypatch.setattr(ready_made, "ROWS", 48)
+    monkeypatch.setattr(ready_made, "COLUMNS", 96)
+
+
 @pytest.fixture(scope="session")
 def data() -> Path:
     """Root of the real test scenes."""

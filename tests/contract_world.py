@@ -84,57 +84,58 @@ def arrays(value, name=""):
             yield from arrays(item, f"{name}[{i}]")
 
 
-def rows_of(value, start, stop):
-    """The same data or result on fewer rows."""
+PARTS = View | SearchMask | CostVolume | Labeling | Match | Smoothness
+
+
+def rebuilt(value, change, special):
+    """The same data or result with every array changed; for instances of the `special` types there is a rule of their own."""
+    for kind, rule in special.items():
+        if isinstance(value, kind):
+            return rule(value)
     if isinstance(value, np.ndarray):
-        return value[start:stop]
+        return change(value)
     if isinstance(value, dict):
-        return {key: rows_of(item, start, stop) for key, item in value.items()}
+        return {key: rebuilt(item, change, special) for key, item in value.items()}
     if isinstance(value, tuple):
-        return tuple(rows_of(item, start, stop) for item in value)
-    if isinstance(value, Smoothness):
-        return Smoothness(value.right[start:stop], value.down[start:stop], value.rho)
-    if isinstance(value, View | SearchMask):
-        return value.rows(start, stop)
-    if isinstance(value, CostVolume | Labeling | Match):
-        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-        # Traces hold times and whole-image energies; search and numbers are no arrays.
-        cut = {k: v if k in ("trace", "warnings") else rows_of(v, start, stop) for k, v in fields.items()}
-        return type(value)(**cut)
+        return tuple(rebuilt(item, change, special) for item in value)
+    if isinstance(value, PARTS):
+        return type(value)(**{f.name: rebuilt(getattr(value, f.name), change, special) for f in dataclasses.fields(value)})
     return value
+
+
+def with_edges(change):
+    """Smoothness terms with both weights changed, which are arrays of rows and columns as the table of penalties is not."""
+    return {Smoothness: lambda term: dataclasses.replace(term, right=change(term.right), down=change(term.down))}
+
+
+def rows_of(value, start, stop):
+    """The same data or result on fewer rows. Traces hold times and whole-image energies."""
+
+    def cut(array):
+        return array[start:stop]
+
+    return rebuilt(value, cut, with_edges(cut) | {View | SearchMask: lambda part: part.rows(start, stop)})
 
 
 def every_array(value, change):
     """The same data with every array of rows and columns changed."""
-    if isinstance(value, np.ndarray):
-        return change(value)
-    if isinstance(value, dict):
-        return {key: every_array(item, change) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return tuple(every_array(item, change) for item in value)
-    if isinstance(value, Smoothness):
-        return dataclasses.replace(value, right=change(value.right), down=change(value.down))
-    if isinstance(value, View | SearchMask | CostVolume):
-        return type(value)(**{f.name: every_array(getattr(value, f.name), change) for f in dataclasses.fields(value)})
-    return value
+    return rebuilt(value, change, with_edges(change))
 
 
 def mirrored(value):
     """The same data or result seen in a mirror, where the match frame lies on the other side."""
-    if isinstance(value, np.ndarray):
-        return value[:, ::-1].copy() if value.ndim > 1 else value
-    if isinstance(value, dict):
-        return {key: mirrored(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return tuple(mirrored(item) for item in value)
-    if isinstance(value, Search):
-        return Search(value.minimum, value.maximum, value.step, -value.direction)
-    if isinstance(value, Smoothness):
-        right = np.concatenate([value.right[:, -2::-1], value.right[:, -1:]], axis=1)
-        return Smoothness(np.ascontiguousarray(right), mirrored(value.down), value.rho)
-    if isinstance(value, View | CostVolume | Labeling):
-        return type(value)(**{f.name: mirrored(getattr(value, f.name)) for f in dataclasses.fields(value)})
-    return value
+
+    def turned(array):
+        return array[:, ::-1].copy() if array.ndim > 1 else array
+
+    def edges(term):
+        right = np.concatenate([term.right[:, -2::-1], term.right[:, -1:]], axis=1)
+        return Smoothness(np.ascontiguousarray(right), turned(term.down), term.rho)
+
+    def search(one):
+        return Search(one.minimum, one.maximum, one.step, -one.direction)
+
+    return rebuilt(value, turned, {Smoothness: edges, Search: search})
 
 
 def documented(function):

@@ -14,7 +14,6 @@ from cli_parts import invoke
 from stereo_framework import run
 from stereo_framework.core.parameters import spelled
 from stereo_framework.core.stage import SLOTS, stages
-from stereo_framework.datasets import ready_made
 from stereo_framework.script import load
 from stereo_framework.tables.results import stored
 
@@ -42,13 +41,6 @@ def test_the_index_lists_every_stage_in_its_slot():
     assert {slot: sorted(listed.get(slot, [])) for slot in SLOTS} == {slot: [s.name for s in _own(slot)] for slot in SLOTS}
     text = (METHODS / "README.md").read_text()
     assert {stem for stem in PAGES if f"]({stem}.md)" not in text} == set()
-
-
-@pytest.fixture
-def small_scenes(monkeypatch):
-    """The built-in scenes, cut to a corner."""
-    monkeypatch.setattr(ready_made, "ROWS", 48)
-    monkeypatch.setattr(ready_made, "COLUMNS", 96)
 
 
 @pytest.mark.parametrize(
@@ -109,6 +101,3 @@ def test_a_stage_gives_its_golden_figures(page, scene, data):
     methods = {name: method for name, method in script["methods"].items() if name == page or name in printed}
     measured = run({**script, "methods": methods}, scenes=scene, data=data)
     assert printed == {_setting(r): _figures(r, expected["statistics"]) for r in measured}
-
-
-"""Error rates on teddy by contrast of the match image: absolute differences, Moravec's form, the standard form."""

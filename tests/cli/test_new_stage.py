@@ -43,9 +43,7 @@ def written(request, tmp_path, monkeypatch, registry):
 def test_examples_keep_the_contract(written):
     worlds = {kind: world_of(kind) for kind in ("grey uint8", "colour float32")}
     assert written.source == "TODO: paper, section"
-    contract.test_units_that_the_docstring_tells_are_declared(written)
-    contract.test_has_a_summary_and_legal_defaults(written)
-    contract.test_documents_its_parameters_and_no_others(written)
+    contract.test_tells_its_use_and_its_parameters(written)
     for kind in worlds:
         contract.test_keeps_shape_and_type(written, kind, worlds)
         contract.test_leaves_its_inputs_unchanged(written, kind, worlds)

@@ -135,8 +135,10 @@ def test_groups(data, tmp_path):
         ("energies2008", None, ["tsukuba"], "The three stereo problems"),
     ],
 )
-def test_without_data(paper, item, absent, told, tmp_path, monkeypatch):
+def test_without_data(paper, item, absent, told, tmp_path, monkeypatch, request):
     monkeypatch.delenv("STEREO_DATA", raising=False)
+    if paper == "boundary2007":  # all its settings run on two built-in scenes
+        request.getfixturevalue("small_scenes")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "none"))
     done = reproduce(find_paper(paper), tmp_path / "out", item=item, quick=True)
     assert set(absent) <= set(done.missing)
