@@ -1,7 +1,6 @@
 """Results stores that are damaged, foreign, on disks that are full or cannot be written to, or being written."""
 
 import contextlib
-import json
 import os
 import random
 import shutil
@@ -11,10 +10,11 @@ import sys
 
 import pytest
 import yaml
-from cli_parts import invoke
+from attack.written import call
+from made_results import result
 
 from stereo_framework.core.errors import DataError, StereoFrameworkError
-from stereo_framework.sweep import Result, Store
+from stereo_framework.sweep import Store
 
 MISSING = "1 results are still missing; if the run is not going on, it was stopped early: run the same command again"
 SCRIPT = {"name": "window", "scenes": ["synthetic/planes"], "include": "window", "search": {"maximum": 3}}
@@ -30,32 +30,16 @@ def filled(folder, count=COUNT):
     return folder / "results.sqlite"
 
 
-def one(i, **changes):
-    values = {
-        "id": f"{i:016x}",
-        "scene": "synthetic/planes",
-        "method": "window",
-        "protocol": "taxonomy2002",
-        "protocol_text": "taxonomy2002: bad (percent) = error > 1 px",
-        "parameters": {"aggregation.box.size": i},
-        "axes": {"aggregation.box.size": i},
-        "statistics": {"bad_pixels_nonocc": i / 8},
-        "script": {"name": "window", "aggregation": ["box"]},
-    }
-    return Result(**values | changes)
+def one(i):
+    script = {"name": "window", "aggregation": ["box"]}
+    axes, statistics = {"aggregation.box.size": i}, {"bad_pixels_nonocc": i / 8}
+    return result("synthetic/planes", axes, statistics, id=f"{i:016x}", method="window", energy=None, seconds={}, script=script)
 
 
 @contextlib.contextmanager
 def opened(path):
     with contextlib.closing(sqlite3.connect(path)) as db, db:
         yield db
-
-
-def call(*arguments):
-    """A verb; its errors are one line each and no traceback."""
-    result = invoke(*arguments)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 VERBS = (
@@ -116,14 +100,8 @@ def row(value):
 
 def within(column, name, text):
     """A row with a value in one of its mappings that is put in as a text, since SQLite itself refuses it."""
-
-    def damage(path):
-        with opened(path) as db:
-            [(stored,)] = db.execute(f"SELECT {column} FROM results WHERE key LIKE '7 %'")
-            values = json.dumps(json.loads(stored) | {name: {"a": "@"}}).replace('"@"', text)
-            db.execute(f"UPDATE results SET {column} = ? WHERE key LIKE '7 %'", (values,))
-
-    return damage
+    marked = f"json_set({column}, '$.{name}', json('{{\"a\": \"@\"}}'))"
+    return sql(f"UPDATE results SET {column} = replace({marked}, '\"@\"', '{text}') WHERE key LIKE '7 %'")
 
 
 DAMAGES = {
@@ -153,9 +131,9 @@ DAMAGES = {
 
 def told(path, *words):
     """A verb answers with one line that names the store."""
-    result = call(*words)
-    assert (result.exit_code, str(path) in result.stderr, len(result.stderr.splitlines())) == (2, True, 1), result.output
-    return result.stderr
+    answer = call(*words)
+    assert (answer.exit_code, str(path) in answer.stderr, len(answer.stderr.splitlines())) == (2, True, 1), answer.output
+    return answer.stderr
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -174,10 +152,10 @@ def test_a_foreign_store_does_nothing_to_the_terminal(tmp_path):
     with opened(path) as db:
         told = "'$.method', char(27) || '[31mred', '$.error', char(27) || ']0;title' || char(7), '$.warnings[0]', char(27) || '[2Jgone'"
         db.execute(f"UPDATE results SET row = json_set(row, {told}) WHERE row IS NOT NULL")
-    result = call("results", path.parent)
-    assert result.stdout.splitlines()[1].split("\t")[1] == "\\x1b[31mred"
-    assert [line.rpartition(" ")[2] for line in result.stderr.splitlines()[:2]] == ["\\x1b]0;title\\x07", "\\x1b[2Jgone"]
-    assert not {"\x1b", "\x07"} & {*result.output}
+    answer = call("results", path.parent)
+    assert answer.stdout.splitlines()[1].split("\t")[1] == "\\x1b[31mred"
+    assert [line.rpartition(" ")[2] for line in answer.stderr.splitlines()[:2]] == ["\\x1b]0;title\\x07", "\\x1b[2Jgone"]
+    assert not {"\x1b", "\x07"} & {*answer.output}
 
 
 @pytest.mark.parametrize("damage", ["page 0", "no table results", "a foreign table", "another version"])
@@ -236,9 +214,9 @@ def test_results_that_are_missing_are_told_during_a_run_and_after_it(verb, tmp_p
     with pytest.raises(DataError, match="another sweep is writing there"):
         Store(folder, create=True)
     for _ in range(2):
-        result = call(verb, folder, *(["--out", page] if verb == "report" else []))
-        assert result.exit_code == 0, result.output
-        assert MISSING in (page.read_text() if verb == "report" else result.stderr)
+        answer = call(verb, folder, *(["--out", page] if verb == "report" else []))
+        assert answer.exit_code == 0, answer.output
+        assert MISSING in (page.read_text() if verb == "report" else answer.stderr)
         during.close()
 
 
@@ -258,8 +236,8 @@ def test_folders_of_any_name(name, tmp_path):
     folder = tmp_path / name
     filled(folder, 3)
     for verb, *more in (("results", "--group", "scene"), ("rank",), ("rank", "--boundary")):
-        result = call(verb, folder, *more)
-        assert result.exit_code == 0 or "no result has error_rate" in result.stderr, result.output
+        answer = call(verb, folder, *more)
+        assert answer.exit_code == 0 or "no result has error_rate" in answer.stderr, answer.output
     assert MISSING in call("results", folder).stderr
     assert [path.name for path in tmp_path.iterdir()] == [name]
 

@@ -2,16 +2,17 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation.hci import Parameters
 from stereo_framework.evaluation.protocols import PRESETS, Protocol, faults, resolve
 
 BASE = {"base": "taxonomy2002"}
-PRESET_NAMES = "eth3d, kitti2012, kitti2015, kostliva2007, middlebury-v2, middlebury-v3, sceneflow, taxonomy2002, truthfree-1"
 
 
 def test_the_paper():
@@ -107,49 +108,19 @@ def test_parameters_of_the_hci_metrics():
     assert resolve({"base": "taxonomy2002", "hci": {"seed": 0}}) == PRESETS["taxonomy2002"]
 
 
-@pytest.mark.parametrize(
-    ("spec", "key", "message"),
-    [
-        ("taxonmy2002", "", f"no protocol 'taxonmy2002'; legal protocols: {PRESET_NAMES}; did you mean 'taxonomy2002'?"),
-        (5, "", "5 is not a protocol; expected a name or a mapping"),
-        ({"threshold": 1}, "", f"a derived protocol needs a 'base'; legal protocols: {PRESET_NAMES}"),
-        ({"base": "taxonomy"}, "base", f"no protocol 'taxonomy'; legal protocols: {PRESET_NAMES}; did you mean 'taxonomy2002'?"),
-        (BASE | {"treshold": 1}, "treshold", "did you mean 'threshold'?"),
-        (BASE | {3: 1}, "3", "no such field of a protocol; legal fields: averaging, base, "),
-        (BASE | {"threshold": 1, "thresholds": [1]}, "threshold", "given twice"),
-        (BASE | {"threshold": True}, "threshold", "true is not a number >= 0 (pixels) or a list of different ones"),
-        (BASE | {"thresholds": []}, "thresholds", "[] is not a number >= 0"),
-        (BASE | {"thresholds": [1, 1.0]}, "thresholds", "different"),
-        (BASE | {"threshold": float("nan")}, "threshold", "nan is not"),
-        (BASE | {"rounding": "up"}, "rounding", "'up' is not one of none, grey, whole"),
-        (BASE | {"border": -1}, "border", "-1 is not a whole number >= 0 (pixels) or null"),
-        (BASE | {"regions": 5}, "regions", "5 is not a list of different regions: all, nonocc"),
-        (BASE | {"region": "nonoc"}, "region", "did you mean 'nonocc'?"),
-        (BASE | {"hci": 9}, "hci", "9 is not a mapping of parameters of the HCI metrics"),
-        (BASE | {"hci": {"band_median": 4, "sed": 1}}, "hci", "band_median: 4 is not an odd number >= 1 (pixels); sed: no such"),
-        (BASE | {"regions": ["disc"]}, "regions", "no such region: 'disc'"),
-        ({"base": "middlebury-v2", "masks": "computed"}, "masks", "no such region: 'disc'"),
-        (BASE | {"measure": "rms"}, "measure", "no such measure: 'rms'; legal measures: A50, "),
-        (BASE | {"measures": []}, "measures", "[] is not a list of different measures"),
-        (BASE | {"relative_threshold": 5}, "relative_threshold", "5 is not a number >= 0 and < 1"),
-        (BASE | {"regions": ["nonoc"]}, "regions", "no such region: 'nonoc'; legal regions: all, "),
-        (BASE | {"regions": ["all", "all"]}, "regions", "different"),
-        (BASE | {"disparity_gap": 0}, "disparity_gap", "0 is not a number > 0 (pixels)"),
-        (BASE | {"textureless_width": -1}, "textureless_width", "-1 is not a whole number from 0 to 999"),
-        (BASE | {"textureless_threshold": "4"}, "textureless_threshold", "'4' is not a number >= 0 (grey levels)"),
-        (BASE | {"discontinuity_width": 0}, "discontinuity_width", "0 is not a whole number from 1 to 999"),
-        (BASE | {"name": ""}, "name", "'' is not a text"),
-        (BASE | {"name": "taxonomy2002", "border": 1}, "name", "'taxonomy2002' is the preset itself"),
-    ],
-)
-def test_faults(spec, key, message):
-    found = faults(spec)
-    assert list(found) == [key]
-    assert message in found[key]
-    assert "\n" not in found[key]
+FAULTS = yaml.safe_load(Path(__file__).with_name("protocol_faults.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", FAULTS, ids=lambda case: case["told"][:40])
+def test_faults(case):
+    spec = BASE | case["derived"] if "derived" in case else case["spec"]
+    [(key, told)] = faults(spec).items()
+    assert key == case.get("at", "")
+    assert case["told"] in told
+    assert "\n" not in told
     with pytest.raises(ParameterError, match=r"^protocol") as caught:
         resolve(spec)
-    assert message in str(caught.value)
+    assert case["told"] in str(caught.value)
 
 
 def test_all_faults_are_told_together():
