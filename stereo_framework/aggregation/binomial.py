@@ -15,10 +15,7 @@ from stereo_framework.kernels.decorator import kernel
 
 
 @stage(
-    "aggregation",
-    source="Scharstein & Szeliski 2002, section 4.2",
-    halo=lambda iterations: 2 * iterations,
-    resume="iterations",
+    "aggregation", source="Scharstein & Szeliski 2002, section 4.2", halo=lambda iterations: 2 * iterations, resume="iterations"
 )
 def binomial(
     volume: CostVolume, partial: CostVolume | None = None, *, iterations: Annotated[PositiveInt, Unit("passes")] = 1

@@ -15,11 +15,7 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
 
-@stage(
-    "aggregation",
-    source="Scharstein & Szeliski 2002, section 4.2",
-    halo=lambda size, iterations: iterations * (size // 2),
-)
+@stage("aggregation", source="Scharstein & Szeliski 2002, section 4.2", halo=lambda size, iterations: iterations * (size // 2))
 def box(
     volume: CostVolume,
     *,

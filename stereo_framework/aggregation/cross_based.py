@@ -300,15 +300,7 @@ def _add_counted(
 
 @kernel
 def _subtract(
-    running: _Running,
-    arms: _Arms,
-    support: _Support,
-    x: int,
-    base: int,
-    last: bool,
-    outside: float,
-    out: Costs,
-    counts: Counts,
+    running: _Running, arms: _Arms, support: _Support, x: int, base: int, last: bool, outside: float, out: Costs, counts: Counts
 ) -> None:
     """The sums of pixel x over its arms, or in the `last` pass the means; `base`: where the running sums before it lie."""
     sums, totals, counted, step, levels = running

@@ -13,11 +13,7 @@ from stereo_framework.core.volume import CostVolume, SearchMask
 
 @stage("confidence", source="Sarrazin et al. 2021", integer=True)
 def ambiguity(
-    disparity: Disparity,
-    volume: CostVolume,
-    mask: SearchMask | None,
-    *,
-    excess: Positive = 0.7,
+    disparity: Disparity, volume: CostVolume, mask: SearchMask | None, *, excess: Positive = 0.7
 ) -> NDArray[np.float32]:
     """One minus the share of levels that cost at most a little more than the chosen one, averaged over what is little.
 

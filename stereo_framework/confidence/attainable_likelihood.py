@@ -13,11 +13,7 @@ from stereo_framework.core.volume import CostVolume, SearchMask
 
 @stage("confidence", source="Hu & Mordohai 2012 (AML)", integer=True)
 def attainable_likelihood(
-    disparity: Disparity,
-    volume: CostVolume,
-    mask: SearchMask | None,
-    *,
-    sigma: Positive = 0.1,
+    disparity: Disparity, volume: CostVolume, mask: SearchMask | None, *, sigma: Positive = 0.1
 ) -> NDArray[np.float32]:
     """The probability of the chosen level if its cost were the best that the pixel can reach.
 

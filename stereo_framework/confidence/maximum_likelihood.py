@@ -13,11 +13,7 @@ from stereo_framework.core.volume import CostVolume, SearchMask
 
 @stage("confidence", source="Hu & Mordohai 2012 (MLM)", integer=True)
 def maximum_likelihood(
-    disparity: Disparity,
-    volume: CostVolume,
-    mask: SearchMask | None,
-    *,
-    sigma: Positive = 0.3,
+    disparity: Disparity, volume: CostVolume, mask: SearchMask | None, *, sigma: Positive = 0.3
 ) -> NDArray[np.float32]:
     """The probability of the chosen level, if costs are negative logarithms of likelihoods.
 

@@ -14,13 +14,7 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._bit_strings import Form, Strings, bit_count, bit_strings, count_differences
 from stereo_framework.matching_cost._grey import Grey, Odd
-from stereo_framework.matching_cost._sampling import (
-    Geometry,
-    Interpolation,
-    arrange,
-    close_view,
-    geometry,
-)
+from stereo_framework.matching_cost._sampling import Geometry, Interpolation, arrange, close_view, geometry
 
 
 @stage(
