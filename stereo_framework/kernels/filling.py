@@ -22,13 +22,14 @@ def fill_rows(values: NDArray[np.float32], *, from_left: bool = False) -> NDArra
     ndarray, float32, (rows, columns)
         NaN only in rows without any value.
     """
-    if not np.isnan(values).any():
-        return values.copy()
-    left, right = _nearest(~np.isnan(values))
-    # The place after the last column, which stands before the first too.
-    padded = np.pad(values, ((0, 0), (0, 1)), constant_values=np.nan)
-    before, after = (np.take_along_axis(padded, places, axis=1) for places in (left, right))
-    return np.where(np.isnan(before), after, before) if from_left else np.fmin(before, after)
+    filled, known = values.copy(), ~np.isnan(values)
+    y, x = np.nonzero(~known)
+    if y.size:
+        # The place after the last column, which stands before the first too.
+        padded = np.pad(values, ((0, 0), (0, 1)), constant_values=np.nan)
+        before, after = (padded[y, places[y, x]] for places in _nearest(known))
+        filled[y, x] = np.where(np.isnan(before), after, before) if from_left else np.fmin(before, after)
+    return filled
 
 
 def fill_invalid(image: NDArray, valid: NDArray[np.bool_]) -> NDArray:
@@ -52,9 +53,9 @@ def fill_invalid(image: NDArray, valid: NDArray[np.bool_]) -> NDArray:
     return filled
 
 
-def _nearest(known: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _nearest(known: NDArray[np.bool_]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Columns of the nearest known pixels to the left and to the right of each pixel, itself among them: -1 and the row's length where there is none."""
-    columns = np.arange(known.shape[1])
-    left = np.maximum.accumulate(np.where(known, columns, -1), axis=1)
-    right = np.minimum.accumulate(np.where(known, columns, known.shape[1])[:, ::-1], axis=1)[:, ::-1]
+    columns, beyond = np.arange(known.shape[1], dtype=np.int32), np.int32(known.shape[1])
+    left = np.maximum.accumulate(np.where(known, columns, np.int32(-1)), axis=1)
+    right = np.minimum.accumulate(np.where(known, columns, beyond)[:, ::-1], axis=1)[:, ::-1]
     return left, right
