@@ -112,7 +112,7 @@ def _build_swap(nodes: NDArray[np.intp], a: int, b: int, labels: Levels, energy:
             weight = np.float64(weights[i, d])
             capacity = 0.0
             if weight > 0:
-                other = labels[neighbour(i, d, columns)]
+                other = labels[neighbour(i, d, columns, None)]
                 if other in (a, b):
                     capacity = weight * change
                 else:
@@ -133,7 +133,7 @@ def _build_expansion(nodes: NDArray[np.intp], a: int, labels: Levels, energy: _E
             weight = np.float64(weights[i, d])
             capacity = 0.0
             if weight > 0:
-                other = labels[neighbour(i, d, columns)]
+                other = labels[neighbour(i, d, columns, None)]
                 # What changing to a costs on this edge if the neighbour keeps its label; if it changes too, -away.
                 alone = rho[abs(a - other)] - rho[abs(own - other)]
                 if other == a:

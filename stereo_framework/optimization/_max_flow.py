@@ -129,7 +129,7 @@ def sink_side(nodes: NDArray[np.intp], graph: Graph) -> NDArray[np.bool_]:
 
 
 @kernel
-def neighbour(node: np.uint64, direction: int, columns: int, links: Words | None = None) -> np.uint64:
+def neighbour(node: np.uint64, direction: int, columns: int, links: Words | None) -> np.uint64:
     """The neighbour of a node; unsigned, which saves the check for negative indices."""
     if links is not None and direction >= LINKS:
         return np.uint64(links[node, np.uint64(direction - LINKS)])

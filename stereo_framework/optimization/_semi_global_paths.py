@@ -14,7 +14,7 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._path_lanes import BYTES, HIGHEST, step
 from stereo_framework.optimization._semi_global_penalties import STEPS, Penalties, edge_lines
-from stereo_framework.optimization._winners import float_bits, float_winners, integer_winners
+from stereo_framework.optimization._winners import Searched, row_winners, searched
 
 CLOSED = 65535
 """What uint16 costs of closed cells are, and sums of paths that are not less."""
@@ -83,7 +83,6 @@ def path_sums(
     lanes = BYTES // np.dtype(kind).itemsize
     padded = -(-levels // lanes) * lanes
     sums: NDArray = np.empty(costs.shape, kind)
-    bits = float_bits(sums)
     found = Found(sums, np.empty((rows, columns), np.int16), np.empty((rows, columns), np.float32))
     prices: NDArray = penalties.prices.astype(kind)
     steps = len(penalties.classes)
@@ -105,7 +104,7 @@ def path_sums(
     own, read = Prices(penalties.classes, prices, starts), any_costs(costs)
 
     def run(i: int, course: Course) -> None:
-        _pass(read, levels, own, None if edges is None else edges[i].reshape(-1), course, scratch[i], found, bits)
+        _pass(read, levels, own, None if edges is None else edges[i].reshape(-1), course, scratch[i], found, searched(sums))
 
     in_two_passes(run, rows, closes, costs.size)
     return sums, found.labels, found.chosen
@@ -141,9 +140,9 @@ def _pass(
     course: Course,
     scratch: Scratch,
     found: Found,
-    bits: NDArray[np.int32] | None,
+    form: Searched,
 ) -> None:
-    """Go on with the paths of one pass; where it adds, sums are complete then. `bits` are those of float32 sums."""
+    """Go on with the paths of one pass; where it adds, sums are complete then. `form`: the sums, as winners are searched in them."""
     # What may be None stands alone: the compiler leaves out what does not run then.
     classes, prices, starts = own
     upwards, first, last, adds, closes = course
@@ -194,10 +193,7 @@ def _pass(
             for k in range(levels):
                 all_sums[cell + np.uint64(k)] = total[k]
         if adds:
-            if bits is None:
-                integer_winners(sums[y], labels[y])
-            else:
-                float_winners(bits[y], labels[y])
+            row_winners(form, y, labels[y])
             for x in range(columns):
                 cell = np.uint64((y * columns + x) * levels) + np.uint64(labels[y, x])
                 chosen[y, x] = bytes_[cell] if bytes_.size > 0 else words[cell] if words.size > 0 else floats[cell]

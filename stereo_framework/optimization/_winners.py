@@ -17,9 +17,30 @@ def ordered(bits: Any) -> Any:
     return np.int32((bits ^ (sign & np.int32(0x7FFFFFFF))) - sign)
 
 
-def float_bits(costs: NDArray) -> NDArray[np.int32] | None:
-    """The bit patterns of float32 costs in C order, which `float_winners` searches: LLVM vectorizes minima of integers, but not of floats. None of others."""
-    return costs.view(np.int32) if costs.dtype == np.float32 else None
+Searched = tuple[NDArray | None, NDArray[np.int32] | None]
+"""Costs in C order as winners are searched in them: whole numbers as they are, or the bits of float32. The other one is None, and what would run for it is not
+compiled.
+"""
+
+
+def searched(costs: NDArray) -> Searched:
+    """Costs uint8, uint16 or float32 in the form in which winners are searched."""
+    return (None, costs.view(np.int32)) if costs.dtype == np.float32 else (costs, None)
+
+
+@kernel
+def row_winners(costs: Searched, y: int, labels: NDArray[np.int16]) -> None:
+    """The levels of lowest cost in row `y`; of equal costs the lowest level."""
+    whole, bits = costs
+    _search(whole, bits, y, labels)
+
+
+@kernel
+def _search(whole: NDArray | None, bits: NDArray[np.int32] | None, y: int, labels: NDArray[np.int16]) -> None:
+    if whole is not None:
+        integer_winners(whole[y], labels)
+    if bits is not None:
+        float_winners(bits[y], labels)
 
 
 @kernel
@@ -38,7 +59,7 @@ def _key(bits: Any) -> Any:
 
 @kernel
 def float_winners(bits: NDArray[np.int32], labels: NDArray[np.int16]) -> None:
-    """The levels of lowest cost in a row ``(columns, levels)`` of `float_bits`; of equal costs the lowest level."""
+    """The levels of lowest cost in a row ``(columns, levels)`` of bits of float32."""
     columns, levels = bits.shape
     for x in range(columns):
         least = _key(bits[x, 0])

@@ -9,7 +9,7 @@ from stereo_framework.core.stage import stage
 from stereo_framework.core.volume import CostVolume, Labeling
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.optimization._winners import chosen_costs, float_bits, float_winners, integer_winners
+from stereo_framework.optimization._winners import Searched, chosen_costs, row_winners, searched
 
 
 @stage("optimization", source="Scharstein & Szeliski 2002, section 4.3", halo=lambda: 0, integer=True)
@@ -41,21 +41,19 @@ def winner_take_all(volume: CostVolume) -> Labeling:
     costs, shape = np.ascontiguousarray(volume.costs), volume.shape
     labels = np.empty(shape, np.int16)
     lowest = np.empty(shape, np.float32)
-    bits = float_bits(costs)
+    form = searched(costs)
 
     def run(start: int, stop: int) -> None:
-        _kernel(costs[start:stop], None if bits is None else bits[start:stop], labels[start:stop], lowest[start:stop])
+        _kernel(costs, form, start, stop, labels, lowest)
 
     over_rows(run, shape[0], costs.size)
     return Labeling(labels, lowest)
 
 
 @kernel
-def _kernel(costs: NDArray, bits: NDArray[np.int32] | None, labels: NDArray[np.int16], lowest: NDArray[np.float32]) -> None:
-    for y in range(costs.shape[0]):
-        # Where one of the two is None the compiler leaves out what does not run then.
-        if bits is None:
-            integer_winners(costs[y], labels[y])
-        else:
-            float_winners(bits[y], labels[y])
+def _kernel(
+    costs: NDArray, form: Searched, start: int, stop: int, labels: NDArray[np.int16], lowest: NDArray[np.float32]
+) -> None:
+    for y in range(start, stop):
+        row_winners(form, y, labels[y])
         chosen_costs(costs[y], labels[y], lowest[y])
