@@ -242,6 +242,22 @@ def left_right_check(disparity, other, status, direction, tolerance):
     return checked, judged
 
 
+def match_frames_winners(costs, search):
+    """The map of the match frame: of the cells that meet a pixel the cheapest, of equal ones that of the lowest disparity."""
+    found = np.full(costs.shape[:2], np.nan, np.float32)
+    for y, x, k in np.ndindex(costs.shape):
+        target = x - search.direction * float(search.disparities[k])
+        if target % 1 == 0 and 0 <= target < found.shape[1]:
+            cells = (
+                (costs[y, other, n], d)
+                for n, d in enumerate(search.disparities)
+                for other in range(found.shape[1])
+                if other - search.direction * float(d) == target
+            )
+            found[y, int(target)] = min(cells)[1]
+    return found
+
+
 def median(disparity, size):
     """Median of the known disparities in a window; of an even number the lower of the two in the middle. Holes stay."""
     filtered = disparity.copy()

@@ -23,6 +23,8 @@ Costs = NDArray[np.float32]
 Levels = NDArray[np.int16]
 INTEGERS = (np.uint8, np.uint16)
 """Types of the costs of integer volumes."""
+CLOSED = {np.dtype(np.float32): 1e6, np.dtype(np.uint16): 65535}
+"""What cells hold that take no part, by the type of the costs."""
 
 
 @brief

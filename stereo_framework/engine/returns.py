@@ -15,6 +15,7 @@ from stereo_framework.core.scene import Search
 from stereo_framework.core.stage import SLOTS, Stage
 from stereo_framework.core.view import View, frozen
 from stereo_framework.core.volume import (
+    CLOSED,
     CostVolume,
     Labeling,
     Smoothness,
@@ -25,9 +26,6 @@ from stereo_framework.core.volume import (
 )
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.step import RESTORE, Step
-
-_CLOSED = {np.dtype(np.float32): 1e6, np.dtype(np.uint16): 65535}
-"""What closed cells hold when the optimizer sees them."""
 
 
 def taken(stage: Stage, result: Any, view: View) -> View:
@@ -104,7 +102,7 @@ def restored(view: View, *, out_of_view: bool) -> View:
     if out_of_view:
         restore_outside_inplace(volume)
     if mask is not None:
-        mask.close(volume, _CLOSED[volume.costs.dtype])
+        mask.close(volume, CLOSED[volume.costs.dtype])
         volume.costs[view.invalid] = 0
     # What was written into is no longer anybody else's.
     shared = view.shared and volume is view.volume

@@ -30,13 +30,12 @@ def local_averages(
 
     rows, columns, channels = values.shape
     side = max(1, int(sigma / _FINE))
-    weighted = np.concatenate([values * known[..., None], known[..., None]], axis=2)
-    around = ((0, -rows % side), (0, -columns % side), (0, 0))
-    blocks = np.pad(weighted, around).reshape(-(-rows // side), side, -(-columns // side), side, channels + 1)
-    means = blocks.mean(axis=(1, 3), dtype=np.float32)
-    planes = np.ascontiguousarray(np.moveaxis(means, 2, 0))
-    blurred = np.stack([cv2.GaussianBlur(p, (0, 0), sigma / side, borderType=cv2.BORDER_CONSTANT) for p in planes], axis=2)
+    weighted = cv2.copyMakeBorder(
+        np.dstack([values * known[..., None], known]), 0, -rows % side, 0, -columns % side, cv2.BORDER_CONSTANT
+    )
+    means = sum(weighted[i::side, j::side] for i in range(side) for j in range(side)) / np.float32(side**2)
+    parts = [cv2.GaussianBlur(part, (0, 0), sigma / side, borderType=cv2.BORDER_CONSTANT) for part in cv2.split(means)]
+    blurred = cv2.merge(parts)
     small = (blurred[..., :-1] + _PULL * toward) / (blurred[..., -1:] + _PULL)
-    size = blocks.shape[2] * side, blocks.shape[0] * side
-    field = cv2.resize(small, size, interpolation=cv2.INTER_LINEAR).reshape(size[1], size[0], channels)
+    field = cv2.resize(small, weighted.shape[1::-1], interpolation=cv2.INTER_LINEAR).reshape(*weighted.shape[:2], channels)
     return np.ascontiguousarray(field[:rows, :columns])

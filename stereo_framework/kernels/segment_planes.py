@@ -38,26 +38,29 @@ def plane_values(
     tolerance, minimum_count, minimum_share, trials, seed
         As of the stage `segment_planes`.
     """
-    known = ~np.isnan(disparity)
     count = int(segments.max()) + 1
+    asked = np.zeros(count, np.bool_)
+    asked[segments[wanted]] = True
+    known = asked[segments] & ~np.isnan(disparity)
     # The estimates of one segment lie together, those of segment i from begins[i] on. Numbers of 16 bits are sorted several times faster.
-    number = segments[known].astype(np.uint16 if count <= 1 << 16 else np.int32)
+    number, values = segments[known].astype(np.uint16 if count <= 1 << 16 else np.int32), disparity[known]
     order = np.argsort(number, kind="stable")
     begins = np.append(0, np.cumsum(np.bincount(number, minlength=count)))
     y, x = np.nonzero(known)
-    points = np.stack([y[order], x[order], disparity[known][order]]).astype(np.float64)
+    points = np.stack([y[order], x[order], values[order]]).astype(np.float64)
     # The value in the middle of each segment's, or before it; that of a segment without estimates means nothing.
-    ascending = disparity[known][np.lexsort((disparity[known], number))].astype(np.float64)
+    rising = np.argsort(values)
+    ascending = values[rising][np.argsort(number[rising], kind="stable")].astype(np.float64)
     medians = np.append(ascending, np.nan)[(begins[:-1] + begins[1:] - 1) // 2]
     planes = np.full((count, 3), np.nan)
-    asked = np.flatnonzero(np.bincount(segments[wanted], minlength=count) > 0)
+    some = np.flatnonzero(asked)
     keys = (np.random.PCG64(seed).random_raw(2) >> 32).astype(np.int64)
     # Each thread gets the same number of estimates, not of segments.
-    ends = np.cumsum(np.diff(begins)[asked])
+    ends = np.cumsum(np.diff(begins)[some])
 
     def run(start: int, stop: int) -> None:
         first, last = np.searchsorted(ends, (start, stop), side="right")
-        _fit(points, begins, medians, asked[first:last], keys, trials, tolerance, minimum_count, minimum_share, planes)
+        _fit(points, begins, medians, some[first:last], keys, trials, tolerance, minimum_count, minimum_share, planes)
 
     estimates = int(ends[-1])
     over_rows(run, estimates, trials * estimates)

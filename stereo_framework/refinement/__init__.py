@@ -7,6 +7,7 @@ from stereo_framework.refinement.equiangular import equiangular
 from stereo_framework.refinement.fill_occlusions import fill_occlusions
 from stereo_framework.refinement.interpolate import interpolate
 from stereo_framework.refinement.left_right_check import left_right_check
+from stereo_framework.refinement.left_right_check_fast import left_right_check_fast
 from stereo_framework.refinement.median import median
 from stereo_framework.refinement.parabola import parabola
 from stereo_framework.refinement.plane_smooth import plane_smooth
@@ -23,6 +24,7 @@ __all__ = [
     "fill_occlusions",
     "interpolate",
     "left_right_check",
+    "left_right_check_fast",
     "median",
     "parabola",
     "plane_smooth",

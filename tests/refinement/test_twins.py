@@ -13,7 +13,7 @@ from stereo_framework import CostVolume, Search
 from stereo_framework.core.stage import stages
 from stereo_framework.core.view import View
 from stereo_framework.core.volume import Status
-from stereo_framework.refinement import median, parabola, region_voting
+from stereo_framework.refinement import left_right_check_fast, median, parabola, region_voting
 
 hole = np.nan
 STAGES = {stage.name: stage for stage in stages("refinement")}
@@ -86,6 +86,14 @@ CASES = {
         ),
         0,
     ),
+    "left_right_check_fast": (
+        levels_and(0.5, -0.5),
+        {"tolerance": [1, 0, 0.5]},
+        lambda disparity, d, tolerance: naive.left_right_check(
+            disparity, naive.match_frames_winners(d.volume.costs, d.search), d.status, d.search.direction, tolerance
+        ),
+        0,
+    ),
     "median": (plain, {"size": [3, 1, 2, 4, 5, 6]}, lambda disparity, d, size: naive.median(disparity, size), 0),
     "parabola": (
         levels_and(-1, 1, 0.3),
@@ -155,6 +163,14 @@ def test_agrees_with_twin(name, data, shape, search, image, threads):
     both = [one if isinstance(one, tuple) else (one,) for one in (found, expected)]
     for array, wanted in zip(*both, strict=True):
         np.testing.assert_allclose(array, wanted, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize(("kind", "closed"), [(np.float32, 1e6), (np.uint16, 65535)])
+def test_a_closed_cell_is_no_winner_of_the_match_frame(kind, closed):
+    # Column 2 is found at 1 by mistake and points to column 1, which shows column 1. Only its closed cell of disparity 0 meets column 2.
+    costs = np.array([[[0, 9], [0, 9], [closed, 5]]], kind)
+    _, status = left_right_check_fast(np.float32([[0, 0, 1]]), CostVolume(costs, Search(0, 1), 9.0), tolerance=0)
+    assert status.tolist() == [[Status.MATCHED, Status.MATCHED, Status.OCCLUDED]]
 
 
 def test_parabolas_in_large_ranges_stay_exact():
