@@ -23,6 +23,14 @@ def cli(monkeypatch):
 
 
 @pytest.fixture
+def own_root(monkeypatch, tmp_path):
+    """A folder whose folder root is the only data root."""
+    monkeypatch.setenv("STEREO_DATA", str(tmp_path / "root"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path
+
+
+@pytest.fixture
 def script(tmp_path):
     def write(text, name="script.yaml"):
         path = tmp_path / name

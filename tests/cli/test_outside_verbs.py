@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import yaml
 from cli_parts import call, invoke, one_line
-from made_files import write
+from made_files import CALIB, write
 
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
 from stereo_framework.io import write_disparity, write_image
@@ -17,26 +17,18 @@ V2 = ("middlebury-v2/teddy", "middlebury-v2/cones")
 
 
 @pytest.fixture
-def cli(monkeypatch, tmp_path):
-    monkeypatch.delenv("STEREO_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-    return call
-
-
-@pytest.fixture
-def root(tmp_path):
+def root(own_root):
     """A data root with two small scenes of Middlebury 2003 and their v2 masks, and folders of maps of two programs."""
     image = np.random.default_rng(0).integers(0, 256, (24, 35, 3), dtype=np.uint8)
     views = {"im2.png": image[:, :32].copy(), "im6.png": image[:, 3:].copy()}
     truths = dict.fromkeys(("disp2.png", "disp6.png"), np.full((24, 32), 4 * 3, np.uint8))
     masks = dict.fromkeys(("nonocc.png", "all.png", "disc.png"), np.full((24, 32), 255, np.uint8))
     for name in ("teddy", "cones"):
-        write(tmp_path / "root/middlebury2003" / name, views | truths)
-        write(tmp_path / "root/middlebury-v2/masks" / name, masks)
-    write(tmp_path / "raft", {"teddy.pfm": TRUTH, "cones.pfm": TRUTH + 2})
-    write(tmp_path / "elas", {"teddy.pfm": TRUTH + 2, "cones.pfm": TRUTH + 2})
-    return tmp_path
+        write(own_root / "root/middlebury2003" / name, views | truths)
+        write(own_root / "root/middlebury-v2/masks" / name, masks)
+    write(own_root / "raft", {"teddy.pfm": TRUTH, "cones.pfm": TRUTH + 2})
+    write(own_root / "elas", {"teddy.pfm": TRUTH + 2, "cones.pfm": TRUTH + 2})
+    return own_root
 
 
 def _bad(records):
@@ -44,108 +36,106 @@ def _bad(records):
 
 
 @pytest.mark.parametrize("run_first", [True, False])
-def test_maps_stand_beside_what_run_writes(cli, root, run_first):
-    data, out = ("--data", root / "root"), root / "out"
+def test_maps_stand_beside_what_run_writes(root, run_first):
+    out = root / "out"
     (root / "ours.yaml").write_text(yaml.safe_dump({"include": "ssd", "scenes": list(V2), "name": "ours"}))
     calls = [
-        ("run", root / "ours.yaml", "--out", out, *data),
-        ("evaluate", root / "raft", "--protocol", "middlebury-v2", "--out", out, *data),
-        ("evaluate", root / "elas", "--protocol", "middlebury-v2", "--out", out, "--name", "ELAS", *data),
+        ("run", root / "ours.yaml", "--out", out),
+        ("evaluate", root / "raft", "--protocol", "middlebury-v2", "--out", out),
+        ("evaluate", root / "elas", "--protocol", "middlebury-v2", "--out", out, "--name", "ELAS"),
     ]
     for words in calls if run_first else [*calls[1:], calls[0]]:
-        cli(*words)
-    found = _bad(json.loads(cli("results", out, "--json").stdout))
+        call(*words)
+    found = _bad(json.loads(call("results", out, "--json").stdout))
     assert {method for method, _ in found} == {"ours", "raft", "ELAS"}
     assert (found["raft", V2[0]], found["raft", V2[1]], found["ELAS", V2[0]]) == (0, 100, 100)
     # The table ends with the mean of both scenes, for each method.
-    rows = [line.split() for line in cli("results", out, "--columns", "bad_pixels_all").stdout.splitlines()]
+    rows = [line.split() for line in call("results", out, "--columns", "bad_pixels_all").stdout.splitlines()]
     assert [row[3:5] for row in rows if row[:3] == ["average", "of", "2"]][1:] == [["raft", "50.00"], ["ELAS", "100.00"]]
-    ranked = json.loads(cli("rank", out, "--columns", "bad_pixels_all", "--json").stdout)
+    ranked = json.loads(call("rank", out, "--columns", "bad_pixels_all", "--json").stdout)
     assert {r["method"]: r["scores"][f"{V2[1]}:bad_pixels_all"] for r in ranked}["ELAS"] == 100
-    cli("report", out, *data)
+    call("report", out)
     page = (out / "report.html").read_text()
     assert page.count("raft") > 3
     assert "average of 2" in page
 
 
-def test_a_submission_is_measured_by_folder(pictures, cli, root):
-    data = ("--data", root / "root")
-    arguments = ("evaluate", root / "raft", "--protocol", "middlebury-v2", *data)
-    first, second, _ = json.loads(cli(*arguments, "--json").stdout)
+def test_a_submission_is_measured_by_folder(pictures, root):
+    arguments = ("evaluate", root / "raft", "--protocol", "middlebury-v2")
+    first, second, _ = json.loads(call(*arguments, "--json").stdout)
     assert (first["scene"], first["method"]) == (V2[1], "raft")
     assert (first["statistics"]["bad_pixels_all"], second["statistics"]["bad_pixels_all"]) == (100, 0)
-    table = cli(*arguments, "--out", root / "p", "--measure", "mape", "--measure", "rms_error")
+    table = call(*arguments, "--out", root / "p", "--measure", "mape", "--measure", "rms_error")
     assert "mape_nonocc" in table.stdout
     assert "middlebury-v2+mape+rms_error: " in table.stdout
     assert (root / "p/pictures/raft_middlebury-v2-cones_overview.png").is_file()
-    one_line(invoke("evaluate", root / "raft", *data), "belongs to middlebury-v2/cones or middlebury2003/cones")
+    one_line(invoke("evaluate", root / "raft"), "belongs to middlebury-v2/cones or middlebury2003/cones")
     write_image(root / "raft/stone.png", np.zeros((2, 2), np.uint8))
     (root / "raft/cones.pfm").unlink()
-    told = cli(*arguments).stderr
+    told = call(*arguments).stderr
     assert "stone.png: belongs to no scene; left out" in told
     assert "no map for middlebury-v2/cones; the average leaves them out" in told
 
 
-def test_compare(pictures, cli, root):
+def test_compare(pictures, root):
     maps = (root / "raft/teddy.pfm", root / "elas/teddy.pfm")
-    arguments = ("compare", *maps, "--scene", "middlebury2003/teddy", "--data", root / "root")
-    first, second = json.loads(cli(*arguments, "--json").stdout)
+    arguments = ("compare", *maps, "--scene", "middlebury2003/teddy")
+    first, second = json.loads(call(*arguments, "--json").stdout)
     assert (first["method"], second["method"]) == ("raft-teddy", "elas-teddy")
     assert (second["statistics"]["differing_pixels"], second["statistics"]["mean_difference"]) == (100, 2)
     assert "differing_pixels" not in first["statistics"]
-    cli(*arguments, "--out", root / "p")
+    call(*arguments, "--out", root / "p")
     written = {"comparison.png", "raft-teddy_error.png", "elas-teddy_prediction.png"}
     assert {p.name for p in (root / "p").iterdir()} >= written
 
 
-def test_maps_added_again_replace_those_before(cli, root):
-    data, out = ("--data", root / "root"), root / "out"
-    arguments = ("evaluate", root / "elas", "--protocol", "middlebury-v2", "--out", out, *data)
-    cli(*arguments)
+def test_maps_added_again_replace_those_before(root):
+    out = root / "out"
+    arguments = ("evaluate", root / "elas", "--protocol", "middlebury-v2", "--out", out)
+    call(*arguments)
     write_disparity(root / "elas/teddy.pfm", TRUTH)
-    cli(*arguments)
-    assert _bad(json.loads(cli("results", out, "--json").stdout)) == {("elas", V2[0]): 0, ("elas", V2[1]): 100}
+    call(*arguments)
+    assert _bad(json.loads(call("results", out, "--json").stdout)) == {("elas", V2[0]): 0, ("elas", V2[1]): 100}
     # Another protocol stands beside the first.
-    cli(*arguments, "--threshold", 3)
-    records = json.loads(cli("results", out, "--json").stdout)
+    call(*arguments, "--threshold", 3)
+    records = json.loads(call("results", out, "--json").stdout)
     assert [r["statistics"]["bad_pixels_all"] for r in records] == [100, 0, 0, 0]
     # Both have their average, the derived protocol's too.
-    assert cli("results", out).stdout.count("average of 2") == 2
+    assert call("results", out).stdout.count("average of 2") == 2
 
 
-def test_a_name_that_a_script_s_method_has_is_refused(cli, root):
-    data, out = ("--data", root / "root"), root / "out"
-    cli("run", "ssd", "--scene", V2[0], "--out", out, *data)
-    single = ("evaluate", root / "raft/teddy.pfm", "--scene", V2[0], "--out", out, *data)
-    assert "is called 'ssd'; choose another name" in cli(*single, "--name", "ssd", status=2).stderr
-    cli(*single)
-    assert {r["method"] for r in json.loads(cli("results", out, "--json").stdout)} == {"ssd", "teddy"}
+def test_a_name_that_a_script_s_method_has_is_refused(root):
+    out = root / "out"
+    call("run", "ssd", "--scene", V2[0], "--out", out)
+    single = ("evaluate", root / "raft/teddy.pfm", "--scene", V2[0], "--out", out)
+    assert "is called 'ssd'; choose another name" in call(*single, "--name", "ssd", status=2).stderr
+    call(*single)
+    assert {r["method"] for r in json.loads(call("results", out, "--json").stdout)} == {"ssd", "teddy"}
 
 
-def test_what_rank_reads_of_what_evaluate_stored(cli, root):
-    arguments = ("evaluate", root / "raft", root / "elas", "--protocol", "middlebury-v2", "--data", root / "root")
-    assert "average of 2" in cli(*arguments, "--out", root / "out", "--json").stdout
-    texts = {kind: cli("results", root / "out", "--format", kind).stdout for kind in ("csv", "markdown", "latex")}
+def test_what_rank_reads_of_what_evaluate_stored(root):
+    arguments = ("evaluate", root / "raft", root / "elas", "--protocol", "middlebury-v2")
+    assert "average of 2" in call(*arguments, "--out", root / "out", "--json").stdout
+    texts = {kind: call("results", root / "out", "--format", kind).stdout for kind in ("csv", "markdown", "latex")}
     assert "| average of 2 | raft |" in texts["markdown"]
     assert "\\begin{tabular}" in texts["latex"]
     (root / "scores.csv").write_text(texts["csv"])
-    standing = json.loads(cli("rank", root / "scores.csv", "--columns", "bad_pixels_all", "--json").stdout)
+    standing = json.loads(call("rank", root / "scores.csv", "--columns", "bad_pixels_all", "--json").stdout)
     # Averages are no scenes; raft is first on one scene and shares the first place on the other.
     assert {r["method"]: r["average_rank"] for r in standing} == {"raft": 1, "elas": 1.5}
 
 
-def test_data_sets_and_patterns_stand_for_their_scenes(cli, root):
+def test_data_sets_and_patterns_stand_for_their_scenes(root):
     def ran(*words):
-        return [r["scene"] for r in json.loads(cli(*words, "--data", root / "root", "--json").stdout)]
+        return [r["scene"] for r in json.loads(call(*words, "--json").stdout)]
 
     assert ran("run", "ssd", "--scene", "middlebury-v2") == ["middlebury-v2/cones", "middlebury-v2/teddy"]
     assert ran("run", "ssd", "--scene", "middlebury-v2/c*", "--scene", "middlebury-v2/cones") == ["middlebury-v2/cones"]
     assert ran("evaluate", root / "raft", "--scene", "middlebury2003/t*") == ["middlebury2003/teddy"]
-    data = ("--data", root / "root")
     (root / "tuned.yaml").write_text("include: ssd\nscenes: 'middlebury2003/*'\nsweep: {grid: {aggregation.box.size: [3, 5]}}\n")
-    best = json.loads(cli("tune", root / "tuned.yaml", "--trials", 1, *data, "--json").stdout)["best"]
+    best = json.loads(call("tune", root / "tuned.yaml", "--trials", 1, "--json").stdout)["best"]
     assert list(best["scenes"]) == ["middlebury2003/cones", "middlebury2003/teddy"]
-    wrong = cli("run", "ssd", "--scene", "middlebury-v3/*", *data, status=2).stderr
+    wrong = call("run", "ssd", "--scene", "middlebury-v3/*", status=2).stderr
     assert wrong.startswith("error: no scene fits 'middlebury-v3/*'; legal folders: middlebury-v2, middlebury2003, synthetic")
 
 
@@ -159,26 +149,23 @@ def mine(root):
     return root / "mine"
 
 
-CALIB = "cam0=[100 0 16; 0 100 12; 0 0 1]\ncam1=[100 0 16; 0 100 12; 0 0 1]\ndoffs=0\nbaseline=10\nwidth=32\nheight=24\nndisp=9\n"
-
-
-def test_a_truth_without_a_scene(cli, root, mine):
+def test_a_truth_without_a_scene(root, mine):
     alone = ("--truth", mine / "disp0.pfm", "--mask", mine / "mask0nocc.png")
-    [found] = json.loads(cli("evaluate", root / "map.pfm", *alone, "--protocol", "middlebury-v3", "--json").stdout)
+    [found] = json.loads(call("evaluate", root / "map.pfm", *alone, "--protocol", "middlebury-v3", "--json").stdout)
     assert found["statistics"]["bad_pixels_all"] == 0
-    [whole] = json.loads(cli("evaluate", root / "map.pfm", *alone[:2], "--json").stdout)
+    [whole] = json.loads(call("evaluate", root / "map.pfm", *alone[:2], "--json").stdout)
     assert whole["statistics"]["bad_pixels_all"] == 50  # the lower half is wrong, outside the mask
-    compared = json.loads(cli("compare", root / "map.pfm", root / "other.pfm", *alone, "--json").stdout)
+    compared = json.loads(call("compare", root / "map.pfm", root / "other.pfm", *alone, "--json").stdout)
     assert compared[1]["statistics"]["differing_pixels"] == 0
 
 
 @pytest.mark.parametrize("calibrated", [True, False])
-def test_a_new_scene_file(cli, mine, calibrated):
+def test_a_new_scene_file(mine, calibrated):
     if calibrated:
         (mine / "calib.txt").write_text(CALIB)
-    told = cli("scenes", "--new", mine).stdout
+    told = call("scenes", "--new", mine).stdout
     assert told.startswith(f"{mine}/scene.yaml: look through it")
-    record = dict(line.split(maxsplit=1) for line in cli("scenes", "--describe", mine).stdout.splitlines())
+    record = dict(line.split(maxsplit=1) for line in call("scenes", "--describe", mine).stdout.splitlines())
     # ndisp 9 means 0 to 8; else what the images show, which lie 3 pixels apart.
     low, high = map(float, record["search"].split(" ")[0].split(".."))
     assert (low, high) == (0, 8) if calibrated else low <= 3 <= high < 32
@@ -190,15 +177,15 @@ def test_a_new_scene_file(cli, mine, calibrated):
     (mine / "scene.yaml").write_text(
         re.sub("^# (?=(reference|match|truth|masks|calibration|border):)", "", text, flags=re.MULTILINE)
     )
-    record = dict(line.split(maxsplit=1) for line in cli("scenes", "--describe", mine).stdout.splitlines())
+    record = dict(line.split(maxsplit=1) for line in call("scenes", "--describe", mine).stdout.splitlines())
     assert record["truth"].startswith("3..3 px")
     assert record["masks"] == "nonocc"
-    assert "scene.yaml: exists already" in cli("scenes", "--new", mine, status=2).stderr
+    assert "scene.yaml: exists already" in call("scenes", "--new", mine, status=2).stderr
 
 
-def test_a_new_scene_needs_a_pair(cli, mine):
+def test_a_new_scene_needs_a_pair(mine):
     (mine / "im1.png").unlink()
-    assert "holds 1 images that may be of a pair" in cli("scenes", "--new", mine, status=2).stderr
+    assert "holds 1 images that may be of a pair" in call("scenes", "--new", mine, status=2).stderr
     write_image(mine / "right.png", np.zeros((3, 3, 3), np.uint8))
-    assert "both images must be of one size" in cli("scenes", "--new", mine, status=2).stderr
+    assert "both images must be of one size" in call("scenes", "--new", mine, status=2).stderr
     assert not (mine / "scene.yaml").exists()
