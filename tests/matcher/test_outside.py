@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from networks import write_network
 from pipeline_parts import textured
 
@@ -22,6 +23,7 @@ from stereo_framework.refinement import left_right_check
 
 posix = pytest.mark.skipif(os.name != "posix", reason="the commands are those of a POSIX shell")
 
+FAULTS = yaml.safe_load(Path(__file__).with_name("faults.yaml").read_text(encoding="utf-8"))
 SEARCH = Search(-2, 5)
 LEFT = np.random.default_rng(1).integers(0, 256, (4, 6, 3), dtype=np.uint8)
 RIGHT = np.random.default_rng(2).integers(0, 256, (4, 6, 3), dtype=np.uint8)
@@ -108,19 +110,9 @@ def test_a_function_sees_mirrored_images_from_the_left(source):
     np.testing.assert_array_equal(turned[:, ::-1], expected)
 
 
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ("raise ValueError('no such net\\nsecond')", r".*theirs\.py:4: go: ValueError: no such net"),
-        ("import sys; sys.exit(3)", r"theirs\.py:4: go: SystemExit: 3"),
-        ("return None", r"go: gave NoneType; expected a map of numbers, \(4, 6\)"),
-        ("return left", r"go: gave uint8 \(4, 6, 3\); expected"),
-        ("return np.array('a')", r"go: gave <U1 \(\); expected"),
-        ("return left[1:, :, 0]", r"go: its map is 6x3 pixels, the images are 6x4"),
-    ],
-)
+@pytest.mark.parametrize(("body", "said"), FAULTS["functions"])
 def test_what_a_function_does_wrong_is_one_line(source, body, said):
-    assert re.search(said, _fails(python, LEFT, RIGHT, SEARCH, **source(body)))
+    assert said in _fails(python, LEFT, RIGHT, SEARCH, **source(body))
 
 
 def test_a_function_that_is_not_there(source, tmp_path):
@@ -199,23 +191,10 @@ def test_time_memory_and_messages_of_a_program():
 
 
 @posix
-@pytest.mark.parametrize(
-    ("run", "said"),
-    [
-        ("echo one >&2; echo no GPU >&2; echo {output}; exit 3", "sh: exit status 3: no GPU"),
-        ("echo only printed; exit 1 {output}", "sh: exit status 1: only printed"),
-        ("kill -SEGV $$ {output}", "sh: ended by SIGSEGV"),
-        ("echo garbage > {output}", "sh: what it wrote is not a map: {output}: is not a PFM file"),
-        ("printf 'Pf\\n6 4\\n-1\\n' > {output}", "sh: what it wrote is not a map: {output}: is truncated"),
-        ("printf 'Pf\\n1 1\\n-1\\n0000' > {output}", "sh: its map is 1x1 pixels, the images are 6x4"),
-        ("true {output}", "sh: ended without an error and wrote no map to {output}, disparity.pfm"),
-        ("exec ./none {output}", "sh: exit status 127"),
-    ],
-)
+@pytest.mark.parametrize(("run", "said"), FAULTS["programs"])
 def test_what_a_program_does_wrong_is_one_line(run, said):
     quoted = run.replace('"', '\\"')
-    told = _fails(command, LEFT, RIGHT, SEARCH, run=f'sh -c "{quoted}"'.replace("$$", "$$"))
-    assert said in told
+    assert said in _fails(command, LEFT, RIGHT, SEARCH, run=f'sh -c "{quoted}"')
 
 
 @posix
@@ -267,20 +246,7 @@ def test_a_program_does_not_outlive_who_wanted_it(tmp_path):
 
 
 @posix
-@pytest.mark.parametrize(
-    ("run", "said"),
-    [
-        ("", "command.run: is missing"),
-        (
-            "cp {left} {out}",
-            "command.run: no {out} to put in; legal: left, maximum, minimum, output, right; did you mean 'output'?",
-        ),
-        ("cp {left} {right}", "command.run: no {output}"),
-        ("none_of_this_name {output}", "no program of this name in PATH"),
-        ("/none/elas {output}", "/none/elas: no such program"),
-        ("cp '{output}", "cannot be split into words"),
-    ],
-)
+@pytest.mark.parametrize(("run", "said"), FAULTS["commands"])
 def test_commands_are_checked_before_they_run(run, said):
     with pytest.raises(ParameterError, match=re.escape(said)):
         step(command, run=run).files()
@@ -342,20 +308,7 @@ def test_a_network_s_other_channel(tmp_path):
     np.testing.assert_array_equal(found[0], -found[1])
 
 
-@pytest.mark.parametrize(
-    ("network", "parameters", "said"),
-    [
-        ({}, {"inputs": ["lft", "right"]}, "net.onnx has no 'lft'; legal: left, right; did you mean 'left'?"),
-        ({}, {"inputs": ["left"]}, "net.onnx takes float 1x3xrowsxcolumns as 'left'; the pair gives 1x6x32x32"),
-        ({}, {"output": "flow"}, "net.onnx has no 'flow'; legal: disparity"),
-        ({}, {"part": 1}, "'disparity' of net.onnx has 1 channels, counted from 0"),
-        ({}, {"channels": "grey"}, "takes float 1x3xrowsxcolumns as 'left'; the pair gives 1x1x32x32"),
-        ({}, {"mean": [1.0, 2.0]}, "onnx.mean: 2 numbers for 3 channels"),
-        ({}, {"deviation": 0.0}, "onnx.deviation: 0.0 is not above 0"),
-        ({"size": (2, 16)}, {}, "takes float 1x3x2x16 as 'left'; the pair gives 1x3x32x32"),
-        ({"halved": True}, {}, "'disparity' is 1x1x16x16; expected the 32x32 rows and columns of its input"),
-    ],
-)
+@pytest.mark.parametrize(("network", "parameters", "said"), FAULTS["networks"])
 def test_what_does_not_fit_a_network_is_one_line(tmp_path, network, parameters, said):
     write_network(tmp_path / "net.onnx", **network)
     assert said in _fails(onnx, LEFT, RIGHT, SEARCH, model=str(tmp_path / "net.onnx"), **parameters)
