@@ -1,6 +1,7 @@
 """The verb ``rank`` as a user meets it."""
 
 import json
+from pathlib import Path
 
 import pytest
 from cli_parts import call, invoke, one_line
@@ -157,22 +158,11 @@ def test_several_protocols_are_refused(tmp_path):
     one_line(rank(same), "different versions of taxonomy2002")
 
 
-# What a table holds, its lines parted by "/", what is asked of it, and what is told.
-MISTAKES = """
-method,x:bad_pixels_all/a,1 | --columns bad_pixel_all | column 'bad_pixel_all': no table has it | did you mean 'bad_pixels_all'?
-m,speed/a,1/b,2 | | column 'speed': not a known measure | --lower or --higher
-m,pixels_all/a,1/b,2 | | column 'pixels_all': nothing to be ranked by
-m,p/a,1/b,"2,5" | --lower * | table.csv: b, column 'p': '2,5' is not a number
-m,p/a,1/a,2 | --lower * | 'a' has two scores in p, 1 and 2
-m,p,q/a,1 | --lower * | row 1 has 2 cells, the header 3
-m,p,p/a,1,2 | --lower * | the column 'p' occurs twice
-method | | no table
- | | no table
-m,author/a,x/b,y | | no column of numbers
-"""
+MISTAKES = Path(__file__).with_name("rank_mistakes.txt").read_text().splitlines()
+"""What a table holds, its lines parted by "/", what is asked of it, and what is told."""
 
 
-@pytest.mark.parametrize("line", MISTAKES.strip("\n").splitlines())
+@pytest.mark.parametrize("line", MISTAKES)
 def test_mistakes(write, line):
     text, options, *parts = (part.strip() for part in line.split(" |"))
     one_line(rank(write(text.replace("/", "\n")), *options.split()), *parts)
