@@ -106,5 +106,3 @@ def test_methods_from_scripts():
         method.having(size=5)
     with pytest.raises(ParameterError, match="truncatoin: no stage has it; .* did you mean 'truncation'"):
         method.having(truncatoin=5)
-    with pytest.raises(ParameterError, match="has 2 settings; a script of one is needed"):
-        _ = load({"include": "ssd", "sweep": {"grid": {"aggregation.box.size": [3, 5]}}}).pipeline

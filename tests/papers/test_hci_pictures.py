@@ -94,7 +94,7 @@ def test_all_nine(scene, tmp_path):
     background = subsets.background & subsets.evaluated
     assert titles[0].endswith(f", {background[50:].sum() / background.sum():.1%} measured")
     bars = [axes.get_xlabel() for axes in figure.axes if axes.get_xlabel()]
-    assert bars == [f"{HCI_METRICS[name].title} ({HCI_METRICS[name].unit})" for name in pictures.LARGEST]
+    assert bars == [f"{m.title} ({m.unit})" for m in HCI_METRICS.values() if m.symbol in pictures.LARGEST]
     save_picture(tmp_path / "m.png", figure)
     assert read_image(tmp_path / "m.png").shape[2] == 3
     nothing = replace(subsets, evaluated=np.zeros((ROWS, COLUMNS), bool))

@@ -23,12 +23,6 @@ def test_equals_the_slow_version(values):
     np.testing.assert_allclose(average_ranks(values), expected.mean(axis=1), rtol=1e-15)
 
 
-def test_by_hand():
-    assert competition_ranks([2, 1, 1, 7, 2]).tolist() == [3, 1, 1, 5, 3]
-    assert competition_ranks([]).tolist() == []
-    assert average_ranks([[1, 9], [1, 8], [5, 7]]).tolist() == [2, 1.5, 2]
-
-
 def test_ranks_printed_in_2002_are_possible_for_the_printed_values():
     """Ranks were given by more digits than are printed: equal printed values may have any order among themselves."""
     values, given = (np.array(list(raw_table("taxonomy2002", "table5")[part].values())) for part in ("rows", "ranks"))

@@ -32,14 +32,7 @@ EDGE, FOREGROUND, BACKGROUND, NEIGHBOURHOOD = "#141414", "#d55e00", "#56b4e9", "
 GOOD, BAD = "#aacddc", "#c81e1e"
 """Colours of pixels in metrics that are shares: those that are right, and those that count as wrong."""
 
-LARGEST: Mapping[str, float] = {
-    "hci_fuzziness": 20.0,
-    "hci_bumpiness": 2.0,
-    "hci_offset": 2.0,
-    "hci_misorientation": 45.0,
-    "hci_porosity": 3.0,
-    "hci_fragmentation": 1.0,
-}
+LARGEST = {"D_fuz": 20.0, "P_bump": 2.0, "P_off": 2.0, "P_orient": 45.0, "F_por": 3.0, "F_frag": 1.0}
 """Values at the end of the colours, which are fixed so that pictures of different maps can be compared. All other metrics count pixels."""
 
 _WIDTH = 5.0
@@ -102,9 +95,9 @@ def metrics_figure(image: Image, scores: Mapping[str, Score], title: str = "") -
     figure, places = _sheet(image, [_told(name, score) for name, score in scores.items()], title)
     for axes, (name, score) in zip(places, scores.items(), strict=True):
         metric = HCI_METRICS[name]
-        if name in LARGEST:
+        if metric.symbol in LARGEST:
             values = np.ma.masked_invalid(score.picture)
-            drawn = axes.imshow(values, cmap="inferno_r", vmin=0, vmax=LARGEST[name], interpolation="nearest")
+            drawn = axes.imshow(values, cmap="inferno_r", vmin=0, vmax=LARGEST[metric.symbol], interpolation="nearest")
             label = f"{metric.title} ({metric.unit})"
             figure.colorbar(drawn, ax=axes, orientation="horizontal", label=label, extend="max", aspect=40)
         else:
