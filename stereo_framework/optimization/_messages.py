@@ -24,6 +24,8 @@ ENVELOPE = 48
 """Reach from which on finding the envelope of parabolas is quicker than trying all differences, which keeps whole registers busy (estimated from the counts of operations)."""
 
 Values = NDArray[np.float32]
+Two = tuple[Values, Values]
+Loops = tuple[tuple[int, int], tuple[int, int]]
 Messages = tuple[Values, Values, Values, Values]
 """Those that come from the left, right, upper and lower neighbour."""
 
@@ -79,7 +81,7 @@ class Passing(NamedTuple):
     columns: int
     costs: Values
     messages: Messages
-    weights: tuple[Values, Values]
+    weights: Two
     prior: Prior
     damping: np.float32
 
@@ -97,7 +99,7 @@ def synchronous(passing: Passing) -> None:
         _send_all(passing, source, passing.messages[2:] if source < 2 else before, across=False)
 
 
-def _send_all(passing: Passing, source: int, beside: tuple[Values, Values], across: bool) -> None:
+def _send_all(passing: Passing, source: int, beside: Two, across: bool) -> None:
     """All messages that come from the neighbours of one side, the left, right, upper or lower one, on the grounds of those `beside`.
 
     `across`: whoever receives a message sends afterwards; otherwise whoever sends one has not received any yet. Rows do not depend on each other, nor
@@ -112,10 +114,10 @@ def _send_all(passing: Passing, source: int, beside: tuple[Values, Values], acro
 
     def run(start: int, stop: int) -> None:
         loops = (stop - start, apart), (length - 1, onwards)
-        outer, inner = loops if along_rows else loops[::-1]
+        nested = loops if along_rows else loops[::-1]
         target = step if forwards else -step
         edges = weights[0 if along_rows else 1]
-        _sweep(start * apart + begin, outer, inner, target, costs, messages[source], beside, edges, prior, damping)
+        _sweep(start * apart + begin, nested, target, costs, messages[source], beside, edges, prior, damping)
 
     over_rows(run, lines, costs.size * (1 if prior.linear else prior.reach))
 
@@ -194,16 +196,7 @@ def _lowest_parabolas(of_level: Values, spare: Values, weight: float, cap: float
 
 @kernel
 def _sweep(
-    first: int,
-    outer: tuple[int, int],
-    inner: tuple[int, int],
-    step: int,
-    costs: Values,
-    behind: Values,
-    beside: tuple[Values, Values],
-    weights: Values,
-    prior: Prior,
-    damping: float,
+    first: int, loops: Loops, step: int, costs: Values, behind: Values, beside: Two, weights: Values, prior: Prior, damping: float
 ) -> None:
     """Pass messages on in one direction, from pixel to pixel.
 
@@ -211,8 +204,8 @@ def _sweep(
     ----------
     first : int
         The pixel that sends first.
-    outer, inner : (int, int)
-        How many pixels send, and how far apart they are, in two nested loops; whoever receives sends later.
+    loops : pair of (int, int)
+        How many pixels send, and how far apart they are, in an outer and an inner loop; whoever receives sends later.
     step : int
         From a pixel to the one that it sends to.
     costs : ndarray, float32, (pixels, levels)
@@ -226,7 +219,7 @@ def _sweep(
     damping : float
         float32.
     """
-    levels = costs.shape[1]
+    levels, (outer, inner) = costs.shape[1], loops
     one, other = beside
     total, spare = np.empty(levels, np.float32), np.empty((3, levels), np.float32)
     for i in range(outer[0]):

@@ -16,6 +16,7 @@ from stereo_framework.kernels.random_numbers import random_number
 
 Values = NDArray[np.float32]
 Levels = NDArray[np.int32]
+Places = NDArray[np.int64]
 Two = tuple[float, float]
 Three = tuple[float, float, float]
 
@@ -41,15 +42,7 @@ _NUMBERS = 1 + _DRAWN * 2 + _TRIES * 3 + 1
 
 @kernel
 def region_planes(
-    planes: Values,
-    colours: NDArray,
-    order: NDArray[np.int64],
-    begins: NDArray[np.int64],
-    side: float,
-    tolerance: float,
-    alike: float,
-    keys: Two,
-    found: Values,
+    planes: Values, colours: NDArray, order: Places, begins: Places, limits: Three, keys: Two, found: Values
 ) -> None:
     """A plane for each region of the image: through the disparities of those of its pixels that are coloured like a random one of them.
 
@@ -60,18 +53,15 @@ def region_planes(
     colours : ndarray, (rows, columns, channels)
     order, begins : ndarray, int64
         The pixels of region i are ``order[begins[i] : begins[i + 1]]``, counted row by row; at least one.
-    side : float
-        Of a region, in pixels; 0: 0.7 times the root of the number of its pixels.
-    tolerance : float
-        Estimates off by less than this count for a plane, in pixels.
-    alike : float
-        Colours are alike that differ by less than this in every channel, in grey levels. If it is infinite, small regions count as a whole.
+    limits : (side, tolerance, alike)
+        Side of a region, in pixels; 0: 0.7 times the root of the number of its pixels. Estimates off by less than the tolerance count for a plane, in pixels.
+        Colours are alike that differ by less than the last in every channel, in grey levels. If it is infinite, small regions count as a whole.
     keys : (int, int)
         Of the random numbers.
     found : ndarray, float32, (regions, 5)
         Written: value, right and down of each region's plane, and the row and column that have the value.
     """
-    columns, channels = colours.shape[1:]
+    (_, columns, channels), (side, tolerance, alike) = colours.shape, limits
     points = np.empty((3, _POINTS), np.float64)
     for region in range(found.shape[0]):
         counter, size = region * _NUMBERS, begins[region + 1] - begins[region]
@@ -138,15 +128,7 @@ def _fit(
 
 @kernel
 def write_candidates(
-    kept: int,
-    sources: Values,
-    shifts: NDArray,
-    labels: Levels,
-    regions: Values,
-    moves: Values,
-    low: float,
-    high: float,
-    candidates: Values,
+    kept: int, sources: Values, shifts: NDArray, labels: Levels, regions: Values, moves: Values, ends: Two, candidates: Values
 ) -> None:
     """Fill the places from `kept` on of all pixels' candidates.
 
@@ -163,11 +145,11 @@ def write_candidates(
         Value, right and down of their planes, and the row and column that have the value.
     moves : ndarray, float32, (k,)
         Candidates that are the first one, so many pixels nearer.
-    low, high : float
+    ends : (float, float)
         A candidate beyond them gives way to the pixel's own plane in the first map.
     candidates : ndarray, float32, (rows, columns, 3, kept + n + m + k)
     """
-    rows, columns = labels.shape[1:]
+    (_, rows, columns), (low, high) = labels.shape, ends
     continued, count = shifts.shape[0], shifts.shape[0] + labels.shape[0]
     for y in range(rows):
         own = sources[0, :, y]

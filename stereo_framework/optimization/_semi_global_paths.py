@@ -16,6 +16,8 @@ from stereo_framework.optimization._path_lanes import BYTES, HIGHEST, step
 from stereo_framework.optimization._semi_global_penalties import STEPS, Penalties, edge_lines
 from stereo_framework.optimization._winners import Searched, row_winners, searched
 
+Marks = NDArray[np.uint8]
+
 CLOSED = 65535
 """What uint16 costs of closed cells are, and sums of paths that are not less."""
 
@@ -133,14 +135,7 @@ _DOWN, _RIGHT = (np.array(amounts) for amounts in zip(*STEPS, strict=True))
 
 @kernel
 def _pass(
-    costs: AnyCosts,
-    levels: int,
-    own: Prices,
-    edges: NDArray[np.uint8] | None,
-    course: Course,
-    scratch: Scratch,
-    found: Found,
-    form: Searched,
+    costs: AnyCosts, levels: int, own: Prices, edges: Marks | None, course: Course, scratch: Scratch, found: Found, form: Searched
 ) -> None:
     """Go on with the paths of one pass; where it adds, sums are complete then. `form`: the sums, as winners are searched in them."""
     # What may be None stands alone: the compiler leaves out what does not run then.

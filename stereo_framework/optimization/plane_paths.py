@@ -262,9 +262,9 @@ class _Side:
             sources.append(local_planes(filled, self.image, (4, 8), 0.8, _COLOUR_SCALE, 0.2))
         regions, kept, moves = (_LATER[n % 2], _KEPT, _MOVES) if n else (_CELLS[0] + _CELLS[1], 0, _MOVES[:0])
         shifts = _SHIFTS[: _COUNT - kept - len(regions) - len(moves)]
-        low, high = np.float32(search.minimum - step / 2), np.float32(search.maximum + step / 2)
+        ends = np.float32(search.minimum - step / 2), np.float32(search.maximum + step / 2)
         found = self._regions(regions, np.array(sources[0]))
-        write_candidates(kept, np.array(sources), shifts, *found, moves, low, high, self.planes)
+        write_candidates(kept, np.array(sources), shifts, *found, moves, ends, self.planes)
         levels = np.float32(search.minimum), np.float32(1 / step)
         limits = np.float32(self.volume.outside), np.float32(self.closed)
         plane_costs(self.volume.costs, levels, limits, other, np.float32(search.direction), self.terms, self.planes, self.costs)
@@ -295,7 +295,7 @@ class _Side:
             order = np.argsort(flat.astype(np.uint16) if len(sizes) <= 1 << 16 else flat, kind="stable")
             found = np.empty((len(sizes), 5), np.float32)
             limits = float(side), region.tolerance, alike
-            region_planes(planes, self.colours, order, np.append(0, np.cumsum(sizes)), *limits, keys, found)
+            region_planes(planes, self.colours, order, np.append(0, np.cumsum(sizes)), limits, keys, found)
             own += number
             number += len(found)
             tables.append(found)

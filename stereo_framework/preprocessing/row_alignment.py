@@ -17,6 +17,7 @@ from stereo_framework.core.volume import Status
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
+Grey = NDArray[np.float32]
 Field = NDArray[np.float64]
 """Rows as a polynomial of second order: what multiplies 1, u, v, uu, uv, vv, where u and v go from -1 to 1 over the match image's columns and rows."""
 
@@ -125,7 +126,7 @@ def _field(reference: Image, match: Image, direction: int, disparity: Disparity)
     for _ in range(_PASSES):
 
         def run(start: int, stop: int, field: Field = field) -> None:
-            _measure(left, right, slopes, disparity, direction, step, field, start, stop, shifts)
+            _measure(left, right, slopes, disparity, direction, step, field, start, shifts[start:stop])
 
         over_rows(run, len(shifts), 16 * (2 * _HALF + 1) ** 2 * shifts.size)
         j, i = np.nonzero(~np.isnan(shifts))
@@ -182,22 +183,13 @@ def _value(field: Field, x: float, y: float, columns: int, rows: int) -> float:
 
 @kernel
 def _measure(
-    left: NDArray[np.float32],
-    right: NDArray[np.float32],
-    slopes: NDArray[np.float32],
-    disparity: Disparity,
-    direction: int,
-    step: int,
-    field: Field,
-    start: int,
-    stop: int,
-    shifts: NDArray[np.float32],
+    left: Grey, right: Grey, slopes: Grey, disparity: Grey, direction: int, step: int, field: Field, start: int, shifts: Grey
 ) -> None:
     """How many rows lower than the field says the match image shows the windows around some pixels; NaN where a window cannot say."""
     rows, columns = left.shape
-    for j in range(start, stop):
+    for j in range(start, start + shifts.shape[0]):
         for i in range(shifts.shape[1]):
-            shifts[j, i] = np.nan
+            shifts[j - start, i] = np.nan
             cy, cx = j * step + step // 2, i * step + step // 2
             if np.isnan(disparity[cy, cx]):
                 continue
@@ -238,7 +230,7 @@ def _measure(
                 lower += (sxx * sye - sxy * sxe) / determinant
             else:
                 if abs(lower - before) < _FARTHEST and abs(across + direction * d) < _FARTHEST:
-                    shifts[j, i] = lower - before
+                    shifts[j - start, i] = lower - before
 
 
 @kernel

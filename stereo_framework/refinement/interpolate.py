@@ -9,11 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.border import in_one_form
-from stereo_framework.core.scene import Disparity, Image
+from stereo_framework.core.scene import Disparity, Image, Mask
 from stereo_framework.core.stage import stage
 from stereo_framework.core.volume import Status
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
+
+Places = NDArray[np.int64]
+Found = NDArray[np.int32]
+Map = NDArray[np.float32]
 
 RULES = ("hirschmueller", "mei")
 
@@ -94,7 +98,16 @@ def interpolate(
         _trace(disparity, holes, number, directions[start:stop], nearest[start:stop])
 
     def choose(start: int, stop: int) -> None:
-        _choose(disparity.ravel(), colours, occluded.ravel(), rule == "mei", holes, nearest, start, stop, flat, flat_status)
+        _choose(
+            disparity.ravel(),
+            colours,
+            occluded.ravel(),
+            rule == "mei",
+            holes[start:stop],
+            nearest[:, start:stop],
+            flat,
+            flat_status,
+        )
 
     flat, flat_status = filled.reshape(-1), told.reshape(-1)
     over_rows(trace, len(directions), 10 * nearest.size)
@@ -103,13 +116,7 @@ def interpolate(
 
 
 @kernel
-def _trace(
-    disparity: Disparity,
-    holes: NDArray[np.int64],
-    number: NDArray[np.int32],
-    directions: NDArray[np.int64],
-    nearest: NDArray[np.int32],
-) -> None:
+def _trace(disparity: Disparity, holes: Places, number: Found, directions: Places, nearest: Found) -> None:
     """The first pixel with an estimate that each hole meets in each direction, -1 where there is none.
 
     Pixels and `holes` are counted in reading order; `number` holds the index of a pixel's hole. After two steps every direction is at a whole pixel:
@@ -142,22 +149,12 @@ def _outwards(halves: int) -> int:
 
 @kernel
 def _choose(
-    disparity: NDArray[np.float32],
-    colours: NDArray[np.float32],
-    occluded: NDArray[np.bool_],
-    mei: bool,
-    holes: NDArray[np.int64],
-    nearest: NDArray[np.int32],
-    start: int,
-    stop: int,
-    filled: NDArray[np.float32],
-    status: NDArray[np.uint8],
+    disparity: Map, colours: Map, occluded: Mask, mei: bool, holes: Places, nearest: Found, filled: Map, status: NDArray[np.uint8]
 ) -> None:
     directions = nearest.shape[0]
     # The estimates found, in ascending order, and the colour differences of their pixels.
     values, differences = np.empty(directions, np.float32), np.empty(directions, np.float32)
-    for hole in range(start, stop):
-        pixel = holes[hole]
+    for hole, pixel in enumerate(holes):
         if status[pixel] == _INVALID:
             continue
         count = 0

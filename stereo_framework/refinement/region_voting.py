@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.per_image import per_image
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import Fraction01, NonNegativeInt, Positive, PositiveInt, Unit, stage
-from stereo_framework.core.volume import Status
+from stereo_framework.core.volume import Levels, Status
 from stereo_framework.kernels.arms import LONGEST, Arms, arms
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
@@ -112,13 +112,7 @@ def region_voting(
 
 @kernel
 def _kernel(
-    votes: NDArray[np.int16],
-    arms: Arms,
-    chosen: NDArray[np.int64],
-    levels: int,
-    minimum_count: int,
-    minimum_share: float,
-    elected: NDArray[np.int16],
+    votes: Levels, arms: Arms, chosen: NDArray[np.int64], levels: int, minimum_count: int, minimum_share: float, elected: Levels
 ) -> None:
     """The level that the region of each of the `chosen` pixels elects, -1 = none; the pixels are counted down the columns."""
     rows = votes.shape[0]

@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Disparity, Image, Mask
 from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
-from stereo_framework.core.volume import Status
+from stereo_framework.core.volume import Costs, Levels, Status
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
+
+Floats = NDArray[np.float64]
+Alike = tuple[float, Floats]
+"""By how much the exponent of a weight falls for a squared difference in colour, and the weights of whole ones."""
 
 WHERE = ("status", "everywhere")
 
@@ -109,7 +113,7 @@ def weighted_median(
     colours = np.pad(channels, ((0, 3 - len(channels)), *around))
 
     def run(start: int, stop: int) -> None:
-        _kernel(disparity, bins, colours, chosen, unlike, table, near, start, filtered[start:stop])
+        _kernel(disparity, bins, colours, chosen, (unlike, table), near, start, filtered[start:stop])
 
     over_rows(run, disparity.shape[0], near.size * int(np.count_nonzero(chosen)))
     return filtered
@@ -117,17 +121,9 @@ def weighted_median(
 
 @kernel
 def _kernel(
-    disparity: Disparity,
-    bins: NDArray[np.int16],
-    colours: NDArray[np.float32],
-    chosen: Mask,
-    unlike: float,
-    table: NDArray[np.float64],
-    near: NDArray[np.float64],
-    start: int,
-    filtered: Disparity,
+    disparity: Costs, bins: Levels, colours: Costs, chosen: Mask, alike: Alike, near: Floats, start: int, filtered: Costs
 ) -> None:
-    rows, columns = disparity.shape
+    (rows, columns), (unlike, table) = disparity.shape, alike
     height, width = near.shape
     radius, pitch = height // 2, bins.shape[1]
     # Weights of a window, and their sums in each bin of disparities; the last bin is for pixels without an estimate.
@@ -149,10 +145,10 @@ def _kernel(
                 for i in range(width):
                     n = np.uint64(i)
                     if end > 0:
-                        alike = table[np.uint64(min(differences[n], end))]
+                        share = table[np.uint64(min(differences[n], end))]
                     else:
-                        alike = np.exp(-differences[n] * unlike)
-                    weight = np.int32(np.rint(alike * nearest[np.uint64(line) + n]))
+                        share = np.exp(-differences[n] * unlike)
+                    weight = np.int32(np.rint(share * nearest[np.uint64(line) + n]))
                     weights[np.uint64(line) + n] = weight
                     sums[np.uint64(places[np.uint64(at) + n])] += weight
             # The bin in which half of the total weight is reached, and its values that have a weight.

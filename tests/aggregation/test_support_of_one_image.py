@@ -76,7 +76,6 @@ def test_means_along_the_tree_agree_with_twin(data, shape, search, seed, colour,
     # The means are rounded to float32. What is far away adds less than can be told from 0, which the second pass takes away again.
     expected = naive_support.minimum_spanning_tree(costs, image, scale=scale)
     np.testing.assert_allclose(result.costs, expected, rtol=1e-6, atol=1e-12)
-    assert (result.search, result.outside, result.costs.dtype) == (search, 1020.0, np.float32)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

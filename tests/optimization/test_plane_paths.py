@@ -72,7 +72,7 @@ def test_candidates_agree_with_twin(size, kept, maps, seed):
     moves = np.array([-0.5, 0.75][: 2 * (kept > 0)], F)
     found = np.full((*size, 3, kept + 5 + len(moves)), -9, F)
     found[..., :kept] = known = planes_like(rng, (*size, 3, kept))
-    write_candidates(kept, sources, shifts, labels, regions, moves, F(0), F(5), found)
+    write_candidates(kept, sources, shifts, labels, regions, moves, (F(0), F(5)), found)
     np.testing.assert_array_equal(found[..., :kept], known)
     expected = naive_planes.candidates(sources, shifts, labels, regions, moves, 0, 5, found[..., 0])
     # float32 of values up to 10.
@@ -129,7 +129,7 @@ def planes_of(labels, planes, colours, *limits):
     flat = labels.reshape(-1)
     begins = np.append(0, np.cumsum(np.bincount(flat)))
     found = np.empty((len(begins) - 1, 5), F)
-    region_planes(planes, colours, np.argsort(flat, kind="stable"), begins, *limits, (123, 456), found)
+    region_planes(planes, colours, np.argsort(flat, kind="stable"), begins, limits, (123, 456), found)
     return found
 
 

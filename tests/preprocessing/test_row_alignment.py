@@ -108,7 +108,7 @@ def test_windows_move_as_least_squares_say(data, direction, step, smooth, seed):
     field = field_up_to(1.0, seed)
     shape = len(range(step // 2, rows, step)), len(range(step // 2, columns, step))
     found = np.empty(shape, np.float32)
-    _measure(left, right, slopes, disparity, direction, step, field, 0, shape[0], found)
+    _measure(left, right, slopes, disparity, direction, step, field, 0, found)
     for j, i in np.ndindex(*shape):
         expected = naive_shift(left, right, slopes, disparity, direction, field, j * step + step // 2, i * step + step // 2)
         if expected is not None:
