@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.figures._curves import Line, Mark, Panel, curves_figure
-from stereo_framework.script.report import Plot
-from stereo_framework.script.result_names import STATISTIC
+from stereo_framework.script.report import STATISTIC, Plot
 from stereo_framework.tables.means import means
 from stereo_framework.tables.summaries import in_order
 from stereo_framework.tables.values import NOT_APPLICABLE, setting

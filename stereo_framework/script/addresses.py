@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from stereo_framework.core.stage import SLOTS, stages
 from stereo_framework.engine.step import FACTORS
@@ -13,37 +14,47 @@ NAME = r"[\w-]+"
 _HOME = re.compile(rf"(?:alternatives\.{NAME}\.)*")
 
 
-def split(address: str) -> tuple[str, str, str]:
-    """Home (the mapping that a slot stands in: empty for the method itself), first word after it (a slot, most often) and the rest.
+class Address(NamedTuple):
+    """An address divided.
+
+    Parameters
+    ----------
+    home : str
+        The mapping that a slot stands in: empty for the method itself, ``alternatives.robust.`` for an alternative.
+    word : str
+        The first word after it: a slot, most often.
+    rest : str
+        What follows: ``box.size``.
+    """
+
+    home: str
+    word: str
+    rest: str
+
+    @property
+    def slot(self) -> str:
+        """The address of the slot that it lies in."""
+        return self.home + self.word
+
+    @property
+    def is_slot(self) -> bool:
+        """Whether it is that of a whole slot."""
+        return self.word in SLOTS and not self.rest
+
+
+def split(address: str) -> Address:
+    """Divide an address.
 
     Examples
     --------
-    >>> split("alternatives.robust.aggregation.box.size")
+    >>> tuple(split("alternatives.robust.aggregation.box.size"))
     ('alternatives.robust.', 'aggregation', 'box.size')
-    >>> split("matching_cost")
-    ('', 'matching_cost', '')
+    >>> split("alternatives.robust.aggregation.box.size").slot, split("matching_cost").is_slot
+    ('alternatives.robust.aggregation', True)
     """
     home = _HOME.match(address)[0]  # type: ignore[index]
     word, _, rest = address[len(home) :].partition(".")
-    return home, word, rest
-
-
-def slot_of(address: str) -> str:
-    """The address of the slot that an address lies in.
-
-    Examples
-    --------
-    >>> slot_of("alternatives.robust.aggregation.box.size")
-    'alternatives.robust.aggregation'
-    """
-    home, word, _ = split(address)
-    return home + word
-
-
-def is_slot(address: str) -> bool:
-    """Whether an address is that of a whole slot."""
-    _, word, rest = split(address)
-    return word in SLOTS and not rest
+    return Address(home, word, rest)
 
 
 def names(home: str) -> list[str]:
@@ -57,19 +68,19 @@ def names(home: str) -> list[str]:
     return home.split(".")[1::2]
 
 
-def parameters(slot: str) -> dict[str, list[tuple[str, str]]]:
-    """The addresses of all parameters in a slot, each with the stages that may have it and its name there.
+def parameters(slot: str) -> list[str]:
+    """The addresses of all parameters in a slot, each once.
 
     Examples
     --------
-    >>> parameters("aggregation")["aggregation.box.size"]
-    [('box', 'size')]
+    >>> parameters("aggregation")[:2]
+    ['aggregation.bayesian_diffusion.iterations', 'aggregation.bayesian_diffusion.mu']
     """
-    about, found = SLOTS[slot], dict[str, list[tuple[str, str]]]()
+    about, found = SLOTS[slot], []
     for stage in stages(slot):
         for name in (*stage.parameters, *(FACTORS if about.added else ())):
             if name in stage.parameters and not about.many:
-                found.setdefault(f"{slot}.{name}", []).append((stage.name, name))
+                found.append(f"{slot}.{name}")
             if about.many or about.added:
-                found[f"{slot}.{stage.name}.{name}"] = [(stage.name, name)]
-    return found
+                found.append(f"{slot}.{stage.name}.{name}")
+    return list(dict.fromkeys(found))

@@ -12,13 +12,12 @@ from stereo_framework.core.errors import ParameterError
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.evaluation import protocols
 from stereo_framework.io.places import Faults, Node, Place
-from stereo_framework.script.include import Reader
-from stereo_framework.script.library import RESOLVED, find_script
+from stereo_framework.script.include import RESOLVED, Reader, find_script
+from stereo_framework.script.merging import axes
 from stereo_framework.script.methods import Method, count_runs, methods
 from stereo_framework.script.model import Model
 from stereo_framework.script.overrides import apply, set_parameters
 from stereo_framework.script.reading import text
-from stereo_framework.script.resolved import resolved
 from stereo_framework.script.settings import Setting
 
 
@@ -191,3 +190,49 @@ def _anywhere(node: Node, folder: Path | None) -> str:
     """A plug-in as it is named from any folder."""
     name = str(text(node))
     return str(((folder or Path.cwd()) / name).resolve()) if name.endswith(".py") else name
+
+
+def resolved(name: str, scenes: tuple[str, ...], root: Node, found: Sequence[Method]) -> dict[str, Any]:
+    """A checked script as a mapping of plain values that loads to the same runs: includes and overrides merged, defaults filled in.
+
+    Parameters
+    ----------
+    name : str
+    scenes : tuple of str
+    root : Node
+        The merged script.
+    found : sequence of Method
+        Its methods, checked.
+    """
+    shared = found[0].shared
+    told = {"scenes": list(scenes), **shared, "report": root.at("report").data()}
+    script = {"name": name, **{key: value for key, value in told.items() if value}}
+    if not root.at("methods").entries:
+        return {**script, **_method(found[0], shared["search"])}
+    # Axes at the top stay there, so that they stay outside the methods' own. A method may have replaced some by axes of its own.
+    grid, zipped = dict[str, Any](), dict[str, Any]()
+    for address in axes(root):
+        used = [(one.axes[address], one) for one in found if address in one.axes and address not in one.own]
+        if used:
+            # A method that has not all of some axes that move together may have left out settings.
+            axis, method = max(used, key=lambda one: len(one[0].values))
+            (zipped if axis.zipped else grid)[address] = method.written(axis)
+    return {**script, **_sweep(grid, zipped), "methods": {method.name: _method(method, shared["search"]) for method in found}}
+
+
+def _method(method: Method, search: dict[str, float]) -> dict[str, Any]:
+    """A method as `resolved` writes it; `search` is the whole script's, which stands at its top."""
+    # A zip of one axis is the same as the last axis of the grid.
+    grid = {axis.name: method.written(axis) for group in method.own_groups if len(group) == 1 for axis in group}
+    zipped = {axis.name: method.written(axis) for group in method.own_groups if len(group) > 1 for axis in group}
+    own = {key: node.value for key, node in method.search.items() if search.get(key) != node.value}
+    slots = method.mapping()
+    if slots.keys() == {"matcher"} and slots["matcher"]["use"] == "maps":
+        # Axes of the top that are none of its own stay so.
+        slots = {"maps": {name: value for name, value in slots["matcher"].items() if name != "use"}}
+    return {"seed": method.seed, **slots, **_sweep(grid, zipped), **({"search": own} if own else {})}
+
+
+def _sweep(grid: dict[str, Any], zipped: dict[str, Any]) -> dict[str, Any]:
+    filled = {kind: axes for kind, axes in (("grid", grid), ("zip", zipped)) if axes}
+    return {"sweep": filled} if filled else {}

@@ -7,18 +7,14 @@ from dataclasses import replace
 
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
 from stereo_framework.io.places import Node, Place
-from stereo_framework.script.addresses import is_slot, names, split
+from stereo_framework.script.addresses import names, split
 
 
 def said(node: Node) -> Node:
     """A mapping without what says nothing: null, but for slots and alternatives, which it empties, and what was read already."""
-    done = ("include", "plugins")
-    kept = {
-        key: value
-        for key, value in node.entries.items()
-        if key not in done and (value.value is not None or key in SLOTS or key == "alternatives")
-    }
-    return Node(kept, node.place, node.keys)
+    emptied = (*SLOTS, "alternatives")
+    kept = {key: value for key, value in node.entries.items() if value.value is not None or key in emptied}
+    return Node({key: kept[key] for key in kept if key not in ("include", "plugins")}, node.place, node.keys)
 
 
 def merge(base: Node, over: Node) -> Node:
@@ -26,10 +22,9 @@ def merge(base: Node, over: Node) -> Node:
 
     Axes of what goes go with it; one that moves from grid to zip or back is still one axis.
     """
-    moved = {kind: over.at("sweep", other).entries for kind, other in (("grid", "zip"), ("zip", "grid"))}
     lost = [name for name in axes(base) if any(part in removed(over, home) for home, part in _way(name))]
-    for kind in moved:
-        base = without_axes(base, (*lost, *moved[kind]), kinds=(kind,))
+    for kind, other in (("grid", "zip"), ("zip", "grid")):
+        base = without_axes(base, (*lost, *over.at("sweep", other).entries), kinds=(kind,))
     return _laid(base, over, over, "")
 
 
@@ -64,26 +59,16 @@ def at(node: Node, home: str) -> Node:
 
 def filled(node: Node, home: str = "") -> dict[str, Place]:
     """The slots at a home that stages stand in or that are swept, with a place; ``maps`` is one here."""
-    swept = {
-        split(name)[1]: node.at("sweep", kind).key(name)
-        for kind in ("grid", "zip")
-        for name in node.at("sweep", kind).entries
-        if is_slot(name) and split(name)[0] == home
-    }
+    swept = {split(name): kind.key(name) for kind in node.at("sweep").entries.values() for name in kind.entries}
     own = at(node, home).entries
-    return swept | {
-        slot: own[slot].items[0].place for slot in ("maps", *SLOTS) if slot in own and own[slot].value not in (None, [])
-    }
+    found = {address.word: place for address, place in swept.items() if address.is_slot and address.home == home}
+    return found | {key: own[key].items[0].place for key in ("maps", *SLOTS) if key in own and own[key].value not in (None, [])}
 
 
 def removed(node: Node, home: str) -> set[str]:
     """What of a home cannot stay below a mapping: a matcher stands instead of what makes and reads volumes, maps instead of all."""
-    stages = filled(node, home).keys()
-    found = (
-        {"alternatives"}
-        if "alternatives" in at(node, home).entries and at(node, home).at("alternatives").value is None
-        else set()
-    )
+    stages, own = filled(node, home).keys(), at(node, home)
+    found = {"alternatives"} if "alternatives" in own.entries and own.at("alternatives").value is None else set()
     if "maps" in stages:
         found |= {*SLOTS, "alternatives"}
     if clash(stages):

@@ -17,7 +17,7 @@ from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.io.places import Node, Place, join
-from stereo_framework.script.addresses import NAME, is_slot, names, slot_of, split
+from stereo_framework.script.addresses import NAME, names, split
 from stereo_framework.script.axes import Axis
 from stereo_framework.script.merging import axes, clash, filled, lacks, merge, tree, without_axes
 from stereo_framework.script.model import Model
@@ -82,8 +82,8 @@ class Method:
             outer += f"alternatives.{name}."
         return None
 
-    def put(self, slot: str, specs: Specs, rest: str, node: Node, place: Place) -> tuple[Specs, int, str]:
-        """The stages of a slot with another value of one parameter, which stage has it, and its name there.
+    def put(self, slot: str, specs: Specs, rest: str, node: Node, place: Place) -> tuple[Specs, Spec | None, str]:
+        """The stages of a slot with another value of one parameter, the one that has it, and its name there.
 
         Parameters
         ----------
@@ -98,40 +98,46 @@ class Method:
             Of the address. What is wrong with either is reported, and nothing changed.
         """
         if specs is None:
-            return specs, 0, ""
+            return None, None, ""
         found = locate(slot, specs, rest)
         if isinstance(found, str):
             self._fault(place, f"{found} (method {self.name!r})")
-            return specs, 0, ""
+            return specs, None, ""
         i, name = found
         value, message = parameter(specs[i], name, node)
         if message:
             self._fault(node.place, message)
-            return specs, 0, ""
-        return (*specs[:i], specs[i].having(name, value), *specs[i + 1 :]), i, name
+            return specs, None, ""
+        changed = specs[i].having(name, value)
+        return (*specs[:i], changed, *specs[i + 1 :]), changed, name
 
     def set(self, address: str, node: Node) -> None:
         """Set a parameter in every stage that may stand at its address: the slot's own or, where the slot is swept, each of those."""
-        home, word, rest = split(address)
-        slot = home + word
-        if wrong := self.no_home(home):
+        at = split(address)
+        if wrong := self.no_home(at.home):
             self._fault(node.place, wrong)
-        elif axis := self.axes.get(slot):
-            values = tuple(self.put(slot, specs, rest, node, node.place)[0] for specs in axis.values)
-            self.axes[slot] = replace(axis, values=values)
+        elif axis := self.axes.get(at.slot):
+            values = tuple(self.put(at.slot, specs, at.rest, node, node.place)[0] for specs in axis.values)
+            self.axes[at.slot] = replace(axis, values=values)
         else:
-            self.slots[slot] = self.put(slot, self.slots.get(slot, ()), rest, node, node.place)[0]
+            self.slots[at.slot] = self.put(at.slot, self.slots.get(at.slot, ()), at.rest, node, node.place)[0]
 
     def written(self, axis: Axis) -> list[Any]:
         """The values of an axis as a script writes them, checked."""
-        slot = slot_of(axis.name)
-        if split(slot)[1] not in SLOTS:
+        at = split(axis.name)
+        if at.word not in SLOTS:
             return [node.value for node in axis.values]
-        if slot == axis.name:
-            return [as_written(split(slot)[1], specs) for specs in axis.values]
-        specs = self.axes[slot].values[0] if slot in self.axes else self.slots[slot]
-        put = (self.put(slot, specs, axis.name.removeprefix(f"{slot}."), node, axis.place) for node in axis.values)
-        return [changed[i].parameters[name] for changed, i, name in put if changed is not None]
+        if at.is_slot:
+            return [as_written(at.word, specs) for specs in axis.values]
+        specs = self.axes[at.slot].values[0] if at.slot in self.axes else self.slots[at.slot]
+        put = (self.put(at.slot, specs, at.rest, node, axis.place) for node in axis.values)
+        return [spec.parameters[name] for _, spec, name in put if spec]
+
+    def mapping(self, home: str = "") -> dict[str, Any]:
+        """The slots of a home and its alternatives as a script writes them, checked, with their defaults."""
+        found = {slot: as_written(slot, specs) for slot in SLOTS if (specs := self.slots.get(home + slot))}
+        others = {names(other)[-1]: self.mapping(other) for other in self.under(home)}
+        return {**found, "alternatives": others} if others else found
 
     def settings(self, shared: dict[str, Any], protocols: tuple[Protocol, ...], *, tuning: bool) -> tuple[Setting, ...]:
         """All settings, in the order of the axes: the last one varies fastest. What is wrong with them is reported.
@@ -150,16 +156,17 @@ class Method:
         groups = [own for group in self.groups if (own := [axis for axis in group if axis.values])]
         self._names = tuple(axis.name for group in groups for axis in group)
         # The axes of whole slots first.
-        placed = ((g, axis, *split(axis.name)) for g, group in enumerate(groups) for axis in group)
-        self._placed = sorted(placed, key=lambda one: not is_slot(one[1].name))
+        placed = ((g, axis, split(axis.name)) for g, group in enumerate(groups) for axis in group)
+        self._placed = sorted(placed, key=lambda one: not one[2].is_slot)
         self._memo: dict[tuple[Any, ...], Any] = {}
         self._told: set[str] = set()
-        self._draws = False
+        self._seeded: dict[int, Step] = {}
         counts = [min(len(axis.values) for axis in group) for group in groups]
         found = tuple(map(self._run, _meetings(groups, counts) if tuning else itertools.product(*map(range, counts))))
         self._memo.clear()
         seed = self.axes.get("seed")
-        if seed and not self._draws:
+        faulty = any(None in one for one in (self.slots.values(), *(axis.values for _, axis, at in self._placed if at.is_slot)))
+        if seed and not self._seeded and not faulty:
             self._fault(seed.place, f"addresses nothing: no stage of method {self.name!r} draws random numbers")
         return () if tuning else found
 
@@ -175,12 +182,12 @@ class Method:
             told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
             self._fault(group[0].place, f"axes that move together need equally many values: {told}")
         for axis in group:
-            if wrong := self.no_home(split(axis.name)[0]):
+            if wrong := self.no_home(split(axis.name).home):
                 self._fault(axis.place, wrong)
 
     def _run(self, choice: Sequence[int]) -> Setting:
         slots, ranges, seed, shown = dict(self.slots), {}, self.seed, dict[str, Any]()
-        for g, axis, home, word, rest in self._placed:
+        for g, axis, (home, word, rest) in self._placed:
             value = axis.values[choice[g]]
             if word == "search":
                 ranges[rest], shown[axis.name] = value, value and value.value
@@ -191,8 +198,7 @@ class Method:
                 slots[slot], shown[axis.name] = self._made_once(self._changed, axis, slot, slots.get(slot, ()), rest, value)
         search = self._made_once(self._search, *ranges.items())
         pipeline = self._pipeline("", seed, *slots.items())
-        seeded = self._seeded(pipeline, "", slots)
-        self._draws |= bool(seeded) or None in slots.values()
+        seeded = tuple(address for address, one in pipeline.stages() if id(one) in self._seeded) if self._seeded else ()
         values = tuple(shown[name] for name in self._names)
         return Setting(self.name, pipeline, search, seed, self._names, values, self.shared, self.protocols, seeded)
 
@@ -207,14 +213,14 @@ class Method:
         """The stages of a slot with the value of an axis, and how that is shown."""
         if not rest:
             return value, None if value is None else show(value)
-        found, i, name = self.put(slot, specs, rest, value, axis.place)
-        return found, found[i].step.parameters[name] if found and name else None
+        found, spec, name = self.put(slot, specs, rest, value, axis.place)
+        return found, spec and spec.step.parameters[name]
 
     def _search(self, *swept: tuple[str, Node | None]) -> dict[str, float]:
-        given = {key: node for key, node in (self.search | dict(swept)).items() if node is not None}
         if None in dict(swept).values():
             return {}
-        found: dict[str, Any] = {key: node.value for key, node in given.items()}
+        given = self.search | dict(swept)
+        found: dict[str, Any] = {key: node.value for key, node in given.items() if node}
         step = found.get("step", 1)
         try:
             if "minimum" in found and "maximum" in found:
@@ -222,8 +228,8 @@ class Method:
             elif "step" in found:
                 Search(0, 4 * max(step, 1), step)
         except ParameterError as error:
-            key, message = re.fullmatch(r"search\.?(\w*): (.*)", str(error), re.DOTALL).groups()  # type: ignore[union-attr]
-            self._fault(given.get(key, list(given.values())[-1]).place, message)
+            key, _, message = str(error).removeprefix("search").removeprefix(".").partition(": ")
+            self._fault(given.get(key, [*given.values()][-1]).place, message)
         return found
 
     def _pipeline(self, home: str, seed: int, *of_slots: tuple[str, Specs]) -> Pipeline:
@@ -250,25 +256,14 @@ class Method:
         """The homes of the alternatives of a home."""
         return [other for other in self.homes if re.fullmatch(re.escape(home) + rf"alternatives\.{NAME}\.", other)]
 
-    def _seeded(self, pipeline: Pipeline, home: str, slots: Mapping[str, Specs]) -> tuple[str, ...]:
-        """The addresses that the script's seed was filled into."""
-        if not any(spec.takes_seed for specs in slots.values() for spec in specs or ()):
-            return ()
-        fills = [spec.takes_seed for word in SLOTS for spec in slots.get(home + word) or ()]
-        own = [address for (address, _), one in zip(pipeline.own_stages(home), fills, strict=False) if one]
-        methods = dict(pipeline.alternatives)
-        others = (self._seeded(methods[names(other)[-1]], other, slots) for other in self.under(home) if methods)
-        return (*itertools.chain.from_iterable(others), *own)
-
     def _steps(self, slot: str, specs: tuple[Spec, ...], seed: int, known: tuple[tuple[str, Any], ...]) -> list[Step]:
         """The steps of a slot. What only whole settings show is reported: parameters that cannot stand together, and outside files that are missing.
 
         `known` is what checks of parameters may ask for besides: the name of the smoothness term.
         """
-        steps = [spec.seeded(seed).step for spec in specs]
-        for i, (spec, one) in enumerate(zip(specs, steps, strict=True)):
-            if self._tuning:
-                break
+        steps = [(spec.having("seed", seed) if spec.takes_seed else spec).step for spec in specs]
+        self._seeded |= {id(one): one for spec, one in zip(specs, steps, strict=True) if spec.takes_seed}
+        for i, (spec, one) in enumerate(zip(specs, steps, strict=True) if not self._tuning else ()):
             if misfit := one.stage.misfit({**one.parameters, **dict(known)}):
                 self._once(f"{slot} {i}", spec.place, f"{one.stage.name}: {misfit}")
             try:
@@ -319,7 +314,7 @@ def _meetings(groups: Sequence[list[Axis]], counts: Sequence[int]) -> Iterator[l
     first = [0] * len(groups)
     yield first
     for g, group in enumerate(groups):
-        meets = any(is_slot(axis.name) or axis.name.startswith("search.") for axis in group)
+        meets = any(split(axis.name).is_slot or axis.name.startswith("search.") for axis in group)
         others = [h for h in range(len(groups)) if h != g] if meets else []
         for one in range(counts[g]):
             yield [one if i == g else 0 for i in range(len(groups))]

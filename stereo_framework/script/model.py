@@ -13,7 +13,7 @@ from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
 from stereo_framework.evaluation import protocols
 from stereo_framework.io import name_fault
 from stereo_framework.io.places import Faults, Node, Place
-from stereo_framework.script.addresses import NAME, is_slot, split
+from stereo_framework.script.addresses import NAME, split
 from stereo_framework.script.axes import Axis, values
 from stereo_framework.script.merging import clash, filled, tree
 from stereo_framework.script.reading import (
@@ -221,7 +221,7 @@ class Model:
             return Axis(name, place, ())
         nodes = values(node, self.faults)
         found: list[Any] = list(nodes)
-        if is_slot(name):
+        if split(name).is_slot:
             found = [self.slot(head, item) for item in nodes]
         elif head not in SLOTS:
             keys, key = (SeedKey, head) if head == "seed" else (SearchKeys, rest)

@@ -50,25 +50,24 @@ def apply(root: Node, overrides: Sequence[str], model: Model) -> tuple[Node, lis
         named = root.at("methods").entries
         method = next((name for name in sorted(named, key=len, reverse=True) if key.startswith(f"methods.{name}.")), None)
         local = key if method is None else key.removeprefix(f"methods.{method}.")
-        home, word, parameter = split(local)
-        if word == "methods" and not home and method is None:
-            name = parameter.partition(".")[0]
+        at = split(local)
+        if local.partition(".")[0] == "methods" and method is None:
+            name = at.rest.partition(".")[0]
             model.fault(Place("--set", path=key), f"no such method {name!r}; {nearest(name, named, kind='methods')}")
-        elif (word in SLOTS and parameter) or ("." not in local and local not in KEYS):
+        elif (at.word in SLOTS and at.rest) or ("." not in local and local not in KEYS):
             waiting.append((method, local, node))
-        elif not _swept_for_all(root, method, local, node, model):
+        elif method is None or not _swept_for_all(root, local, node, model):
             root = _merge(root, method, local, node, model)
     return root, waiting
 
 
-def _swept_for_all(root: Node, method: str | None, local: str, node: Node, model: Model) -> bool:
+def _swept_for_all(root: Node, local: str, node: Node, model: Model) -> bool:
     """Report what is set for one method, when it or the slot that it belongs to is swept at the script's top."""
-    home, word, _ = split(local)
-    axis = next((name for name in (local, home + word) if name in axes(root)), None)
-    if method is None or axis is None:
-        return False
-    model.fault(node.place, f"{axis} is swept for all methods; set it for all, or move the axis into the methods it is meant for")
-    return True
+    swept = [name for name in (local, split(local).slot) if name in axes(root)]
+    for axis in swept[:1]:
+        said = f"{axis} is swept for all methods; set it for all, or move the axis into the methods it is meant for"
+        model.fault(node.place, said)
+    return bool(swept)
 
 
 def set_parameters(root: Node, methods: Sequence[Method], waiting: Iterable[Override], model: Model) -> None:
@@ -82,14 +81,13 @@ def set_parameters(root: Node, methods: Sequence[Method], waiting: Iterable[Over
                 model.fault(node.place, f"{' and '.join(full)} have it; say which" if full else neither)
                 continue
             local = full[0]
-        if _swept_for_all(root, only, local, node, model):
+        if only and _swept_for_all(root, local, node, model):
             continue
-        home, word, parameter = split(local)
-        stage, _, name = parameter.rpartition(".")
+        stage, _, name = split(local).rest.rpartition(".")
         # What is set in a slot is nothing to a method that cannot have it, unless none can.
         for method in [method for method in meant if not lacks(method.whole, local)] or meant:
             # An axis may leave out the stage's name where one stage stands.
-            for axis in (local, f"{home}{word}.{name}") if stage else (local,):
+            for axis in (local, f"{split(local).slot}.{name}") if stage else (local,):
                 method.axes.pop(axis, None)
             method.set(local, node)
 

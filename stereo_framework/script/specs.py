@@ -48,10 +48,6 @@ class Spec:
         """Whether the script's seed fills a parameter of the stage: it draws random numbers and was given no seed of its own."""
         return "seed" in self.stage.parameters and "seed" not in self.parameters
 
-    def seeded(self, seed: int) -> Spec:
-        """The stage with the script's seed, if it takes that."""
-        return self.having("seed", seed) if self.takes_seed else self
-
     @functools.cached_property
     def step(self) -> Step:
         """The stage as a pipeline takes it."""

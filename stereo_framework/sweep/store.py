@@ -23,7 +23,7 @@ from stereo_framework.core.errors import DataError, StereoFrameworkError, short
 from stereo_framework.evaluation.measure import described, remember
 from stereo_framework.io import check_plain, output_folder, read_bytes, remove_parts, write_bytes
 from stereo_framework.script import Script
-from stereo_framework.script.library import RESOLVED
+from stereo_framework.script.include import RESOLVED
 from stereo_framework.sweep.result import Result
 
 FILE = "results.sqlite"

@@ -23,7 +23,7 @@ from stereo_framework.evaluation.protocol_average import average
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.io import check_own, write_bytes
 from stereo_framework.script import Script, Setting, load
-from stereo_framework.script.addresses import is_slot
+from stereo_framework.script.addresses import split
 from stereo_framework.script.axes import Axis
 from stereo_framework.script.methods import Method
 from stereo_framework.script.reading import is_number
@@ -301,7 +301,7 @@ def suggested(methods: Sequence[Method], trial: optuna.Trial) -> tuple[int, tupl
 
 def _ordered(axis: Axis) -> bool:
     """Whether an axis lists numbers upwards or downwards; a null at an end means beyond all of them, as for a truncation."""
-    if is_slot(axis.name):
+    if split(axis.name).is_slot:
         return False
     values = [node.value for node in axis.values]
     if None in (values[0], values[-1]):

@@ -21,7 +21,7 @@ from stereo_framework.evaluation import Protocol, resolve
 from stereo_framework.evaluation.protocol_average import average
 from stereo_framework.evaluation.protocols import PRESETS
 from stereo_framework.io import PathLike
-from stereo_framework.script.result_names import STATISTIC
+from stereo_framework.script.report import STATISTIC
 from stereo_framework.tables.values import all_names, by_protocol, check_name, column, is_number, one_protocol, settings
 from stereo_framework.tables.words import part, setting_name, short_names
 

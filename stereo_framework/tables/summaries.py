@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.script.result_names import STATISTIC
+from stereo_framework.script.report import STATISTIC
 from stereo_framework.tables.means import Mean, Means, means
 from stereo_framework.tables.tables import Table, best_cells, best_places, density, equal_items
 from stereo_framework.tables.values import better, one_protocol

@@ -1,4 +1,4 @@
-"""Values of axes and the order of runs."""
+"""Values of axes, and what many settings share; their order stands in ``right_scripts.yaml``."""
 
 import numpy as np
 import pytest
@@ -21,10 +21,6 @@ def _values(axis):
     found = [node.data() for node in values(from_python(axis, faults, "axis"), faults)]
     faults.raise_if_any()
     return found
-
-
-def _axes(sweep, **more):
-    return [run.axes for run in load({**WINDOW, "sweep": sweep, **more}).settings]
 
 
 @pytest.mark.parametrize(
@@ -54,66 +50,21 @@ def test_irrational_geometric_values():
     assert _values({"geomspace": [1, 100, 5]}) == pytest.approx([1, 10**0.5, 10, 10**1.5, 100], rel=1e-15)
 
 
-def test_a_grid_is_a_product_whose_last_axis_is_fastest():
-    sweep = {"grid": {"aggregation.box.size": [3, 5], "matching_cost.truncation": [10, None]}}
-    expected = [(3, 10), (3, None), (5, 10), (5, None)]
-    assert [tuple(axes.values()) for axes in _axes(sweep)] == expected
-    assert list(_axes(sweep)[0]) == ["aggregation.box.size", "matching_cost.truncation"]
-
-
-def test_zipped_axes_move_together_inside_the_grid():
-    sweep = {
-        "zip": {"matching_cost.truncation": [10, 20], "matching_cost.interval": [False, True]},
-        "grid": {"aggregation.box.size": [3, 5]},
-    }
-    expected = [(3, 10, False), (3, 20, True), (5, 10, False), (5, 20, True)]
-    assert [tuple(axes.values()) for axes in _axes(sweep)] == expected
-
-
-def test_what_is_repeated_counts_once():
-    repeated = {"matching_cost.truncation": [5, 5.0, 9], "aggregation": [["box"], [{"use": "box", "size": 9}]]}
-    assert [len(load(WINDOW | {"sweep": {"grid": {name: values}}}).settings) for name, values in repeated.items()] == [2, 1]
-    rows = {"matching_cost.truncation": [5, 9, 5, 5], "search.step": [1, 1, 1, 2]}
-    assert len(load(WINDOW | {"sweep": {"zip": rows}}).settings) == 3
-
-
-def test_slots_are_swept_first_wherever_their_axis_stands():
-    costs = ["absolute_difference", {"use": "squared_difference", "truncation": 7}]
-    for grid in (
-        {"matching_cost": costs, "matching_cost.truncation": [1, 2]},
-        {"matching_cost.truncation": [1, 2], "matching_cost": costs},
-    ):
-        runs = load({**WINDOW, "sweep": {"grid": grid}}).settings
-        found = [(run.parameters["matching_cost.use"], run.parameters["matching_cost.truncation"]) for run in runs]
-        assert sorted(found) == [(name, t) for name in ("absolute_difference", "squared_difference") for t in (1, 2)]
-
-
-def test_how_axes_over_stages_are_shown():
-    costs = [
-        "absolute_difference",
-        {"use": "absolute_difference", "truncation": 20, "interval": True},
-        # What equals the default is not shown.
-        {"use": "squared_difference", "interval": False},
-    ]
-    shown = [axes["matching_cost"] for axes in _axes({"grid": {"matching_cost": costs}})]
-    assert shown == ["absolute_difference", "absolute_difference(truncation=20, interval=true)", "squared_difference"]
-    chains = [[], "min_filter", [{"use": "box", "size": 21}, {"use": "min_filter", "size": 21}]]
-    shown = [axes["aggregation"] for axes in _axes({"grid": {"aggregation": chains}})]
-    assert shown == ["none", "min_filter", "box(size=21) > min_filter(size=21)"]
-
-
-def test_stages_that_occur_twice_are_swept_by_index():
-    script = {**WINDOW, "aggregation": ["box", "box"], "sweep": {"grid": {"aggregation.1.size": [3, 5]}}}
-    sizes = [(run.parameters["aggregation.0.size"], run.parameters["aggregation.1.size"]) for run in load(script).settings]
-    assert sizes == [(9, 3), (9, 5)]
-
-
 def test_many_settings_are_expanded_quickly_and_share_their_stages():
     sweep = {"matching_cost.truncation": {"range": [1, 100, 1]}, "aggregation.box.size": {"range": [1, 199, 2]}}
     runs = load(yaml.safe_load(yaml.safe_dump({**WINDOW, "sweep": {"grid": sweep}}))).settings
     assert len(runs) == 10_000
     assert len({id(run.pipeline.in_slot("matching_cost")[0]) for run in runs}) == 100
     assert len({id(run.pipeline.in_slot("aggregation")[0]) for run in runs}) == 100
+
+
+@pytest.mark.usefixtures("tiny")
+def test_settings_share_the_alternatives_in_which_they_do_not_differ():
+    alternatives = {"a": {"include": "window", "alternatives": {"b": {"matcher": "flat"}}}}
+    sweep = {"grid": {"alternatives.a.aggregation.box.size": [3, 5], "alternatives.a.alternatives.b.matcher": ["flat", "dice"]}}
+    runs = load({"include": "window", "refinement": "blend", "alternatives": alternatives, "sweep": sweep}).settings
+    outer = [run.pipeline.alternatives[0][1] for run in runs]
+    assert (len(set(map(id, outer))), len({id(one.alternatives[0][1]) for one in outer})) == (4, 2)
 
 
 def test_a_script_that_is_tuned_may_have_any_number_of_settings():

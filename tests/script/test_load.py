@@ -4,15 +4,13 @@ import numpy as np
 import pytest
 import yaml
 
-from stereo_framework import Pipeline, step
-from stereo_framework.aggregation import box, min_filter
+from stereo_framework import step
+from stereo_framework.aggregation import box
 from stereo_framework.core import stage
 from stereo_framework.core.errors import ScriptError
 from stereo_framework.core.stage import NonNegativeInt, Positive
 from stereo_framework.core.volume import Labeling
 from stereo_framework.evaluation import protocols
-from stereo_framework.matching_cost import squared_difference
-from stereo_framework.optimization import winner_take_all
 from stereo_framework.script import load
 from stereo_framework.script.load import check_without_plugins
 
@@ -42,20 +40,8 @@ def _again(mapping):
     return yaml.safe_load(yaml.safe_dump(mapping, sort_keys=False))
 
 
-def _content(script):
-    return [(run.method, run.parameters, run.axes, run.search, run.seed, run.protocols, run.pipeline) for run in script.settings]
-
-
 def _typed(values):
     return {name: (type(value), value) for name, value in values.items()}
-
-
-def test_ssd_is_the_papers():
-    # Scharstein & Szeliski 2002, Table 4: SSD, 21x21 windows, shiftable by a 21x21 minimum, winner-take-all.
-    [run] = load("ssd").settings
-    shiftable = [step(box, size=21), step(min_filter, size=21)]
-    assert run.pipeline == Pipeline([step(squared_difference), shiftable, step(winner_take_all)])
-    assert (run.method, run.search, run.protocols, run.axes, run.seed) == ("ssd", {}, (), {}, 0)
 
 
 def test_all_parameters_stand_under_dotted_names():
@@ -147,71 +133,7 @@ def test_a_given_seed_is_told_from_a_filled_one(random_stages):
     assert ("seed" in filled.mapping["optimization"], "seed" in given.mapping["optimization"]) == (False, True)
 
 
-def test_top_axes_are_outer_and_a_methods_own_are_inner():
-    script = {
-        **WINDOW,
-        "sweep": {"grid": {"matching_cost.truncation": [1, 2]}},
-        "methods": {
-            "a": {"sweep": {"grid": {"aggregation.box.size": [3, 5]}}},
-            "b": {"sweep": {"grid": {"matching_cost.truncation": [9]}}},
-            "c": {"aggregation": []},
-        },
-    }
-    found = [(run.method, tuple(run.axes.items())) for run in load(script).settings]
-    truncation, size = "matching_cost.truncation", "aggregation.box.size"
-    assert found == [
-        *[("a", ((truncation, t), (size, s))) for t in (1, 2) for s in (3, 5)],
-        ("b", ((truncation, 9),)),
-        *[("c", ((truncation, t),)) for t in (1, 2)],
-    ]
-
-
 # Matchers, schemes and lists of costs are put together at random in test_any_script.py.
-ROUND_TRIPS = {
-    "sweep": {
-        **WINDOW,
-        "scenes": ["tsukuba"],
-        "search": {"minimum": -2, "maximum": 15},
-        "evaluation": {"protocol": [{"base": "taxonomy2002", "threshold": 0.5}]},
-        "report": {"plots": {"a": {"x": "matching_cost.truncation", "y": "bad_pixels_all", "labels": {"null": "none"}}}},
-        "sweep": {
-            "grid": {
-                "matching_cost": ["absolute_difference", {"use": "squared_difference", "interval": True}],
-                "matching_cost.truncation": {"geomspace": [1, 100, 3]},
-                "aggregation": [["box"], ["box", "min_filter"]],
-                "search.step": [1, 0.5],
-            },
-            "zip": {"aggregation.box.size": {"range": [3, 7, 2]}, "aggregation.box.iterations": [3, 2, 1]},
-        },
-    },
-    "methods": {
-        **WINDOW,
-        "seed": 5,
-        "sweep": {
-            "grid": {"matching_cost.truncation": [1, None]},
-            "zip": {"aggregation.box.size": [3, 5], "search.step": [1, 2]},
-        },
-        "methods": {
-            "random": {"optimization": {"use": "guess", "heat": 2}, "sweep": {"grid": {"seed": [1, 2]}}},
-            "fixed": {"optimization": {"use": "guess", "seed": 8}, "refinement": ["jitter", "jitter"], "seed": 6},
-            "own": {"sweep": {"zip": {"aggregation.box.size": [7, 9], "aggregation.box.iterations": [1, 2]}}},
-            "inclusive": {"include": "ssd"},
-        },
-    },
-}
-
-
-@pytest.mark.parametrize("name", ROUND_TRIPS)
-def test_a_script_and_each_of_its_runs_are_written_out_and_read_again(random_stages, name):
-    script = load(ROUND_TRIPS[name])
-    again = load(_again(script.resolved))
-    assert _content(again) == _content(script)
-    assert (again.resolved, again.scenes, again.report) == (script.resolved, script.scenes, script.report)
-    for run in script.settings:
-        [alone] = load(_again(run.mapping)).settings
-        assert list(_typed(alone.parameters).items()) == list(_typed(run.parameters).items())
-        assert (alone.pipeline, alone.method, alone.search) == (run.pipeline, run.method, run.search)
-        assert (alone.seed, alone.protocols, alone.mapping) == (run.seed, run.protocols, run.mapping)
 
 
 def test_the_resolved_script_has_its_defaults_filled_in():

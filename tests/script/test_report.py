@@ -7,8 +7,7 @@ from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.evaluation.protocols import PRESETS
 from stereo_framework.script import load, schema
-from stereo_framework.script.report import PivotTable, Plot, read_report
-from stereo_framework.script.result_names import statistic_fault
+from stereo_framework.script.report import PivotTable, Plot, read_report, statistic_fault
 
 PLOT = "{x: scene, y: energy}"
 
