@@ -122,7 +122,7 @@ def _write_plots(found: Sequence[Result], folder: Path) -> None:
 def _export(found: Sequence[Result], format: str, folder: Path) -> int:
     """Write maps as a benchmark wants them; returns the exit status."""
     from stereo_framework.io import output_folder
-    from stereo_framework.sweep.export import FORMATS, export_maps
+    from stereo_framework.sweep.outside import FORMATS, export_maps
     from stereo_framework.tables.words import setting_name
 
     if format not in FORMATS:

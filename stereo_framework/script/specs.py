@@ -103,29 +103,28 @@ def locate(slot: str, specs: Specs, rest: str) -> tuple[int, str] | str:
     """
     if not specs:
         return f"addresses nothing: there is no {slot} stage"
-    index = 0
+    names, index = [spec.stage.name for spec in specs], 0
     if SLOTS[specs[0].stage.slot].many or specs[0].added:
-        name, _, rest = rest.partition(".")
-        names = [spec.stage.name for spec in specs]
+        name, _, parameter = rest.partition(".")
+        # A parameter that a single one of them has needs no stage's name.
+        having = [i for i, spec in enumerate(specs) if name in spec.legal and not parameter]
         if name.isdecimal():
-            index = int(name)
-            if index >= len(names):
-                return f"addresses nothing: {slot} has {len(names)} stages, the last one is {slot}.{len(names) - 1}"
+            index, rest = int(name), parameter
         elif names.count(name) > 1:
-            where = " or ".join(f"{slot}.{i}.{rest}".rstrip(".") for i, other in enumerate(names) if other == name)
+            where = " or ".join(f"{slot}.{i}.{parameter}".rstrip(".") for i, other in enumerate(names) if other == name)
             return f"{name!r} occurs {names.count(name)} times in {slot}; write {where}"
         elif name in names:
-            index = names.index(name)
-        elif having := [i for i, spec in enumerate(specs) if name in spec.legal and not rest]:
-            # A parameter that a single one of them has needs no stage's name.
-            if len(having) > 1:
-                where = " and ".join(f"{slot}.{names[i]}.{name}" for i in having)
-                return f"{where} have it; say which"
-            index, rest = having[0], name
+            index, rest = names.index(name), parameter
+        elif len(having) > 1:
+            return f"{' and '.join(f'{slot}.{names[i]}.{name}' for i in having)} have it; say which"
+        elif having:
+            index = having[0]
         else:
             return f"addresses nothing: {slot} has no stage {name!r}; {nearest(name, names, kind='stages there')}"
+        if index >= len(names):
+            return f"addresses nothing: {slot} has {len(names)} stages, the last one is {slot}.{len(names) - 1}"
     else:
-        rest = rest.removeprefix(f"{specs[0].stage.name}.")
+        rest = rest.removeprefix(f"{names[0]}.")
     spec = specs[index]
     if rest == "use" and rest not in spec.legal:
         return f"'use' is no parameter; give the stages at {slot} itself"

@@ -1,11 +1,14 @@
-"""Disparity maps made elsewhere, measured and stored among the results of a script: single files, and folders with a map for each scene of a benchmark."""
+"""Disparity maps made elsewhere, measured and stored among the results of a script, and maps of ours as benchmarks want them submitted."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Scene
@@ -13,7 +16,7 @@ from stereo_framework.datasets import find_scenes, load_scene, scene_names
 from stereo_framework.evaluation import Protocol, doubts, resolve
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import PRESETS, derive, of_scene
-from stereo_framework.io import PathLike, file_stem, write_disparity
+from stereo_framework.io import PathLike, file_stem, write_bytes, write_disparity
 from stereo_framework.io.map_files import best_scenes, map_files, read_map
 from stereo_framework.sweep.identity import environment, files_digest, run_id, scene_digest
 from stereo_framework.sweep.result import Result
@@ -211,3 +214,69 @@ def add_maps(folder: Path, results: Sequence[Result]) -> list[Result]:
             stored.append(replace(result, map=path, _disparity=None))
             store.add(f"{result.method} {result.scene} {result.protocol_text}", stored[-1], outside=True)
     return stored
+
+
+# --- maps for benchmarks ------------------------------------------------------------------------------------------------
+
+
+FORMATS: Mapping[str, tuple[str, str, str]] = {
+    # Maps with holes bear another name.
+    "middlebury-v3": ("{folder}/{scene}/disp0{method}{holes}.pfm", "{folder}/{scene}/time{method}.txt", "{:.6g}\n"),
+    # A disparity of 0, which means no estimate there, becomes the smallest that there is.
+    "kitti2015": ("{part}/disp_0/{scene}.png", "", ""),
+    "eth3d": ("low_res_two_view/{scene}.pfm", "low_res_two_view/{scene}.txt", "runtime {:.6g}\n"),
+}
+"""By data set, as their organizers describe them for submission: the path of a map, that of the file with its seconds (empty: none), and what stands there."""
+
+
+def export_maps(results: Sequence[Result], form: str, method: str, folder: Path) -> list[str]:
+    """Write the maps of one method as a benchmark wants them.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Of one setting of a method, with maps.
+    form : str
+        One of `FORMATS`.
+    method : str
+        What the method is called there; letters, digits, ``-`` and ``_`` are kept.
+    folder : Path
+        Gets the benchmark's own folders.
+
+    Returns
+    -------
+    list of str
+        What is missing, one line each: scenes without a map, times that nobody knows.
+
+    Raises
+    ------
+    DataError
+        No map is of the benchmark's data set, or one does not fit its encoding.
+    """
+    map_path, time_path, seconds = FORMATS[form]
+    # Several protocols measure the same map.
+    ours = {r.scene.removeprefix(f"{form}/"): r for r in results if r.map is not None and r.scene.startswith(f"{form}/")}
+    if not ours:
+        raise DataError(f"{method}: no map of a scene of {form}; run with --maps on some, such as --scene {form}")
+    told = []
+    for scene, result in ours.items():
+        disparity = result.disparity
+        if disparity is None:
+            told.append(f"{method}: the map of {result.scene}, {result.map}, is gone")
+            continue
+        part, _, last = scene.rpartition("/")
+        holes = "_s" if np.isnan(disparity).any() else ""
+        names = {
+            "part": part or "training",
+            "folder": part,
+            "scene": last,
+            "method": re.sub(r"[^\w-]", "", method),
+            "holes": holes,
+        }
+        # A store of somebody else may name any scenes: joined as texts, an absolute one stays below the folder, and what leads out is not written.
+        write_disparity(f"{folder}/{map_path.format(**names)}", disparity)
+        if time_path and result.matching_seconds is None:
+            told.append(f"{method}: nobody knows what {result.scene} took; the benchmark wants it in {time_path.format(**names)}")
+        elif time_path:
+            write_bytes(f"{folder}/{time_path.format(**names)}", seconds.format(result.matching_seconds).encode())
+    return told

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import yaml
@@ -84,14 +84,14 @@ class Trial:
     traceback: str = ""
 
     @property
-    def state(self) -> Literal["complete", "pruned", "failed"]:
-        """How it ended."""
+    def state(self) -> str:
+        """How it ended: ``complete``, ``pruned`` or ``failed``."""
         return "failed" if self.error else "pruned" if self.value is None else "complete"
 
     def record(self) -> dict[str, Any]:
         """The trial as the plain object that ``--json`` prints."""
         told = {name: getattr(self, name) for name in ("number", "scenes", "value", "state", "error")}
-        return {**told, "method": self.setting.method, "axes": self.setting.axes}
+        return told | {"method": self.setting.method, "axes": self.setting.axes}
 
 
 @dataclass(eq=False)
@@ -207,9 +207,8 @@ def tune(
     True
     """
     loaded = script if isinstance(script, Script) else load(script, overrides=overrides, tuning=True, plugins=plugins)
-    for name, value, least in (("trials", trials, 1), ("seed", seed, 0)):
-        if value < least:
-            raise ParameterError(f"{name}: {value} is below {least}")
+    if trials < 1 or seed < 0:
+        raise ParameterError(f"trials: {trials} is below 1" if trials < 1 else f"seed: {seed} is below 0")
     tuned = _prepared(loaded, statistic, scenes_of(loaded, scenes, data))
     study = optuna.create_study(direction="minimize" if tuned.better == "lower" else "maximize", pruner=_PRUNER)
     proposed = _proposals(study, loaded.methods, seed, several=workers > 1)
@@ -224,8 +223,8 @@ def tune(
             batch = [next(proposed) for _ in range(first, min(first + workers, trials, tuned.size))]
             _make(batch, tuned, loaded.plugins, store, crew, keys)
             for trial in batch:
-                state = {"failed": "FAIL", "pruned": "PRUNED", "complete": "COMPLETE"}[trial.state]
-                study.tell(trial.asked, trial.value, optuna.trial.TrialState[state])
+                told = "FAIL" if trial.error else trial.state.upper()
+                study.tell(trial.asked, trial.value, optuna.trial.TrialState[told])
             tuned.trials += batch
             if store is not None and (best := tuned.best) is not None:
                 said = f"# {statistic} {best.value:.6g} on average over the scenes: the best of {len(tuned.trials)} trials.\n"
@@ -248,8 +247,8 @@ def _prepared(script: Script, statistic: str, scenes: Sequence[Scene]) -> Tuned:
         raise ParameterError(f"{script.name}: one protocol must measure all scenes, here are {names}; set evaluation.protocol")
     [protocol] = protocols.values()
     # What is measured of any map tells the names.
-    zeros = [np.zeros(scene.reference.shape[:2], np.float32) for scene in scenes]
-    blank = [statistics_of(zero, scene, protocol, reference=zero) for scene, zero in zip(scenes, zeros, strict=True)]
+    zeros = {scene: np.zeros(scene.reference.shape[:2], np.float32) for scene in scenes}
+    blank = [statistics_of(zero, scene, protocol, reference=zero) for scene, zero in zeros.items()]
     there = average(blank, protocol, [scene.weight for scene in scenes])
     if statistic not in there:
         where = f"{', '.join(scene.name for scene in scenes)} under {protocol.name}"
@@ -292,10 +291,9 @@ def suggested(methods: Sequence[Method], trial: optuna.Trial) -> tuple[int, tupl
         count = len(group[0].values)
         if count == 1:
             choice.append(0)
-        elif all(map(_ordered, group)):
-            choice.append(trial.suggest_int(name, 0, count - 1))
         else:
-            choice.append(trial.suggest_categorical(name, range(count)))
+            along = all(map(_ordered, group))
+            choice.append(trial.suggest_int(name, 0, count - 1) if along else trial.suggest_categorical(name, range(count)))
     return index, tuple(choice)
 
 
@@ -306,9 +304,7 @@ def _ordered(axis: Axis) -> bool:
     values = [node.value for node in axis.values]
     if None in (values[0], values[-1]):
         values.remove(None)
-    if len(values) < 2 or not all(map(is_number, values)):
-        return False
-    return values in (sorted(values), sorted(values, reverse=True))
+    return len(values) > 1 and all(map(is_number, values)) and values in (sorted(values), sorted(values, reverse=True))
 
 
 def _make(

@@ -103,34 +103,55 @@ def count(out):
         return 0  # not there yet
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # Dask's own
-def test_a_scheduler_that_dies_fails_no_run(tmp_path, whole):
+@pytest.fixture
+def dask_processes(tmp_path):
+    """Address of a Dask scheduler, its process, a list of its workers' processes, and what starts one more."""
     pytest.importorskip("distributed", reason="dask.distributed is not installed")
-    (tmp_path / "sweep.yaml").write_text(yaml.safe_dump(LONG | {"name": "script"}, sort_keys=False))
     program = [sys.executable, "-W", "ignore", "-m"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    told, out = tmp_path / "scheduler.json", tmp_path / "out"
-    options = ("--port", "0", "--host", "127.0.0.1", "--scheduler-file", told, "--no-dashboard")
-    others = [subprocess.Popen([*program, "distributed.cli.dask_scheduler", *map(str, options)], **quiet)]
+    told = tmp_path / "scheduler.json"
+    options = ("--port", "0", "--host", "127.0.0.1", "--scheduler-file", str(told), "--no-dashboard")
+    scheduler = subprocess.Popen([*program, "distributed.cli.dask_scheduler", *options], **quiet)
+    workers = []
+
+    def one_more():
+        options = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "10")
+        workers.append(subprocess.Popen([*program, "distributed.cli.dask_worker", address, *options], **quiet))
+
     try:
         wait(told.is_file)
         address = json.loads(told.read_text())["address"]
-        worker = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "10")
-        others.append(subprocess.Popen([*program, "distributed.cli.dask_worker", address, *worker], **quiet))
+        one_more()
+        one_more()
         time.sleep(5)
-        child = start(tmp_path / "sweep.yaml", "--out", str(out), "--dask", address)
-        wait(lambda: count(out) > 0)
-        others[0].kill()
-        _, errors = child.communicate(timeout=30)
+        yield address, scheduler, workers, one_more
     finally:
-        for one in others:
+        for one in (scheduler, *workers):
             one.kill()
             one.wait()
-    assert child.returncode == 2, errors
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # Dask's own
+@pytest.mark.parametrize("victims", ["scheduler", "workers"])
+def test_a_cluster_that_dies_fails_no_run(victims, tmp_path, whole, dask_processes):
+    address, scheduler, workers, one_more = dask_processes
+    (tmp_path / "sweep.yaml").write_text(yaml.safe_dump(LONG | {"name": "script"}, sort_keys=False))
+    out = tmp_path / "out"
+    child = start(tmp_path / "sweep.yaml", "--out", str(out), "--dask", address)
+    wait(lambda: count(out) > 0)
+    for one in [scheduler] if victims == "scheduler" else list(workers):
+        one.kill()
+    if victims == "workers":
+        one_more()  # the scheduler hands it what was with the others
+    _, errors = child.communicate(timeout=30 if victims == "scheduler" else 300)
     *progress, line = errors.splitlines()
-    assert line == "error: --dask: the scheduler is gone; results so far are kept, and the same command continues"
-    assert all("done" in said or "compiling" in said for said in progress), errors
+    if victims == "scheduler":
+        assert child.returncode == 2, errors
+        assert line == "error: --dask: the scheduler is gone; results so far are kept, and the same command continues"
+        assert all("done" in said or "compiling" in said for said in progress), errors
+    else:
+        assert (child.returncode, len(stored(out))) == (0, 360), errors
     kept = stored(out)
     assert kept
     assert not any(r.error for r in kept)

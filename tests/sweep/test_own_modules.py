@@ -1,15 +1,9 @@
 """The modules that plug-ins and functions from outside import of their own are part of what identifies a run."""
 
-import os
 import sys
 from pathlib import Path
 
-import numpy as np
-import pytest
-
-from stereo_framework import run
 from stereo_framework.core.imported import forget, sources
-from stereo_framework.core.scene import Scene
 from stereo_framework.core.stage import load_plugin
 from stereo_framework.sweep.identity import code_digest
 
@@ -77,27 +71,3 @@ def test_modules_of_installed_packages_and_of_this_one_do_not_count():
     assert sources(_file("numpy.linalg"))[0] == _file("numpy.linalg")
     assert all(path.is_relative_to(_file("numpy.linalg").parent) for path in sources(_file("numpy.linalg")))
     assert sources(_file("stereo_framework.core.stage")) == [_file("stereo_framework.core.stage")]
-
-
-@pytest.mark.parametrize("place", ["beside", "elsewhere"])
-def test_a_function_whose_helper_has_changed_runs_again_with_the_new_one(tmp_path, place):
-    name = f"helper_{place}_of_a_test"
-    helper = tmp_path / ("." if place == "beside" else "lib") / f"{name}.py"
-    helper.parent.mkdir(exist_ok=True)
-    helper.write_text("value = 3.0\n")
-    theirs = tmp_path / "theirs.py"
-    theirs.write_text(
-        f"import sys\nsys.path.insert(0, {str(helper.parent)!r})\nimport numpy as np\nimport {name}\ndel sys.path[0]\n"
-        f"def go(left, *_):\n    return np.full(left.shape, {name}.value)\n"
-    )
-    texture = np.random.default_rng(0).integers(0, 256, (24, 40), dtype=np.uint8)
-    scene = Scene.from_images(texture[:, :32], texture[:, 3:35], (0, 8), name="set/a", truth=np.full((24, 32), 3, np.float32))
-    script = {"matcher": {"use": "python", "function": f"{theirs}:go"}}
-    [first] = run(script, scene, out=tmp_path / "out")
-    [same] = run(script, scene, out=tmp_path / "out")
-    helper.write_text("value = 50.0\n")
-    # A file's time may be too coarse to tell two that are written at once.
-    os.utime(helper, (1e9, 1e9))
-    [second] = run(script, scene, out=tmp_path / "out")
-    assert first.id == same.id != second.id
-    assert [one.statistics["bad_pixels_all"] for one in (first, second)] == [0, 100]

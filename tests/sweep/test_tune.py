@@ -81,13 +81,28 @@ def no_computing(monkeypatch):
 # --- the search -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_with_enough_trials_everything_is_tried_once(workers):
-    tuned = tune(ALL, BAD, noisy(), trials=1000, workers=workers)
-    expected = averages(ALL, noisy())
-    assert tuned.size == len(tuned.trials) == len(expected) == 16
-    assert {key(t.setting): t.value for t in tuned.trials} == expected
-    assert (tuned.best.value, tuned.better) == (min(expected.values()), "lower")
+COST = {"matching_cost": "absolute_difference"}
+BOTH = {"aggregation.box.size": [3, 5, 7], "aggregation.box.iterations": [3, 2, 1]}
+COSTS = ["absolute_difference", {"use": "squared_difference", "truncation": 50}]
+SEVERAL = {
+    "optimization": "winner_take_all",
+    "methods": {
+        "plain": {**COST, "sweep": {"grid": {"matching_cost.truncation": [20, None]}}},
+        "window": {**COST, "aggregation": ["box"], "sweep": {"grid": {"matching_cost": COSTS}, "zip": BOTH}},
+    },
+}
+
+
+@pytest.mark.parametrize(("script", "size", "workers"), [(ALL, 16, 1), (ALL, 16, 2), (SEVERAL, 2 + 2 * 3, 1)])
+def test_with_enough_trials_everything_is_tried_once(script, size, workers, capfd):
+    tuned = tune(script, BAD, noisy(), trials=1000, workers=workers)
+    # Optuna says nothing.
+    assert capfd.readouterr() == ("", "")
+    expected = [(r.method, r.axes, r.statistics[BAD]) for r in stereo_framework.run(script, noisy())]
+    found = [(t.setting.method, t.setting.axes, t.value) for t in tuned.trials]
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+    assert tuned.size == len(found) == size
+    assert (tuned.best.value, tuned.better) == (min(value for *_, value in expected), "lower")
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -122,24 +137,6 @@ def test_a_search_is_the_same_whoever_computes():
     for made in (Processes(2), ThreadPoolExecutor(2)):
         with made as pool:
             assert rows(tune(SCRIPT, BAD, SYNTHETIC, trials=4, workers=2, executor=pool)) == expected
-
-
-def test_methods_zips_and_stages_are_dimensions():
-    cost = {"matching_cost": "absolute_difference"}
-    both = {"aggregation.box.size": [3, 5, 7], "aggregation.box.iterations": [3, 2, 1]}
-    costs = ["absolute_difference", {"use": "squared_difference", "truncation": 50}]
-    script = {
-        "optimization": "winner_take_all",
-        "methods": {
-            "plain": {**cost, "sweep": {"grid": {"matching_cost.truncation": [20, None]}}},
-            "window": {**cost, "aggregation": ["box"], "sweep": {"grid": {"matching_cost": costs}, "zip": both}},
-        },
-    }
-    tuned = tune(script, BAD, noisy(), trials=100)
-    expected = [(r.method, r.axes, r.statistics[BAD]) for r in stereo_framework.run(script, noisy())]
-    found = [(t.setting.method, dict(t.setting.axes), t.value) for t in tuned.trials]
-    assert sorted(map(repr, found)) == sorted(map(repr, expected))
-    assert len(found) == 2 + 2 * 3
 
 
 def test_numbers_in_order_are_searched_along_it():
@@ -237,11 +234,6 @@ def test_without_optuna(monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(MissingExtraError, match=r"tune needs optuna: pip install '\.\[tune\]' in the folder"):
         importlib.import_module("stereo_framework.sweep.tune")
-
-
-def test_optuna_says_nothing(capfd):
-    tune(SCRIPT, BAD, noisy(), trials=12, workers=2)
-    assert capfd.readouterr() == ("", "")
 
 
 # --- the folder -------------------------------------------------------------------------------------------------------
