@@ -67,12 +67,16 @@ def translate(parameters: Mapping[str, Any], *, report: Callable[[str], None] | 
         if value[name]:
             tell(f"{name}={value[name]:g}: {what}")
     value = _chosen(value)
-    blur, protocol = value["preproc_blur_iter"], _protocol(parameters, value)
-    local = value["opt_fn"]["use"] == "winner_take_all"
+    # What is not given is the scene's and the protocol's own.
+    search, protocol = (
+        {ours: value[theirs] for ours, theirs in _TABLES[table].items() if theirs in parameters}
+        for table in ("search", "protocol")
+    )
+    blur, local = value["preproc_blur_iter"], value["opt_fn"]["use"] == "winner_take_all"
     script = {
-        "search": _given(parameters, "search"),
+        "search": search,
         "preprocessing": [{"use": "binomial_blur", "iterations": blur}] if blur else [],
-        "matching_cost": _matching_cost(value),
+        "matching_cost": _filled(_TABLES["matching_cost"], value),
         "aggregation": _aggregation(value),
         "smoothness": None if local else _filled(_TABLES["smoothness"], value),
         "optimization": value["opt_fn"],
@@ -87,7 +91,7 @@ def _refuse(line: str) -> None:
 
 
 def _chosen(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The same parameters, numbers replaced by the words and stages that they stand for."""
+    """The same parameters, numbers replaced by the words, truth values and stages that they stand for."""
     order, visiting = ("random", "random") if value["opt_random"] else ("fixed", "raster")
     found = {**value, "order": order, "visiting": visiting}
     for name, choices in _TABLES["choices"].items():
@@ -95,7 +99,11 @@ def _chosen(value: Mapping[str, Any]) -> dict[str, Any]:
             legal = ", ".join(map(str, choices))
             raise ParameterError(f"{name}={value[name]!r}: no such method of the original; legal: {legal}")
         found[name] = _filled(choices[value[name]], found)
-    return found
+    # Its default of 1000 cuts no squared difference, but does set the cost of cells out of view in colour (1020 without it).
+    if found["match_fn"] == "squared_difference" and value["match_max"] >= 1000:
+        found["match_max"] = None
+    switches = {name: bool(value[name]) for name in ("match_interval", "eval_lin_interp")}
+    return found | switches | {"eval_bad_thresh": [value["eval_bad_thresh"]]}
 
 
 def _filled(template: Any, value: Mapping[str, Any]) -> Any:
@@ -103,19 +111,6 @@ def _filled(template: Any, value: Mapping[str, Any]) -> Any:
     if isinstance(template, str):
         return template
     return {key: value[word[1:]] if word.startswith("$") else word for key, word in template.items()}
-
-
-def _given(parameters: Mapping[str, Any], table: str) -> dict[str, Any]:
-    """The parameters of a table that were given: their values under our names."""
-    return {ours: parameters[theirs] for ours, theirs in _TABLES[table].items() if theirs in parameters}
-
-
-def _matching_cost(value: Mapping[str, Any]) -> dict[str, Any]:
-    use = value["match_fn"]
-    # Its default of 1000 cuts no squared difference, but does set the cost of cells out of view in colour (1020 without it).
-    truncation = None if use == "squared_difference" and value["match_max"] >= 1000 else value["match_max"]
-    interval, interpolation = bool(value["match_interval"]), value["match_interp"]
-    return {"use": use, "truncation": truncation, "interval": interval, "interpolation": interpolation}
 
 
 def _aggregation(value: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -129,17 +124,6 @@ def _refinement(value: Mapping[str, Any]) -> list[dict[str, Any]]:
     filled = value["opt_fn"]["use"] == "dynamic_programming"
     stages: list[dict[str, Any]] = [{"use": "fill_occlusions", "rule": "left"}] if filled else []
     return stages + ([{"use": "parabola", "limit": 1.0}] if value["refine_subpix"] else [])
-
-
-def _protocol(parameters: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
-    changed = _given(parameters, "protocol")
-    if "thresholds" in changed:
-        changed["thresholds"] = [changed["thresholds"]]
-    if "eval_lin_interp" in parameters:
-        changed["prediction_lines"] = bool(parameters["eval_lin_interp"])
-    if "eval_predict_type" in parameters:
-        changed["prediction"] = value["eval_predict_type"]
-    return changed
 
 
 # --- script files --------------------------------------------------------------------------------
