@@ -219,8 +219,8 @@ class Method:
     def _search(self, *swept: tuple[str, Node | None]) -> dict[str, float]:
         if None in dict(swept).values():
             return {}
-        given = self.search | dict(swept)
-        found: dict[str, Any] = {key: node.value for key, node in given.items() if node}
+        given: dict[str, Any] = self.search | dict(swept)
+        found: dict[str, Any] = {key: node.value for key, node in given.items()}
         step = found.get("step", 1)
         try:
             if "minimum" in found and "maximum" in found:
