@@ -14,7 +14,7 @@ from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.scene import Search
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
 from stereo_framework.engine.pipeline import Pipeline
-from stereo_framework.engine.step import Step
+from stereo_framework.engine.step import Step, step
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.io.places import Node, Place, join
 from stereo_framework.script.addresses import NAME, names, split
@@ -221,12 +221,12 @@ class Method:
             return {}
         given: dict[str, Any] = self.search | dict(swept)
         found: dict[str, Any] = {key: node.value for key, node in given.items()}
-        step = found.get("step", 1)
+        spacing = found.get("step", 1)
         try:
             if "minimum" in found and "maximum" in found:
-                _ = Search(found["minimum"], found["maximum"], step).first
+                _ = Search(found["minimum"], found["maximum"], spacing).first
             elif "step" in found:
-                Search(0, 4 * max(step, 1), step)
+                Search(0, 4 * max(spacing, 1), spacing)
         except ParameterError as error:
             key, _, message = str(error).removeprefix("search").removeprefix(".").partition(": ")
             self._fault(given.get(key, [*given.values()][-1]).place, message)
@@ -240,11 +240,10 @@ class Method:
             for other in self.under(home)
         }
         own = {word: slots.get(home + word, ()) for word in SLOTS}
-        # Of terms that are wrong themselves nothing is known.
-        terms = own["smoothness"]
-        known = () if terms is None else (("smoothness", terms[0].stage.name if terms else None),)
-        made = (self._made_once(self._steps, home + word, specs, seed, known) for word, specs in own.items() if specs)
+        made = (self._made_once(self._steps, home + word, specs, seed) for word, specs in own.items() if specs)
         steps = list(itertools.chain.from_iterable(made))
+        if own["smoothness"] is None:  # a term that is wrong is not missing
+            steps.append(step("potts"))
         try:
             return Pipeline(steps, others)
         except ParameterError as error:
@@ -256,15 +255,12 @@ class Method:
         """The homes of the alternatives of a home."""
         return [other for other in self.homes if re.fullmatch(re.escape(home) + rf"alternatives\.{NAME}\.", other)]
 
-    def _steps(self, slot: str, specs: tuple[Spec, ...], seed: int, known: tuple[tuple[str, Any], ...]) -> list[Step]:
-        """The steps of a slot. What only whole settings show is reported: parameters that cannot stand together, and outside files that are missing.
-
-        `known` is what checks of parameters may ask for besides: the name of the smoothness term.
-        """
+    def _steps(self, slot: str, specs: tuple[Spec, ...], seed: int) -> list[Step]:
+        """The steps of a slot. What only whole settings show is reported: parameters that cannot stand together, and outside files that are missing."""
         steps = [(spec.having("seed", seed) if spec.takes_seed else spec).step for spec in specs]
         self._seeded |= {id(one): one for spec, one in zip(specs, steps, strict=True) if spec.takes_seed}
         for i, (spec, one) in enumerate(zip(specs, steps, strict=True) if not self._tuning else ()):
-            if misfit := one.stage.misfit({**one.parameters, **dict(known)}):
+            if misfit := one.stage.misfit(one.parameters):
                 self._once(f"{slot} {i}", spec.place, f"{one.stage.name}: {misfit}")
             try:
                 one.files()
