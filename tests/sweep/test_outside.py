@@ -44,9 +44,8 @@ def test_a_scene_without_a_map_costs_the_others_nothing(tmp_path, maps):
 
 def test_the_content_of_files_is_part_of_the_identity(tmp_path, maps):
     theirs, helper = tmp_path / "theirs.py", tmp_path / "helper_of_a_test.py"
-    theirs.write_text(
-        "import numpy as np\nimport helper_of_a_test as h\ndef go(left, *_):\n    return np.full(left.shape, h.value)\n"
-    )
+    found = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nimport helper_of_a_test\ndel sys.path[0]\nimport numpy as np\n"
+    theirs.write_text(f"{found}def go(left, *_):\n    return np.full(left.shape, helper_of_a_test.value)\n")
     helper.write_text("value = 3\n")
     script = {
         "methods": {
