@@ -73,8 +73,8 @@ def parameters(slot: str) -> list[str]:
 
     Examples
     --------
-    >>> parameters("aggregation")[:2]
-    ['aggregation.bayesian_diffusion.iterations', 'aggregation.bayesian_diffusion.mu']
+    >>> [address for address in parameters("aggregation") if "box" in address]
+    ['aggregation.box.size', 'aggregation.box.iterations']
     """
     about, found = SLOTS[slot], []
     for stage in stages(slot):
