@@ -1,13 +1,11 @@
-"""Small scenes for the tests of pipelines, and a pipeline by hand."""
+"""Small scenes for the tests of pipelines."""
 
 import numpy as np
 import pytest
 
 from stereo_framework import Scene, Search
 from stereo_framework.core.scene import Frame
-from stereo_framework.core.volume import restore_outside
 from stereo_framework.engine import strips
-from stereo_framework.optimization import winner_take_all
 
 local = {"source": "a test", "halo": lambda: 0}
 not_local = {"source": "a test"}
@@ -42,17 +40,3 @@ def assert_same_match(match, expected):
     for name in ("disparity", "status", "levels"):
         np.testing.assert_array_equal(getattr(match, name), getattr(expected, name), err_msg=name, strict=True)
     assert (match.energy, match.search, match.warnings) == (expected.energy, expected.search, expected.warnings)
-
-
-def by_hand(method, reference, match, search):
-    """Disparity and volume of a method, from its functions alone."""
-    [cost] = method.in_slot("matching_cost")
-    volume = cost({"reference": reference, "match": match, "search": search})
-    for bound in method.in_slot("aggregation"):
-        volume = bound({"volume": volume})
-    if method.in_slot("aggregation"):
-        volume = restore_outside(volume)
-    disparity = search.disparity_of(winner_take_all(volume).levels)
-    for bound in method.in_slot("refinement"):
-        disparity = bound({"disparity": disparity, "volume": volume, "mask": None})
-    return disparity, volume
