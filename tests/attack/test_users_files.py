@@ -45,7 +45,7 @@ WRITTEN = {
     "run drawn.yaml --report --out o": ["plots/p.svg", "tables/t.md", "report.html"],
     "tune drawn.yaml --statistic bad_pixels_all --trials 1 --out o": ["best.yaml"],
     "match left.png right.png --disparities 0:6 --method window -o o": ["picture.png"],
-    "evaluate map.pfm --scene synthetic/planes --name map --out o": ["pictures/map_overview.png"],
+    "evaluate map.pfm --scene synthetic/planes --name map --out o": ["pictures/map_synthetic-planes_overview.png"],
     "compare map.pfm other.pfm --scene synthetic/planes --out o": ["comparison.png"],
 }
 """Commands, and files of others in whose place they would write."""
