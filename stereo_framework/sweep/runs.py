@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
@@ -87,8 +87,8 @@ def run(
     """
     loaded = script if isinstance(script, Script) else load(script, overrides=overrides, plugins=plugins)
     tasks = plan(loaded, scenes_of(loaded, scenes, data))
-    how: dict[str, Any] = {"workers": workers, "executor": executor, "memory": memory, "maps": maps}
-    coming = execute([loaded], tasks, out=None if out is None else Path(out), **how)
+    where = None if out is None else Path(out)
+    coming = execute([loaded], tasks, out=where, maps=maps, workers=workers, executor=executor, memory=memory)
     # Who listens already, such as a bar over several scripts, hears of every run.
     found = {task: results for (task, results), _ in zip(coming, counted(len(tasks), "run"), strict=False)}
     return ResultList(result for task in tasks for result in found[task])
@@ -111,24 +111,16 @@ def scenes_of(script: Script, scenes: Sequence[str | Scene] | str | Scene | None
 
 
 def execute(
-    scripts: Sequence[Script],
-    tasks: Sequence[Task],
-    *,
-    out: Path | None = None,
-    workers: int | None = None,
-    executor: Executor | None = None,
-    memory: int | None = None,
-    maps: bool | None = None,
-    watch: Callable[[str], None] = lambda doing: None,
+    scripts: Sequence[Script], tasks: Sequence[Task], *, out: Path | None = None, maps: bool | None = None, **who: Any
 ) -> Iterator[Done]:
     """Run tasks and yield each with its results as they are there.
 
     With `out`, results found in its store are taken from there, first of all, and new ones written to it, one by one; failed ones
-    are run again. `watch` is called with a text whenever a stage begins in this process. The other parameters are those of `run`.
+    are run again. `who` computes, and within what memory, is told as to a `Crew`; the other parameters are those of `run`.
     """
     keep = (out is None or not any(task.setting.axes for task in tasks)) if maps is None else maps
     with contextlib.ExitStack() as stack:
-        crew = stack.enter_context(Crew(workers, executor, memory, keep, watch))
+        crew = stack.enter_context(Crew(keep=keep, **who))
         store = None if out is None else stack.enter_context(Store(out, create=True))
         if store is not None:
             store.describe(scripts, [measure for task in tasks for protocol in task.protocols for measure in protocol.measures])

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -123,15 +124,13 @@ class Tuned:
     @property
     def best(self) -> Trial | None:
         """The best of the complete trials, the first of equals; None if no trial is complete."""
-        sign = 1 if self.better == "lower" else -1
-        complete = [(sign * trial.value, trial.number, trial) for trial in self.trials if trial.value is not None]
-        return min(complete)[2] if complete else None
+        choose = min if self.better == "lower" else max
+        return choose((trial for trial in self.trials if trial.value is not None), key=attrgetter("value"), default=None)
 
     @property
     def best_script(self) -> dict[str, Any] | None:
         """The script of the best setting on the same scenes, all values filled in; it runs to the same numbers. None if no trial is complete."""
-        best = self.best
-        return None if best is None else best.setting.mapping | {"scenes": [scene.name for scene in self.scenes]}
+        return best.setting.mapping | {"scenes": [scene.name for scene in self.scenes]} if (best := self.best) else None
 
 
 def tune(
