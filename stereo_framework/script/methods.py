@@ -307,16 +307,13 @@ def _each_once(axes: dict[str, Axis]) -> dict[str, Axis]:
 
 def _meetings(groups: Sequence[list[Axis]], counts: Sequence[int]) -> Iterator[list[int]]:
     """Choices in which every stage, and every search range, meets every value of each other axis."""
-    first = [0] * len(groups)
-    yield first
-    for g, group in enumerate(groups):
-        meets = any(split(axis.name).is_slot or axis.name.startswith("search.") for axis in group)
-        others = [h for h in range(len(groups)) if h != g] if meets else []
-        for one in range(counts[g]):
-            yield [one if i == g else 0 for i in range(len(groups))]
-            for h in others:
-                for other in range(1, counts[h]):
-                    yield [one if i == g else other if i == h else 0 for i in range(len(groups))]
+    meets = [any(split(axis.name).is_slot or axis.name.startswith("search.") for axis in group) for group in groups]
+    numbers = range(len(groups))
+    yield [0 for _ in numbers]
+    for g, h in itertools.product(numbers, numbers):
+        if g == h or meets[g]:
+            for one, other in itertools.product(range(counts[g]), [0] if g == h else range(1, counts[h])):
+                yield [one if i == g else other if i == h else 0 for i in numbers]
 
 
 def _groups(axes: Sequence[Axis]) -> list[list[Axis]]:
