@@ -78,7 +78,7 @@ def volumes_of(draw, columns):
     """Volumes of few whole costs, with many ties, or of any up to 60."""
     search = draw(searches((1, 2, 3)))
     shape = draw(st.sampled_from([3, 1])), draw(columns), search.levels
-    return CostVolume(draw(filled(shape, np.append(np.arange(60), [255] * 9))).astype(np.float32), search, 255.0)
+    return CostVolume(draw(filled(shape, np.append(np.arange(0, 60, 4), [255] * 3))).astype(np.float32), search, 255.0)
 
 
 def price(volume, labels, occlusion):
