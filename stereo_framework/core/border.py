@@ -77,11 +77,13 @@ def border(stage: str, data: Mapping[str, Any], named: Iterable[str], *, integer
         found.setdefault("search", next(iter(volumes.values())).search)
     if "status" in named and "status" not in found and "disparity" in found:
         found["status"] = status_of(found["disparity"])
+    smoothness = found.get("smoothness")
     for name, volume in volumes.items():
         search = found.get("search", volume.search)
         if volume.search != search:
             raise ParameterError(f"{stage}: {name} is of the range {volume.search}, search is {search}; both must be the same")
-        for what, levels in ((f"{name}.costs", volume.costs.shape[2]), ("smoothness.rho", _levels_of(found, search))):
+        rho = search.levels if smoothness is None else len(smoothness.rho)
+        for what, levels in ((f"{name}.costs", volume.costs.shape[2]), ("smoothness.rho", rho)):
             if levels != search.levels:
                 raise DataError(f"{stage}: {what} has {levels} levels; {search.levels} fit the range {search}")
         if not integer:
@@ -93,10 +95,6 @@ def border(stage: str, data: Mapping[str, Any], named: Iterable[str], *, integer
             "both must have one size, one number of channels and one type"
         )
     return found
-
-
-def _levels_of(found: Mapping[str, Any], search: Search) -> int:
-    return search.levels if found.get("smoothness") is None else len(found["smoothness"].rho)
 
 
 def _meant(name: str, value: Any) -> Any:

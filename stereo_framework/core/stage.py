@@ -280,15 +280,13 @@ def find(slot: str, name: str) -> Stage:
     ParameterError
         No such slot or stage; the message lists the legal ones and the nearest.
     """
-    if slot not in SLOTS:
-        raise ParameterError(f"{slot}: no such slot; {nearest(slot, SLOTS, kind='slots')}")
-    if name not in _REGISTRY[slot]:
-        installed_plugins()
-    if name not in _REGISTRY[slot]:
+    known = _REGISTRY.get(slot, {})
+    # Plug-ins are loaded, and slots checked, only where that is needed.
+    if name not in known and name not in [one.name for one in stages(slot)]:
         elsewhere = [s for s in SLOTS if name in _REGISTRY[s]]
         hint = f"; {name!r} is a stage of {elsewhere[0]}" if elsewhere else ""
-        raise ParameterError(f"{slot}: no stage {name!r}; {nearest(name, _REGISTRY[slot], kind='stages')}{hint}")
-    return _REGISTRY[slot][name]
+        raise ParameterError(f"{slot}: no stage {name!r}; {nearest(name, known, kind='stages')}{hint}")
+    return known[name]
 
 
 def by_name(name: str) -> Stage:

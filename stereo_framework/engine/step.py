@@ -223,6 +223,14 @@ def step(which: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
     return Step(stage, MappingProxyType(with_defaults(stage.function, parameters) | factors))
 
 
+def places(steps: Iterable[Step], numbers: dict[Step, int]) -> list[tuple[int, int]]:
+    """Of each step a number, the same for those that are alike or differ in their iterations alone, and the iterations.
+
+    Sorted by these, pipelines that begin alike follow each other, more iterations after fewer. `numbers` are those of all steps so far.
+    """
+    return [(numbers.setdefault(line, len(numbers)), count) for line, count in (one.line for one in steps)]
+
+
 def cost_sum(parts: Iterable[Step | Callable[..., Any]]) -> Step:
     """The sum of some matching costs, each with its weight and scale, float32: a stage that names what any of them names."""
     costs = tuple(map(step, parts))

@@ -25,7 +25,7 @@ from stereo_framework.core.scene import Scene, Search, scale_doubt
 from stereo_framework.core.view import View, Views, frozen
 from stereo_framework.engine.match import Match, match_of
 from stereo_framework.engine.returns import check_direction, check_returned, restored, taken, wrong_return
-from stereo_framework.engine.step import VOLUMES, Step
+from stereo_framework.engine.step import VOLUMES, Step, places
 from stereo_framework.engine.strips import Strips, strip_rows
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
@@ -81,7 +81,8 @@ class Walk:
         self.reports: dict[State, CallReport] = {}  # of its last step's stage
         self.solved: dict[Hashable, Match] = {}
         plans = [pipeline.plan for pipeline in pipelines]
-        self.order = _in_order(plans)
+        numbers: dict[Step, int] = {}
+        self.order = sorted(range(len(plans)), key=[places(plan, numbers) for plan in plans].__getitem__)
         self.branches, self.shorter = _branches([plans[index] for index in self.order])
         # What later steps read of each state: volumes, alternatives, and both sides of these.
         self.needs: defaultdict[State, frozenset[str]] = defaultdict(frozenset)
@@ -308,13 +309,6 @@ def _sources(state: State, needs: frozenset[str]) -> Iterator[tuple[State, froze
         yield (before, side), step.reads | (needs - VOLUMES if step.stage.slot == "matching_cost" else needs)
         if "other" in step.stage.data:
             yield (before, 1 - side), step.other_reads
-
-
-def _in_order(plans: Sequence[Steps]) -> list[int]:
-    """In which order plans run: what begins alike together, and fewer iterations before more."""
-    numbers: dict[Step, int] = {}
-    places = [[(numbers.setdefault(line, len(numbers)), count) for line, count in (s.line for s in plan)] for plan in plans]
-    return sorted(range(len(plans)), key=places.__getitem__)
 
 
 def _branches(plans: Sequence[Steps]) -> tuple[set[Steps], dict[Steps, Steps]]:

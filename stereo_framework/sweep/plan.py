@@ -15,6 +15,7 @@ from stereo_framework.core.errors import DataError, ParameterError, ScriptError,
 from stereo_framework.core.scene import Scene, Search
 from stereo_framework.core.stage import installed_plugins, typed_stages
 from stereo_framework.engine.memory import of_large_pair, peak_memory
+from stereo_framework.engine.step import ALTERNATIVES, Step, places
 from stereo_framework.evaluation import regions
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.io import file_stem
@@ -183,7 +184,7 @@ def units(tasks: Sequence[Task], workers: int) -> Iterator[Unit]:
     groups: dict[tuple[int, Search], list[Task]] = {}
     for task in tasks:
         groups.setdefault((id(task.scene), task.search), []).append(task)
-    numbers: dict[Hashable, int] = {}
+    numbers: dict[Step, int] = {}
     left = len(tasks)
     for group in groups.values():
         unit: Unit = []
@@ -205,8 +206,7 @@ def units(tasks: Sequence[Task], workers: int) -> Iterator[Unit]:
         left -= len(unit)
 
 
-def _order(task: Task, numbers: dict[Hashable, int]) -> list[tuple[int, int]]:
-    """Of the alternatives and of each step a number, the same for those that are alike or differ in their iterations alone; and the iterations."""
+def _order(task: Task, numbers: dict[Step, int]) -> list[tuple[int, int]]:
+    """The `places` of the alternatives and of all steps."""
     pipeline = task.setting.pipeline
-    lines: list[tuple[Hashable, int]] = [(pipeline.alternatives, 0), *(step.line for step in pipeline.steps)]
-    return [(numbers.setdefault(line, len(numbers)), iterations) for line, iterations in lines]
+    return places([Step(ALTERNATIVES, inner=pipeline.alternatives), *pipeline.steps], numbers)
