@@ -180,15 +180,11 @@ class Pipeline:
     @functools.cached_property
     def plan(self) -> tuple[Step, ...]:
         """What runs, in this order: costs that are added, alternatives, and all that a scheme stands around are one step each."""
-        return tuple(one for _, one in self._planned())
+        return tuple(one for _, one in self.planned())
 
-    @property
-    def addresses(self) -> tuple[str, ...]:
-        """The addresses of the steps of the plan."""
+    def planned(self) -> list[tuple[str, Step]]:
+        """(address, step) of what runs."""
         # Not kept: a sweep may have very many pipelines.
-        return tuple(address for address, _ in self._planned())
-
-    def _planned(self) -> list[tuple[str, Step]]:
         if schemes := self.in_slot("scheme"):
             under = self.having(scheme=schemes[1:])
             return [(schemes[0].name, replace(schemes[0], inner=(under,)))]

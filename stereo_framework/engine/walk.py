@@ -288,7 +288,7 @@ class Walk:
         ran = [*reversed(self._states(pipeline.plan))]
         reports = [self.reports[state] for state in ran if state in self.reports]
         seconds: dict[str, float] = {}
-        addresses = pipeline.addresses
+        addresses = [address for address, _ in pipeline.planned()]
         for state in ran:
             report = self.reports.get(state)
             # A stage that only warns has spent its own time.
