@@ -269,7 +269,7 @@ def any_method(rng, stages, alternatives):
             aggregation,
             some(1, step(potts, gradient_threshold=20.0, gradient_penalty=3.0)),
             step(stages["decide"], own=bool(rng.integers(2))),
-            some(2, stages["sure"], stages["agreed"])[:2] if rng.integers(2) else [],
+            some(2, stages["sure"], stages["agreed"]),
             some(3, stages["mix"], stages["across"], stages["upper"]),
         ],
         alternatives,
