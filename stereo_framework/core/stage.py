@@ -280,7 +280,7 @@ def find(slot: str, name: str) -> Stage:
     ParameterError
         No such slot or stage; the message lists the legal ones and the nearest.
     """
-    known = _REGISTRY.get(slot, {})
+    known: Mapping[str, Stage] = _REGISTRY.get(slot, {})
     # Plug-ins are loaded, and slots checked, only where that is needed.
     if name not in known and name not in [one.name for one in stages(slot)]:
         elsewhere = [s for s in SLOTS if name in _REGISTRY[s]]
