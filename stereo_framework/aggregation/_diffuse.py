@@ -48,11 +48,6 @@ def _kernel(costs: Costs, original: Costs, start: int, keep: float, spread: floa
         for i in range(width):
             line[levels + i] = middle[i]
         left, right = line[:width], line[2 * levels : 2 * levels + width]
-        row = out[y].reshape(-1)
-        if pull == 0:
-            for i in range(width):
-                row[i] = keep * middle[i] + spread * (up[i] + down[i] + left[i] + right[i])
-        else:
-            first = original[at].reshape(-1)
-            for i in range(width):
-                row[i] = keep * middle[i] + spread * (up[i] + down[i] + left[i] + right[i]) + pull * first[i]
+        row, first = out[y].reshape(-1), original[at].reshape(-1)
+        for i in range(width):
+            row[i] = keep * middle[i] + spread * (up[i] + down[i] + left[i] + right[i]) + pull * first[i]

@@ -20,8 +20,6 @@ from stereo_framework.optimization._winners import ordered
 HIGHEST = np.int32(0x7FFFFFFF)
 """Above the bits of every cost."""
 
-ENVELOPE = 48
-"""Reach from which on finding the envelope of parabolas is quicker than trying all differences, which keeps whole registers busy (estimated from the counts of operations)."""
 
 Values = NDArray[np.float32]
 Two = tuple[Values, Values]
@@ -40,26 +38,21 @@ class Prior(NamedTuple):
         Largest penalty, float32.
     reach : int
         Differences from here on have the largest penalty.
-    linear, quadratic : bool
-        Below that penalties are in proportion to the difference, or to its square.
+    linear : bool
+        Below that penalties are in proportion to the difference.
     """
 
     rho: Values
     highest: float
     reach: int
     linear: bool
-    quadratic: bool
 
 
 def prior_of(rho: Values) -> Prior:
     """Find out about a table of penalties; penalties are in proportion up to rounding, as steps of 1/3 pixel need it."""
     highest, reach = rho.max(), reach_of(rho)
-    linear, quadratic = (
-        np.allclose(rho[:reach], rho[1] * np.arange(reach) ** power, rtol=1e-6, atol=0)
-        and highest <= reach**power * rho[1] * (1 + 1e-6)
-        for power in (1, 2)
-    )
-    return Prior(read_only(rho), highest, reach, bool(linear), bool(quadratic) and reach > ENVELOPE)
+    in_proportion = np.allclose(rho[:reach], rho[1] * np.arange(reach), rtol=1e-6, atol=0)
+    return Prior(read_only(rho), highest, reach, bool(in_proportion and highest <= reach * rho[1] * (1 + 1e-6)))
 
 
 class Passing(NamedTuple):
@@ -126,7 +119,7 @@ def _send_all(passing: Passing, source: int, beside: Two, across: bool) -> None:
 def send(of_level: Values, spare: Values, weight: float, prior: Prior, damping: float, message: Values) -> np.float32:
     """Replace a message by the one from a pixel that has to bear `of_level`; `damping` of the old one stays.
 
-    `of_level` and `spare`, three times its size, are used up. Returns the lowest value of a message, which is taken off.
+    `of_level` and `spare`, of its size, are used up. Returns the lowest value of a message, which is taken off.
     """
     levels = of_level.shape[0]
     least = HIGHEST
@@ -146,16 +139,13 @@ def send(of_level: Values, spare: Values, weight: float, prior: Prior, damping: 
         for k in range(levels - 2, -1, -1):
             best = min(best + step, of_level[k])
             of_level[k] = best
-    elif prior.quadratic:
-        _lowest_parabolas(of_level, spare, weight * prior.rho[1], cap)
     elif prior.reach > 1:
-        near = spare[0]
         for k in range(levels):
-            near[k] = of_level[k]
+            spare[k] = of_level[k]
         for n in range(1, prior.reach):
             penalty = weight * prior.rho[n]
             for k in range(levels - n):
-                there, here = near[k + n] + penalty, near[k] + penalty
+                there, here = spare[k + n] + penalty, spare[k] + penalty
                 of_level[k] = there if there < of_level[k] else of_level[k]
                 of_level[k + n] = here if here < of_level[k + n] else of_level[k + n]
     if damping > 0:
@@ -166,32 +156,6 @@ def send(of_level: Values, spare: Values, weight: float, prior: Prior, damping: 
         for k in range(levels):
             message[k] = of_level[k] if of_level[k] < cap else cap
     return lowest
-
-
-@kernel
-def _lowest_parabolas(of_level: Values, spare: Values, weight: float, cap: float) -> None:
-    """Lower values to the envelope of the parabolas that stand on those below `cap` (Felzenszwalb & Huttenlocher 2006, section 3.3)."""
-    base, centre, begin = spare
-    count = 0
-    for level in range(of_level.shape[0]):
-        value, k = of_level[level], np.float32(level)
-        if value < cap:
-            start = np.float32(-1)
-            while count > 0:
-                n = count - 1
-                # Where this parabola falls below the last one.
-                start = np.float32(0.5) * ((value - base[n]) / (weight * (k - centre[n])) + (k + centre[n]))
-                if n == 0 or start > begin[n]:
-                    break
-                count = n
-            base[count], centre[count], begin[count] = value, k, start
-            count += 1
-    n = 0
-    for level in range(of_level.shape[0] if count > 0 else 0):
-        while n + 1 < count and begin[n + 1] < level:
-            n += 1
-        away = np.float32(level) - centre[n]
-        of_level[level] = base[n] + weight * (away * away)
 
 
 @kernel
@@ -221,7 +185,7 @@ def _sweep(
     """
     levels, (outer, inner) = costs.shape[1], loops
     one, other = beside
-    total, spare = np.empty(levels, np.float32), np.empty((3, levels), np.float32)
+    total, spare = np.empty(levels, np.float32), np.empty(levels, np.float32)
     for i in range(outer[0]):
         for j in range(inner[0]):
             pixel = first + i * outer[1] + j * inner[1]

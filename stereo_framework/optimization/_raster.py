@@ -85,7 +85,7 @@ def _pass_on(
     # What a pixel tells the two neighbours that come after it, and what it has heard from them.
     to_beside, to_next = (from_left, from_above) if sign > 0 else (from_right, from_below)
     from_beside, from_next = (from_right, from_below) if sign > 0 else (from_left, from_above)
-    total, of_level, spare = np.empty(levels, np.float32), np.empty(levels, np.float32), np.empty((3, levels), np.float32)
+    total, of_level, spare = np.empty(levels, np.float32), np.empty(levels, np.float32), np.empty(levels, np.float32)
     for block in range(start, stop):
         top, left = block * BLOCK_ROWS, (antidiagonal - block) * BLOCK_COLUMNS
         bottom, end = min(top + BLOCK_ROWS, rows), min(left + BLOCK_COLUMNS, columns)

@@ -66,17 +66,9 @@ def _kernel(
 
 @kernel
 def _confidence(
-    costs: Costs,
-    left_variance: Floats,
-    right_variance: Floats,
-    seen: Mask,
-    first: int,
-    stride: int,
-    rules: Rules,
-    low: Floats,
-    high: Floats,
+    costs: Costs, left: Floats, right: Floats, seen: Mask, first: int, stride: int, rules: Rules, low: Floats, high: Floats
 ) -> None:
-    """The similarity that a candidate can count on, `low`, and the one that others must beat, `high`."""
+    """The similarity that a candidate can count on, `low`, and the one that others must beat, `high`, from costs and the variances of both images."""
     alpha, beta, two_sided = rules.alpha, rules.beta, rules.two_sided
     columns, levels = costs.shape
     low[:], high[:] = -np.inf, -np.inf
@@ -87,7 +79,7 @@ def _confidence(
                 similarity = 1 - np.float64(costs[x, k])
                 margin = beta * abs(similarity)
                 if alpha > 0:
-                    variance = left_variance[x] + right_variance[x - first - d]
+                    variance = left[x] + right[x - first - d]
                     margin += alpha / variance if variance > 0 else np.inf
                 low[x, d] = similarity - margin
                 high[x, d] = similarity + margin if two_sided else similarity

@@ -74,8 +74,8 @@ def belief_propagation(
     of all labellings with that level there. With loops the result is an approximation and need not settle: sequential messages without damping
     hardly move where penalties are large beside the costs. Of equal beliefs the lowest level wins.
 
-    A message takes time in proportion to the levels where rho is a Potts model, or linear or quadratic up to a limit (Felzenszwalb &
-    Huttenlocher 2006, section 3), else to the levels times those up to which rho differs. Its lowest value is made 0, which changes no result. The
+    A message takes time in proportion to the levels where rho is a Potts model, or linear up to a limit (Felzenszwalb & Huttenlocher 2006, section 3.3), else to
+    the levels times those up to which rho differs. Its lowest value is made 0, which changes no result. The
     messages take four volumes, in float32, one of which becomes the beliefs, and synchronous ones two more; the costs stay as they are.
 
     Examples

@@ -22,6 +22,7 @@ from stereo_framework.optimization._visiting import fixed_rounds, random_rounds
 from stereo_framework.optimization.winner_take_all import winner_take_all
 
 Floats = NDArray[np.float32]
+Words = NDArray[np.int64]
 
 BATCH = 128
 """Most pixels whose labels are drawn together."""
@@ -108,13 +109,13 @@ def simulated_annealing(
     # Raw numbers are the only ones that numpy promises never to change; a sweep takes four of 32 bits.
     keys = (np.random.PCG64(seed).random_raw((iterations, 4)) >> 32).astype(np.int64)
 
-    def visit(order: NDArray[np.int32], bounds: NDArray[np.int64], inverse: np.float32, key: NDArray[np.int64]) -> None:
+    def visit(order: NDArray[np.int32], bounds: Words, inverse: np.float32, key: Words) -> None:
         if rule == "full_gibbs":
             _draw_labels(order, bounds, field, inverse, key, gains)
         else:
             _try_labels(order, bounds, field, inverse, key, rule == "flip_gibbs", gains)
 
-    def visit_part(order: NDArray[np.int32], first: int, inverse: np.float32, key: NDArray[np.int64], a: int, b: int) -> None:
+    def visit_part(order: NDArray[np.int32], first: int, inverse: np.float32, key: Words, a: int, b: int) -> None:
         visit(order, np.array([first + a, first + b]), inverse, key)
 
     if visiting != "random":
@@ -165,10 +166,10 @@ class _Field(NamedTuple):
 @kernel
 def _draw_labels(
     order: NDArray[np.int32],
-    bounds: NDArray[np.int64],
+    bounds: Words,
     field: _Field,
     inverse: float,
-    key: NDArray[np.int64],
+    key: Words,
     gains: NDArray[np.float64],
 ) -> float:
     """Visit the pixels of the rounds and draw a label out of all for each; the result means nothing."""
@@ -257,13 +258,7 @@ def _local_energies(pixels: NDArray[np.int32], field: _Field, local: Floats) -> 
 
 @kernel
 def _try_labels(
-    order: NDArray[np.int32],
-    bounds: NDArray[np.int64],
-    field: _Field,
-    inverse: float,
-    key: NDArray[np.int64],
-    gibbs: bool,
-    gains: NDArray[np.float64],
+    order: NDArray[np.int32], bounds: Words, field: _Field, inverse: float, key: Words, gibbs: bool, gains: NDArray[np.float64]
 ) -> None:
     """Visit the pixels of the rounds and offer each one other label."""
     columns, labels, costs, weights, differences = field

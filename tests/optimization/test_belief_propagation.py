@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import energy_of, in_threads, parts, problems, smoothness_of
 
-from stereo_framework.optimization import _messages, belief_propagation
+from stereo_framework.optimization import belief_propagation
 
 SCHEDULES = ("accelerated", "sequential", "synchronous")
 SMALL = ((4, 5), (5, 3), (2, 6), (1, 5), (5, 1), (1, 1))
@@ -16,16 +16,13 @@ SMALL = ((4, 5), (5, 3), (2, 6), (1, 5), (5, 1), (1, 1))
     problem=problems(SMALL),
     iterations=st.integers(1, 4),
     damping=st.sampled_from([0.0, 0.5, 0.25]),
-    envelope=st.sampled_from([0, 48]),
     threads=st.integers(1, 3),
 )
-def test_agrees_with_twin(schedule, problem, iterations, damping, envelope, threads):
+def test_agrees_with_twin(schedule, problem, iterations, damping, threads):
     costs, smoothness = problem
     beliefs, labels = naive_messages.propagate(costs, smoothness, schedule, iterations, damping)
     energy = energy_of(costs, smoothness)
-    with pytest.MonkeyPatch.context() as patch, in_threads(threads):
-        # Parabolas where they would be the slower way too.
-        patch.setattr("stereo_framework.optimization._messages.ENVELOPE", envelope)
+    with in_threads(threads):
         found = belief_propagation(energy.volume, energy.smoothness, schedule=schedule, iterations=iterations, damping=damping)
     np.testing.assert_array_equal(found.levels, found.volume.costs.argmin(axis=2))
     if damping:
@@ -34,25 +31,6 @@ def test_agrees_with_twin(schedule, problem, iterations, damping, envelope, thre
     else:
         np.testing.assert_array_equal(found.volume.costs, beliefs)
         assert [now for _, now in found.trace] == [energy.of(one.astype(np.int16)) for one in labels]
-
-
-@pytest.mark.parametrize("truncation", [4000, 100, 1e9])
-def test_parabolas_are_as_good_as_trying_all_differences(truncation):
-    rng = np.random.default_rng(2)
-    rho = np.minimum(np.arange(90.0) ** 2 / 4, truncation).astype(np.float32)
-    for weight in np.float32([0.3, 7, 200]):
-        costs = (3000 * rng.random(90) ** 2).astype(np.float32)
-        message, spare = np.zeros(90, np.float32), np.empty((3, 90), np.float32)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("stereo_framework.optimization._messages.ENVELOPE", 0)
-            prior = _messages.prior_of(rho)
-        assert prior.quadratic
-        lowest = _messages.send(costs.copy(), spare, weight, prior, np.float32(0), message)
-        assert lowest == costs.min()
-        every = np.abs(np.subtract.outer(np.arange(90), np.arange(90)))
-        expected = (costs + weight * rho[every].astype(float)).min(axis=1) - lowest
-        # Sums of numbers below 2**21 that the envelope keeps below 2**13, a few roundings each.
-        np.testing.assert_allclose(message, expected, atol=4 * 2.0**-11)
 
 
 def test_fractions_are_as_good_as_their_rounding():
