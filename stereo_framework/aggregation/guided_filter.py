@@ -217,14 +217,16 @@ def _slide(sums: Floats, radius: int, out: Floats) -> None:
         part = np.uint64(p)
         window[:] = 0.0
         for x in range(-radius, columns):
-            at, enter, leave = np.uint64(x), np.uint64(x + radius), np.uint64(x - radius - 1)
             if x + radius < columns:
+                enter = np.uint64(x + radius)
                 for k in range(levels):
                     window[k] += sums[part, enter, k]
             if x > radius:
+                leave = np.uint64(x - radius - 1)
                 for k in range(levels):
                     window[k] -= sums[part, leave, k]
             if x >= 0:
+                at = np.uint64(x)
                 for k in range(levels):
                     out[part, at, k] = window[k]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Ge
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.stage import Unit, stage
 from stereo_framework.core.volume import CostVolume
+from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import Floats, extended, rounded, window_spread, window_sums
 from stereo_framework.matching_cost._sampling import Interpolation, Sampling, upsample
@@ -19,8 +20,6 @@ Form = Literal["moravec", "standard"]
 
 _WORST = 2.0
 """Cost of a correlation of -1."""
-_ROWS = 32
-"""Rows that are correlated at a time: what a level needs of them stays in the caches."""
 
 
 @stage("matching_cost", source="Moravec 1977; Kostliva, Cech & Sara 2007", halo=lambda size: size // 2)
@@ -81,56 +80,32 @@ def normalized_cross_correlation(
     standard 0.0
     """
     rows, columns = reference.shape[:2]
-    left = _windows(extended(reference, size), size)
-    phases = [_windows(phase, size) for phase in _phases(match, size, search.denominator, interpolation == "cubic")]
+    left = extended(reference, size)
+    phases = _phases(match, size, search.denominator, interpolation == "cubic")
+    left_sums, left_spread = window_sums(left, size), window_spread(left, size)
+    sums, spread = (np.stack([of(phase, size) for phase in phases]) for of in (window_sums, window_spread))
+    planes, images = (np.ascontiguousarray(np.moveaxis(a, -1, 0)) for a in (left, np.stack(phases)))
+    left_sums, sums = (np.ascontiguousarray(np.moveaxis(a, -1, 0)) for a in (left_sums, sums))
+    shifts = _shifts(columns, search)
     costs = np.full((rows, columns, search.levels), _WORST, np.float32)
-    shifts = _shifts(columns, search).tolist()
 
     def run(start: int, stop: int) -> None:
-        for top in range(start, stop, _ROWS):
-            bottom = min(top + _ROWS, stop)
-            for level, (phase, shift, first, end) in enumerate(shifts):
-                if first < end:
-                    own = left.part(top, bottom, first, end)
-                    other = phases[phase].part(top, bottom, first + shift, end + shift)
-                    costs[top:bottom, first:end, level] = 1 - _correlation(own, other, size, form)
+        _kernel(
+            planes,
+            images,
+            left_sums,
+            sums,
+            left_spread,
+            spread,
+            start,
+            shifts,
+            size,
+            form == "standard",
+            costs[start:stop],
+        )
 
     over_rows(run, rows, costs.size)
     return CostVolume(costs, search, _WORST)
-
-
-class _Windows(NamedTuple):
-    """An image with the columns and rows more that windows need, (channels, rows, columns), and the sums and the spread of its windows."""
-
-    pixels: Floats
-    sums: Floats
-    spread: Floats
-
-    def part(self, top: int, bottom: int, left: int, right: int) -> _Windows:
-        """The windows of some rows and columns."""
-        more = self.pixels.shape[1] - self.sums.shape[1]
-        within = np.s_[top:bottom, left:right]
-        pixels = self.pixels[:, top : bottom + more, left : right + more]
-        return _Windows(pixels, self.sums[:, *within], self.spread[within])
-
-
-def _windows(image: Floats, size: int) -> _Windows:
-    pixels, sums = (np.ascontiguousarray(np.moveaxis(a, 2, 0)) for a in (image, window_sums(image, size)))
-    return _Windows(pixels, sums, window_spread(image, size))
-
-
-def _correlation(own: _Windows, other: _Windows, size: int, form: Form) -> Floats:
-    """Of windows at the same places of two images; (rows, columns)."""
-    products = (own.pixels * other.pixels).sum(axis=0)
-    cross = size**2 * window_sums(products[..., None], size)[..., 0]
-    for a, b in zip(own.sums, other.sums, strict=True):
-        cross -= a * b
-    if form == "standard":
-        scale = np.sqrt(np.maximum(own.spread * other.spread, 0))
-    else:
-        scale = 0.5 * (own.spread + other.spread)
-    found: Floats = np.divide(cross, scale, out=np.zeros_like(cross), where=scale > 0)
-    return np.clip(found, -1, 1)
 
 
 def _phases(image: Image, size: int, denominator: int, cubic: bool) -> list[Floats]:
@@ -161,3 +136,68 @@ def _shifts(columns: int, search: Search) -> NDArray[np.int64]:
     seen = search.in_view(columns)
     start = seen.argmax(axis=0)
     return np.stack([phase, shift, start, start + seen.sum(axis=0)], axis=1)
+
+
+@kernel
+def _kernel(
+    left: Floats,
+    right: Floats,
+    left_sums: Floats,
+    right_sums: Floats,
+    left_spread: Floats,
+    right_spread: Floats,
+    start: int,
+    shifts: NDArray[np.int64],
+    size: int,
+    standard: bool,
+    costs: NDArray[np.float32],
+) -> None:
+    """Costs of the cells in view of some rows, from `start` on of arrays that are whole.
+
+    `left` is (channels, rows + size - 1, columns + size - 1), `right` has an axis of phases after the channels; sums (channels, [phases,] rows,
+    columns) and spreads ([phases,] rows, columns) are those of windows.
+    """
+    rows, columns, levels = costs.shape
+    channels, count = left.shape[0], np.float64(size * size)
+    # Of products of intensities over `size` rows, by level, from the first column in view.
+    products = np.zeros((levels, columns + size - 1), np.float64)
+    cross, cost = np.empty(columns, np.float64), np.empty(columns, np.float32)
+    for y in range(rows):
+        at = start + y
+        for k in range(levels):
+            phase, shift, first, stop = shifts[k]
+            width = stop - first
+            if width == 0:
+                continue
+            column = products[k, : width + size - 1]
+            for c in range(channels):
+                for row in range(at + size - 1 if y > 0 else at, at + size):
+                    a, b = left[c, row, first:], right[c, phase, row, first + shift :]
+                    for x in range(width + size - 1):
+                        column[x] += a[x] * b[x]
+                if y > 0:
+                    a, b = left[c, at - 1, first:], right[c, phase, at - 1, first + shift :]
+                    for x in range(width + size - 1):
+                        column[x] -= a[x] * b[x]
+            total = 0.0
+            for x in range(size):
+                total += column[x]
+            cross[0] = total
+            for x in range(1, width):
+                total += column[x + size - 1] - column[x - 1]
+                cross[x] = total
+            for x in range(width):
+                cross[x] *= count
+            for c in range(channels):
+                a, b = left_sums[c, at, first:], right_sums[c, phase, at, first + shift :]
+                for x in range(width):
+                    cross[x] -= a[x] * b[x]
+            a, b = left_spread[at, first:], right_spread[phase, at, first + shift :]
+            for x in range(width):
+                scale = np.sqrt(a[x] * b[x]) if standard else 0.5 * (a[x] + b[x])
+                correlation = cross[x] / scale if scale > 0 else 0.0
+                cost[x] = 1 - min(max(correlation, -1.0), 1.0)
+            # Each level on its own is what the arithmetic is fast in; the volume holds levels side by side.
+            out = costs[y, first:]
+            for x in range(width):
+                out[x, k] = cost[x]
