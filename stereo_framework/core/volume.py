@@ -23,8 +23,8 @@ Costs = NDArray[np.float32]
 Levels = NDArray[np.int16]
 INTEGERS = (np.uint8, np.uint16)
 """Types of the costs of integer volumes."""
-CLOSED = {np.dtype(np.float32): 1e6, np.dtype(np.uint16): 65535}
-"""What cells hold that take no part, by the type of the costs."""
+CLOSED, CLOSED_FLOAT = 65535, np.float32(1e6)
+"""What cells hold that take no part, in volumes of whole numbers and of float32."""
 
 
 @brief
@@ -51,6 +51,11 @@ class CostVolume:
         """Rows and columns of the image."""
         rows, columns = self.costs.shape[:2]
         return rows, columns
+
+    @property
+    def closed(self) -> float:
+        """What cells hold that take no part; none does in a volume of uint8."""
+        return float(CLOSED_FLOAT) if self.costs.dtype == np.float32 else CLOSED
 
     def floats(self) -> CostVolume:
         """The same volume with float32 costs; itself where it has them already."""

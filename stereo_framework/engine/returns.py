@@ -15,7 +15,6 @@ from stereo_framework.core.scene import Search
 from stereo_framework.core.stage import SLOTS, Stage
 from stereo_framework.core.view import View, frozen
 from stereo_framework.core.volume import (
-    CLOSED,
     CostVolume,
     Labeling,
     Smoothness,
@@ -102,7 +101,7 @@ def restored(view: View, *, out_of_view: bool) -> View:
     if out_of_view:
         restore_outside_inplace(volume)
     if mask is not None:
-        mask.close(volume, CLOSED[volume.costs.dtype])
+        mask.close(volume, volume.closed)
         volume.costs[view.invalid] = 0
     # What was written into is no longer anybody else's.
     shared = view.shared and volume is view.volume

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Search
+from stereo_framework.core.volume import CLOSED, CLOSED_FLOAT
 from stereo_framework.kernels.any_costs import AnyCosts, any_costs
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
@@ -17,12 +18,6 @@ from stereo_framework.optimization._semi_global_penalties import STEPS, Penaltie
 from stereo_framework.optimization._winners import Searched, row_winners, searched
 
 Marks = NDArray[np.uint8]
-
-CLOSED = 65535
-"""What uint16 costs of closed cells are, and sums of paths that are not less."""
-
-CLOSED_FLOAT = np.float32(1e6)
-"""The same of float32."""
 
 
 class Prices(NamedTuple):

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.stage import NonNegative, Unit, stage
-from stereo_framework.core.volume import CostVolume, Labeling
+from stereo_framework.core.volume import CLOSED_FLOAT, CostVolume, Labeling
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.optimization._semi_global_paths import CLOSED_FLOAT
 from stereo_framework.optimization._winners import ordered
 from stereo_framework.optimization.winner_take_all import winner_take_all
 

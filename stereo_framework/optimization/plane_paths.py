@@ -163,9 +163,11 @@ def plane_paths(
     >>> bool((np.abs(match.disparity[:, 6:] - 3) < 0.25).mean() > 0.9)
     True
     """
-    closed = np.inf if mask is None else 1e6
     terms = tuple(np.float32(term) for term in (_TOLERANCE, hidden, hides))
-    sides = [_Side(one, image, closed, weight, terms, seed) for one, image in ((volume, reference), (other.volume, match))]
+    sides = [
+        _Side(one, image, np.inf if mask is None else one.closed, weight, terms, seed)
+        for one, image in ((volume, reference), (other.volume, match))
+    ]
     if initial is None:
         # One after the other, since each takes a volume, and both threads.
         maps = [_start(side, sides[1 - i].image, p1, p2) for i, side in enumerate(sides)]
@@ -245,8 +247,6 @@ class _Side:
     seed: int
 
     def __post_init__(self) -> None:
-        if self.volume.costs.dtype == np.uint16 and np.isfinite(self.closed):
-            self.closed = 65535
         # The same whether it is the reference side or that of the exchanged pair.
         self.draws = np.random.default_rng((self.seed, self.volume.search.direction > 0))
         shape = self.image.shape[:2]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.scene import Disparity, Search
 from stereo_framework.core.stage import NonNegative, Unit, stage
 from stereo_framework.core.view import View
-from stereo_framework.core.volume import Status
+from stereo_framework.core.volume import Status, status_of
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.left_right import round_half_away
 from stereo_framework.kernels.threads import over_rows
@@ -73,14 +73,18 @@ def left_right_check(
     >>> checked.tolist(), status.tolist()
     ([[0.0, nan, nan, 2.0, 2.0, 0.0]], [[0, 1, 1, 0, 0, 0]])
     """
-    if status is None:
-        status = np.where(np.isnan(disparity), np.uint8(_OCCLUDED), np.uint8(Status.MATCHED))
-    checked, judged = disparity.copy(), status.copy()
-    direction = 1 if search is None else search.direction
+    return confirmed(disparity, other.disparity, 1 if search is None else search.direction, status, tolerance)
+
+
+def confirmed(
+    disparity: Disparity, other: Disparity, direction: int, status: NDArray[np.uint8] | None, tolerance: float
+) -> tuple[Disparity, NDArray[np.uint8]]:
+    """What `left_right_check` returns, by the match frame's map alone."""
+    checked, judged = disparity.copy(), status_of(disparity) if status is None else status.copy()
     limit = np.float32(tolerance)
 
     def run(start: int, stop: int) -> None:
-        _kernel(other.disparity[start:stop], direction, limit, checked[start:stop], judged[start:stop])
+        _kernel(other[start:stop], direction, limit, checked[start:stop], judged[start:stop])
 
     over_rows(run, disparity.shape[0], 10 * disparity.size)
     return checked, judged

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import NonNegative, Unit, stage
-from stereo_framework.core.view import View
-from stereo_framework.core.volume import CLOSED, CostVolume, status_of
+from stereo_framework.core.volume import CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.refinement.left_right_check import left_right_check
+from stereo_framework.refinement.left_right_check import confirmed
 
 
 @stage("refinement", source="Hirschmueller 2008, section 2.3", halo=lambda: 0, integer=True)
@@ -68,15 +67,14 @@ def left_right_check_fast(
     # The levels of whole disparities: their cells meet pixels.
     begin = -search.first % search.denominator
     costs = volume.costs[:, :, begin :: search.denominator]
-    nearest, closed = (search.first + begin) // search.denominator, np.float32(CLOSED.get(costs.dtype, np.inf))
+    nearest, closed = (search.first + begin) // search.denominator, np.float32(volume.closed)
     winners = np.empty(disparity.shape, np.float32)
 
     def run(start: int, stop: int) -> None:
         _kernel(costs[start:stop], nearest, search.stride, search.direction, closed, winners[start:stop])
 
     over_rows(run, len(costs), costs.size)
-    other = View(winners, status_of(winners), search)
-    return left_right_check(disparity, other, search, status, tolerance=tolerance)
+    return confirmed(disparity, winners, search.direction, status, tolerance)
 
 
 @kernel
