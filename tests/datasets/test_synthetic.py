@@ -148,6 +148,17 @@ def test_whole_disparity_moves_pixels_exactly():
     np.testing.assert_array_equal(scene.mask("occluded"), np.broadcast_to(np.arange(COLUMNS) < 5, (ROWS, COLUMNS)))
 
 
+def test_every_pair_has_its_truth():
+    scene = scene_of()
+    assert set(scene.truths) == {(i, j) for i in range(5) for j in range(5) if i != j}
+    np.testing.assert_allclose(scene.truths[1, 4](), 1.5 * scene.truth, rtol=1e-6)
+    np.testing.assert_allclose(scene.truths[1, 0](), 0.5 * scene.truth, rtol=1e-6)
+    swapped = scene.pair(3, 1)
+    assert (scene.direction, swapped.direction) == (1, -1)
+    np.testing.assert_array_equal(swapped.truth, scene.match_truth)
+    np.testing.assert_array_equal(swapped.match_truth, scene.truth)
+
+
 @pytest.mark.parametrize("shift", [0, 0.2])
 def test_edges_are_mixed(shift):
     card = Plane(slanted(4), WHITE, rectangle(20 + shift, 10 + shift, 40 - shift, 30 - shift))

@@ -302,7 +302,7 @@ def test_methods_at_random_agree_with_the_twin(stages, seed, monkeypatch):
             expected = matched(some[index], pair, side)
             for name in ("disparity", "status", "levels"):
                 np.testing.assert_array_equal(getattr(match, name), getattr(expected, name), err_msg=f"{name} of {some[index]}")
-            assert match.energy == (expected.energy and pytest.approx(expected.energy, rel=1e-9))
+            assert match.energy == (expected.energy and pytest.approx(expected.energy, rel=1e-12))
             assert match.confidence.keys() == expected.confidence.keys()
             for name, values in expected.confidence.items():
                 np.testing.assert_array_equal(match.confidence[name], values, err_msg=name)
