@@ -8,8 +8,6 @@ OpenCV is allowed as many threads as ours, but those modes use one: with two thr
 four paths without a limit. Our costs are census bits of 9x7 pixels, OpenCV's Birchfield-Tomasi differences summed over 3x3.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import time

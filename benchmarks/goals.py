@@ -4,8 +4,6 @@ Whole chains on two threads, wall-clock and processor time, on the scene and in 
 the second run of ``match`` on a pair of files takes beyond the matching. `--slow`: `patch_match` too, which takes a minute.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -6,8 +6,6 @@ faster of MODE_SGBM and MODE_HH4 for four. That computes its costs too, so that 
 levels. A census and four paths stand beside MODE_SGBM_3WAY, which has three paths and keeps no volume. Medians stand beside cv2.medianBlur of maps without holes. Sizes: tsukuba, cones and, with ``--large``, 1400x1100 with 192 levels. The data are random: the kernels' times do not depend on them.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Callable, Iterator

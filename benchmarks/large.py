@@ -5,8 +5,6 @@ pandora_sgm.py), and ``copy``, which writes and copies one float32 volume: what 
 what it held before; Pandora's is that of its own process, which gets 20 GiB of addresses. Ours run as ``match`` runs them: large pairs, and those that would take more than ``--memory`` GiB, in tiles. It needs Linux with glibc.
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import os

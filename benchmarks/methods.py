@@ -5,8 +5,6 @@ compiling does not count. Memory is what the process holds at most while the met
 volumes of the scene's search range. It needs Linux with glibc.
 """
 
-from __future__ import annotations
-
 import argparse
 import ctypes
 import multiprocessing

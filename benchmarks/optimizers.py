@@ -4,8 +4,6 @@ Graph cuts are measured beside gco-wrapper in the same run where it is installed
 bound that `trw_s` finds; for the rest the times of the original 2002 program on tsukuba are given, with the time of cv2.boxFilter on that machine and on this one to compare the two.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Callable

@@ -6,8 +6,6 @@
 It stands in the tables of docs/results.md.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

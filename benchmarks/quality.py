@@ -9,8 +9,6 @@ of which its data set has a mask) off by more than 0.5, 1, 2 and 3 pixels. Metho
 that of all threads; wall-clock time and memory, beyond what the process held before, are those of Piano. The machine should have nothing else to do where seconds are to mean something.
 """
 
-from __future__ import annotations
-
 import argparse
 import ctypes
 import multiprocessing

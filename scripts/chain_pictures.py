@@ -4,8 +4,6 @@ Three show what the chain does: rows, light, planes. Ten show it beside OpenCV's
 errors; the map of StereoSGBM, with its holes filled from the background, and its errors. White is right, black is off by 4 pixels or more.
 """
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import replace
 from pathlib import Path

@@ -4,8 +4,6 @@ RUNS.json holds, for many settings, the statistics of the original program; its 
 translated by `stereo_framework.script.legacy.translate`. A run that cannot be compared is listed with the reason.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ Prints, for each method, the mean over the scenes of area over optimal area, mea
 ``points.ply`` of `match`, ``docs/images/points_sure.jpg``.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from pathlib import Path

@@ -5,8 +5,6 @@
 FOLDER is a checkout; default: this one. Rooms are the folders of the package; the files beside them form one more room.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import sys

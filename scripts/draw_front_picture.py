@@ -3,8 +3,6 @@
 All three come from `match` as it is on the pair ``motorcycle``.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Draw the pictures of docs/hci.md, all of synthetic scenes: ``python scripts/draw_hci_pictures.py [--out DIR]``."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Most run what the page itself says: its scripts, its commands, its Python.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

@@ -4,8 +4,6 @@ Needs the extra ``oracles``, which nothing else does. DIR holds ``middlebury2001
 pair and Pandora's census costs of it.
 """
 
-from __future__ import annotations
-
 import argparse
 from importlib.metadata import version
 from pathlib import Path

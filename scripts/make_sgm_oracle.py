@@ -4,8 +4,6 @@ Needs libsgm (``pip install libsgm``, Apache-2.0) and the scene tsukuba in the f
 levels), which are absolute differences of a piece of the scene, and the sums of eight and of four paths with constant penalties.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 The maps of a script's settings stand side by side, below each its errors; the scenes are synthetic.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Stages use one thread; results that are in DIR are not computed again. With ``--
 a quarter of an hour on a machine that does nothing else.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Callable, Sequence

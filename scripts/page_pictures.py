@@ -3,8 +3,6 @@
 Runs the commands that the page gives, opens the report that they write, and photographs what the text describes.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

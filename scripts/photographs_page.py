@@ -3,8 +3,6 @@
 What is in DIR already is not computed again.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import shutil

@@ -3,8 +3,6 @@
 ``mkdocs.yml`` names this file among its hooks.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import json
 import posixpath

@@ -1,7 +1,5 @@
 """Pages of the site that are generated from the program: its methods, stages and commands, the keys of scripts, and its Python names."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import inspect

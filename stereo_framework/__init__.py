@@ -4,8 +4,6 @@ A method is a chain of stages (`Pipeline`), a scene comes from `load_scene`, `ev
 `run` executes a parameter script. Names load on first use.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

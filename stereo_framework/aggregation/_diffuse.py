@@ -1,7 +1,5 @@
 """What regular and membrane diffusion share."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

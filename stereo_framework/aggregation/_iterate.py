@@ -1,7 +1,5 @@
 """Repeat a filter on a volume with two buffers."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 

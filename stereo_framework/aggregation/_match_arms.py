@@ -1,7 +1,5 @@
 """What belongs to the match image in the order in which the levels of a volume reach it."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Examples of stages and of all else that can be added, to be changed into one's own: ``stages --new``."""
 
-from __future__ import annotations
-
 import keyword
 import os
 import re

@@ -1,7 +1,5 @@
 """Ctrl-C, and being asked to end, that are not lost."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import sys

@@ -1,7 +1,5 @@
 """The verb ``check``."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """The verb ``evaluate``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

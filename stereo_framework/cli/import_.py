@@ -1,7 +1,5 @@
 """The verb ``import``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from stereo_framework.cli import _output

@@ -3,8 +3,6 @@
 Verbs import what they need when they run, so that ``--help`` stays quick.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import functools

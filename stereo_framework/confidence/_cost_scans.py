@@ -5,8 +5,6 @@ one after the last; within it a cell counts unless its cost is `none`, the large
 ``(rows, columns)``; results are maps.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The costs from which confidence measures are computed: which level was chosen, which cells count, and the largest cost, which serves as the unit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property

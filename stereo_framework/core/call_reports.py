@@ -1,7 +1,5 @@
 """What a stage reports of its call: work done elsewhere, by another program or before, or a warning; and the signal by which it is stopped meanwhile."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import AbstractContextManager
 from contextvars import ContextVar

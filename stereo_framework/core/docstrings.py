@@ -1,7 +1,5 @@
 """What docstrings say about parameters: descriptions in the JSON Schema, help on the command line."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable

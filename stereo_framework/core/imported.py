@@ -1,7 +1,5 @@
 """Which source files somebody's module consists of: those that its import loads, and those that it names and loads later."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import importlib.util

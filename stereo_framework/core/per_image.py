@@ -1,7 +1,5 @@
 """The decorator `per_image`: what a function computes of one image is computed once in a walk (`engine/walk.py`), however many stages and settings ask."""
 
-from __future__ import annotations
-
 import contextvars
 import functools
 from collections.abc import Callable, Hashable

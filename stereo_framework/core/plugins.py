@@ -1,7 +1,5 @@
 """Plug-ins: somebody's modules whose decorators register things, and the package's own families of stages, which are loaded in the same way."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import importlib

@@ -1,7 +1,5 @@
 """Slots: the places of a method that stages stand in."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A first ``scene.yaml`` for the user's own folder, with comments on what else it may contain."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What a ``scene.yaml`` may contain: models whose fields say what is legal."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """How much memory pipelines take, and how much is free: of the machine, and of the control group (container, batch job) around it."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What stages return: checked where they return it, so that a mistake is told with the file and line of the stage that made it; and the view it makes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

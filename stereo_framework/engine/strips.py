@@ -1,7 +1,5 @@
 """Strips: some rows at a time of what local steps do, so that volumes between them never exist whole."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

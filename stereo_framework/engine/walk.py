@@ -4,8 +4,6 @@ A state is a side of the pair after some steps, and its `View` what is known the
 alike are neighbours. A view is kept while the pipeline that runs begins so, if another one begins so as well or a stage of the other side looks at it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import itertools

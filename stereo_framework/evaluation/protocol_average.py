@@ -3,8 +3,6 @@
 Means over scenes, seeds and settings that tables and charts show are those of `tables.means`.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The positions of values on an axis: numbers to scale or side by side, and null as "none" at the right end."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any

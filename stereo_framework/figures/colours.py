@@ -1,7 +1,5 @@
 """Images and disparity maps as arrays of colours, one colour for each pixel, as the figures show them."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

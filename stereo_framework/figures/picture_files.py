@@ -1,7 +1,5 @@
 """The picture files that are written for disparity maps of a scene."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

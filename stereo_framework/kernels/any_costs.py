@@ -1,7 +1,5 @@
 """Costs of any of the three types in one form, so that a large kernel that reads or writes them is compiled once."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

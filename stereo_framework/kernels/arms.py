@@ -1,7 +1,5 @@
 """Arms: how far colours stay alike on either side of each pixel of an image, along its row and its column."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """How many bits of a word are set."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

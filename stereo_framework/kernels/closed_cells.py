@@ -6,8 +6,6 @@ fine samples from level to level, the samples of a pixel, the direction, as `Sea
 is closed when one of both is.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

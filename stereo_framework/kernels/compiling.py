@@ -4,8 +4,6 @@ numba compiles a kernel when it is called for the first time, or loads it from i
 calls; the time that a thread waits while another compiles lies between the same events.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import threading

@@ -1,7 +1,5 @@
 """Values that hold within a block and the calls that it makes: of this thread alone, unlike global variables."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from contextvars import ContextVar

@@ -1,7 +1,5 @@
 """The exponential as a float32 polynomial, which LLVM vectorizes and every platform computes alike."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

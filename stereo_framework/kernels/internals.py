@@ -6,8 +6,6 @@ A generator makes the code of a `numba.extending.intrinsic` with a `Vectors`: co
 each stands the same as an ordinary loop, which `generated` takes where there are no such generators.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib

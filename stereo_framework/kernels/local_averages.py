@@ -1,7 +1,5 @@
 """Averages around each pixel of what is known at some pixels."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """A plane fitted to the disparities around each pixel, as far as colours are similar and no step lies in between."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

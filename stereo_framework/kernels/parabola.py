@@ -1,7 +1,5 @@
 """The vertex of the parabola through a pixel's cost and those of its two neighbouring levels."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

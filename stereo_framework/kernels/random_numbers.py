@@ -1,7 +1,5 @@
 """Random numbers that depend on nothing but their place in a sequence and its keys, so that threads may draw them in any order."""
 
-from __future__ import annotations
-
 from stereo_framework.kernels.decorator import kernel
 
 

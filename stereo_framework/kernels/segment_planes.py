@@ -1,7 +1,5 @@
 """Planes through the estimates of each segment of an image, each the best of many that are tried."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

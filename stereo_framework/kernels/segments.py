@@ -1,7 +1,5 @@
 """Segments of an image: connected pixels between which colours change little beside how they change inside (Felzenszwalb & Huttenlocher 2004)."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

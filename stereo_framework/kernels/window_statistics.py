@@ -5,8 +5,6 @@ so that no result depends on where a row range starts, and a window is flat when
 ``(w - 1) // 2`` pixels before and ``w // 2`` after its centre; beyond the borders of an image its outermost pixels repeat.
 """
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """What OpenCV's block matchers have in common: how they receive a pair and how their maps are read."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

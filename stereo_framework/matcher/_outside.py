@@ -1,7 +1,5 @@
 """What matchers from outside the package have in common: the files they consist of, the pair that they receive, and how their maps are taken over."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any

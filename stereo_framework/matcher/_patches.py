@@ -5,8 +5,6 @@ float32 values: red, green, blue and the slope of grey along the row. The image 
 its pixels that do not count are `NOTHING`, which differs from everything by more than any truncation.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

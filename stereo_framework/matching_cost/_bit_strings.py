@@ -1,7 +1,5 @@
 """Bit strings of the windows of an image, and how many bits of two of them differ: what `census` and `ad_census` share."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

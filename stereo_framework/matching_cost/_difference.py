@@ -1,7 +1,5 @@
 """Differences of two images as a disparity space image: what absolute and squared differences share."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Literal
 

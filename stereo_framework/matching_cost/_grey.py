@@ -1,7 +1,5 @@
 """Grey values of an image, at its pixels and between them, and the windows around them that census and rank compare."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Where the levels of a pixel lie in the match image, and the samples of a match row in the order in which levels meet them."""
 
-from __future__ import annotations
-
 import functools
 from typing import Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """Swap and expansion moves: the best of exponentially many changes of a labelling, found by one minimum cut."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Literal
 

@@ -4,8 +4,6 @@ Two solvers with one interface: the project's own, after Boykov & Kolmogorov (20
 on use). The minimum cut of smallest sink side is unique, so that both give the same answer.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

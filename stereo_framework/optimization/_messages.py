@@ -4,8 +4,6 @@ Arrays of costs and messages are float32 (pixels, levels), pixels row by row. A 
 and all behind it at least; its lowest value is 0. Messages are told apart by the neighbour that they come from.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Expansion moves among matches that are unique: the best change of a set of matches to one disparity, found by one minimum cut."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

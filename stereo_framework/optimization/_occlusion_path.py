@@ -1,7 +1,5 @@
 """The kernel of dynamic programming: cheapest paths through scan lines whose pixels may be occluded in either image."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What optimizers share that match every pixel of either image once at most."""
 
-from __future__ import annotations
-
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Search
 

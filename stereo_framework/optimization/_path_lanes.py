@@ -4,8 +4,6 @@ Numba widens arithmetic on small integers to 64 bits, so that a register would h
 arrays: uint16, whose additions stop at 65535, or float32.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

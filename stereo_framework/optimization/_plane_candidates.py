@@ -3,8 +3,6 @@
 A plane is its value at some pixel, and its change per pixel to the right and per pixel down.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

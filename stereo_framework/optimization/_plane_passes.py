@@ -4,8 +4,6 @@ A plane is what disparities do around a pixel: its value there, and its change p
 ``(rows, columns, 3, count)``. Numba turns loops over so few numbers into scalar code, so a step of a path is generated as vectors.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ A pixel depends on its left and its upper neighbour alone. Blocks of an antidiag
 after the other comes to the same as visiting the pixels row by row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

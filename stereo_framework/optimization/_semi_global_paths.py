@@ -1,7 +1,5 @@
 """The paths of semi-global matching: one pass down the image for half of their directions, one up for the others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

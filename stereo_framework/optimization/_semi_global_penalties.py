@@ -5,8 +5,6 @@ what the reference image shows between both pixels; a class has four prices: of 
 has an edge between the pixels that p and p - r are matched with.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The smoothness term as optimizers of the whole energy take it."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The kernel of stable matching: the largest unambiguous component of the matching table of every row."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ A pixel's visit concerns its four neighbours alone. Those of one round can thus 
 the rounds one after the other amounts to visiting the pixels one by one in the order that the rounds stand for.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

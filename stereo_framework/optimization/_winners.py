@@ -1,7 +1,5 @@
 """The level of lowest cost at each pixel of a row, and what it costs: floats by the patterns of their bits, since LLVM vectorizes minima of integers alone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Choosing without truth: which maps of a pair are better or worse than one of them, and which method to use for it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

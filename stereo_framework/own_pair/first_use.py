@@ -3,8 +3,6 @@
 That process keeps them on disk, where `match` finds them. It leaves out the costs and whatever comes before them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Pairs whose intensities do not fill 0..255: 11 bits in files of 16 bits, reflectances or radiances."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Matches of the tiles of a large pair, kept in files, so that a `match` that was stopped goes on with the tiles that are left."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """The result of the everyday way: a disparity map with everything that follows from it, and the files in which it is saved."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass

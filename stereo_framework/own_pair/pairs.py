@@ -1,7 +1,5 @@
 """Pairs of image files: two files, or two folders or patterns whose files belong together."""
 
-from __future__ import annotations
-
 import glob
 from pathlib import Path
 

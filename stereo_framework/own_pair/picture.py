@@ -1,7 +1,5 @@
 """The picture that every match saves with its map. It is drawn with OpenCV, since loading matplotlib takes longer than matching a small pair."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Rectify a pair with the calibration of its cameras, so that every point appears in the same row of both images."""
 
-from __future__ import annotations
-
 import contextlib
 import warnings
 from collections.abc import Sequence

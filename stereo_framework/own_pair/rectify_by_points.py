@@ -1,7 +1,5 @@
 """Rectify a pair without any calibration, from points that are found in both images."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Estimating the search range of a pair, and checking whether a pair and its range can be right."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

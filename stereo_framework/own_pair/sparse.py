@@ -1,7 +1,5 @@
 """Sparse matches of a pair: a few hundred points that are found anywhere in both images. They show whether what dense matching assumes is true."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

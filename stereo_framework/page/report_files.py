@@ -1,7 +1,5 @@
 """The files that the ``report`` of a script asks for: plots and tables."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

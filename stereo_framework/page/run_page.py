@@ -1,7 +1,5 @@
 """The page of a run: a summary, its maps side by side, plots, all numbers, times and everything behind them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The sections of a page that say who is how good: Middlebury's ranks with the A* groups, ROC curves, and energies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How a page stores pictures: a disparity map once and without loss; everything else of it is computed where the page is opened."""
 
-from __future__ import annotations
-
 import base64
 import math
 from collections.abc import Mapping, Sequence

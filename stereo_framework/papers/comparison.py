@@ -1,7 +1,5 @@
 """Published tables, as YAML files of facts, and their numbers beside ours: difference, tolerance and the reason for it."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -3,8 +3,6 @@
 Scores have a row for each method and a column for each region of a scene, ``SCENE_REGION``.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Mapping
 

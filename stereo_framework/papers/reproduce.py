@@ -1,7 +1,5 @@
 """Run a paper's items and write one page, its figures and its tables."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Addresses of what a method consists of: ``aggregation.box.size``, ``alternatives.robust.optimization``."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

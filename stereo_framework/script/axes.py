@@ -1,7 +1,5 @@
 """The axes of a sweep and their values: lists, ranges, even and geometric spacing."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A script as one mapping: found by path or name, read with all that it includes, and merged: later wins."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

@@ -3,8 +3,6 @@
 Its parameters, and what they are called here, stand in ``legacy.yaml`` beside this file.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import re

@@ -1,7 +1,5 @@
 """Mappings of scripts laid over one another: later wins."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 

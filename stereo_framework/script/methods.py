@@ -1,7 +1,5 @@
 """Methods as they run: the top of a script merged under each of them, and all their settings."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -1,7 +1,5 @@
 """What a script's mappings say: known keys, stages, parameters, axes; all that is wrong is told with its place."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

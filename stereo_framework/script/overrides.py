@@ -1,7 +1,5 @@
 """``--set KEY=VALUE``: overrides of a script from the command line. They win over everything that the script says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 The keys of a mapping are the fields of a dataclass. Its annotations say which values are legal, both here and in the JSON Schema.
 """
 
-from __future__ import annotations
-
 import sys
 import typing
 from collections.abc import Collection, Iterable

@@ -1,7 +1,5 @@
 """The key ``report`` of a script: plots and tables that are made of its results, and the names that results have."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """JSON Schema of parameter scripts, from the stages that are registered: editors complete and check with it."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Collection
 from typing import Any

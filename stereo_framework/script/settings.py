@@ -1,7 +1,5 @@
 """Settings: the pipelines of a script with the values that its sweep gave them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A trial: every setting of a script on a small pair, which shows in seconds what only running shows."""
 
-from __future__ import annotations
-
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Search
 from stereo_framework.datasets import load_scene

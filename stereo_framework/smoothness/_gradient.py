@@ -1,7 +1,5 @@
 """Edge weights that may depend on the image, shared by all smoothness terms."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -4,8 +4,6 @@ A unit is submitted when its memory fits beside those that are not finished. Wha
 setting, each alone in a process: a setting that kills its worker is found out and stops none of the others.
 """
 
-from __future__ import annotations
-
 import collections
 import contextlib
 import contextvars

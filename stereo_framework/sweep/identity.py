@@ -3,8 +3,6 @@
 Results are stored under this identity together with method and protocol, see `plan.Task.keys`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib

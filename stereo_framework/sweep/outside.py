@@ -1,7 +1,5 @@
 """Disparity maps made elsewhere, measured and stored among the results of a script, and maps of ours as benchmarks want them submitted."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """From scripts to units of work: settings on scenes, with the keys of their results, in slices whose members begin alike."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import math

@@ -1,7 +1,5 @@
 """The map that distances are measured to where there is no truth: one strong method's, where both views agree about it."""
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np

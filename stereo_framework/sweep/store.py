@@ -1,7 +1,5 @@
 """The results store: one SQLite file in the output folder with one table, written by the parent process alone, one transaction a result."""
 
-from __future__ import annotations
-
 import collections
 import contextlib
 import functools

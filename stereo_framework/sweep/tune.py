@@ -1,7 +1,5 @@
 """Search a script's settings for the best value of a statistic: promising ones are tried, hopeless ones given up early."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import math

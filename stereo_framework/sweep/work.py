@@ -1,7 +1,5 @@
 """What workers do: compute the tasks of a unit and measure their maps, in this process or in another one."""
 
-from __future__ import annotations
-
 import functools
 import json
 import pickle

@@ -3,8 +3,6 @@
 Kostliva, Cech & Sara 2007.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

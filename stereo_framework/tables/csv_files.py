@@ -4,8 +4,6 @@ A file has a row for each method and a column for each score, which may be named
 statistic. An empty cell, ``-``, ``nan`` or null is a hole.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """A text that tells people on which machine, and with which versions, results were computed."""
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

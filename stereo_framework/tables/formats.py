@@ -1,7 +1,5 @@
 """Tables as CSV, Markdown and LaTeX."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -5,8 +5,6 @@ Each is applied to a copy of the working tree, in which these tests are then run
 fault is not found, or if a patch no longer applies, which is a failure of its own: whoever changes the lines moves the fault along.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The judges of the paper's sentences, by their names in ``paper.yaml``. Each takes the `Boundary` of all six scenes unless it says otherwise."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Figures 5 to 8, Tables 1 and 2: ROC curves, boundaries, efficiencies, improvements, maps, other costs, and the sentences about them."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

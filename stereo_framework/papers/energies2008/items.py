@@ -1,7 +1,5 @@
 """The energies that optimizers reach, over time, with their bounds and errors, on the study's scenes and on later ones."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """The tables: printed groups formed again, public maps measured, and our own methods in place of the others."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Collection, Mapping
 

@@ -3,8 +3,6 @@
 `ranks` (1 is best) and `scores` have a row for each method and a column for each measure; `r2` has a row and a column for each measure.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 

@@ -3,8 +3,6 @@
 All items show our methods, and OpenCV's as an outside one, on the scenes that are available.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Tables 1 to 5 and Figure 1."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The judges of the sentences of sections 6.1 and 6.2, by their names in ``paper.yaml``. They take the results of an experiment unless they say otherwise."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """The judges of the sentences of sections 6.3, 6.4 and 7, as those in ``claims``."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Experiments 1 to 7: the scripts of each and its plots, and of the last, on sub-pixel disparities (section 6.4), the scenes, maps and histograms too."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

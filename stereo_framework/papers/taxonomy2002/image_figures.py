@@ -1,7 +1,5 @@
 """Figures 1, 4 to 7, 17 and 18: the disparity space, regions, warped images, scenes and disparity maps."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

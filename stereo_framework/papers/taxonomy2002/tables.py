@@ -1,7 +1,5 @@
 """Tables 4 to 7: parameters, the five methods among twenty, fixed and best parameters, times."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
