@@ -63,10 +63,12 @@ def test_a_smoothness_term_that_is_missing(name):
     )
 
 
-@pytest.mark.parametrize("name", ["maximum_likelihood_matching", "stable_matching"])
+@pytest.mark.parametrize("name", ["graph_cut_occlusion", "maximum_likelihood_matching", "stable_matching", "stratified_matching"])
 def test_steps_of_half_a_pixel_are_refused(name):
     stage, search, image = find("optimization", name), Search(0, 1, 0.5), np.zeros((2, 4), np.uint8)
     volume = CostVolume(np.zeros((2, 4, 3), np.float32), search, 2.0)
     images = [image] * (len({"reference", "match"} & {*stage.data}))
-    with pytest.raises(ParameterError, match=f"^{name}: search.step is 1/2 pixel; .* whole steps alone"):
+    with pytest.raises(
+        ParameterError, match=f"^{name}: search.step is 1/2 pixel; .* whole steps alone: use a step of 1 and refine"
+    ):
         stage.public(volume, *images)

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.confidence import _cost_scans as scans
 from stereo_framework.core.scene import Disparity, read_only
 from stereo_framework.core.volume import INTEGERS, CostVolume, SearchMask
+from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows, threads
 
 Map = NDArray[np.float32]
+Span = NDArray[np.int32]
+Levels = NDArray[np.int32]
 
 _TINY = np.float32(1e-6)
 """Share of the largest cost that is added to denominators that may be 0."""
@@ -58,9 +60,9 @@ class Costs:
         # Where all levels are in view and all costs count, NumPy is faster than a kernel.
         most = none if self.mask or not whole.any() else costs[:, side_by_side[0] : side_by_side[-1] + 1].max()
         if most < none:
-            scans.highest(read_only(costs[:, ~whole].astype(none.dtype)), self._span[~whole], none, found)
+            _highest(read_only(costs[:, ~whole].astype(none.dtype)), self._span[~whole], none, found)
         else:
-            self._scan(scans.highest, none, found)
+            self._scan(_highest, none, found)
             most = 0
         return max(found.max(), np.float32(most), _TINY)
 
@@ -72,39 +74,39 @@ class Costs:
     @cached_property
     def lowest(self) -> Map:
         """c1: the cost of the chosen level, in the volume's own unit."""
-        return _finite(self._map(scans.chosen, self.none, self.labels))
+        return _finite(self._map(_chosen, self.none, self.labels))
 
     @cached_property
     def second(self) -> Map:
         """c2: the lowest cost of any other level."""
-        return _finite(self._map(scans.second_lowest, self.none, self.labels))
+        return _finite(self._map(_second_lowest, self.none, self.labels))
 
     @cached_property
     def second_minimum(self) -> Map:
         """c2m: the lowest other local minimum."""
-        return _finite(self._map(scans.second_minimum, self.none, self.labels))
+        return _finite(self._map(_second_minimum, self.none, self.labels))
 
     @cached_property
     def best_of_met(self) -> Map:
         """The lowest cost that the matched pixel has with any pixel of the row."""
         grid = self.volume.search.denominator, self.volume.search.stride, self.volume.search.direction
-        return _finite(self._map(lambda costs, span, *others: scans.best_of_met(costs, grid, *others), self.none, self.labels))
+        return _finite(self._map(lambda costs, span, *others: _best_of_met(costs, grid, *others), self.none, self.labels))
 
     @cached_property
     def total(self) -> NDArray[np.float64]:
         """The sum of the costs of all levels, in the volume's own unit."""
         found = np.empty(self.disparity.shape, np.float64)
         if isinstance(self.none, np.uint16) and self.volume.costs.max() < self.none:
-            self._scan(scans.whole_means, found)
+            self._scan(_whole_means, found)
         else:
-            self._scan(scans.means, self.none, found)
+            self._scan(_means, self.none, found)
         return self.volume.search.levels * found
 
     def beside(self, step: int) -> Map:
         """The cost of the level `step` above the chosen one; infinite where that level does not count."""
         first, stop = self._span.T
         labels = self.labels + np.int32(step)
-        found = self._map(scans.chosen, self.none, np.clip(labels, 0, self.volume.search.levels - 1))
+        found = self._map(_chosen, self.none, np.clip(labels, 0, self.volume.search.levels - 1))
         return np.where((labels >= first) & (labels < stop), found, np.float32(np.inf))
 
     def sums(self, share: Callable[[NDArray], NDArray], *, excess: bool = True) -> Map:
@@ -121,7 +123,7 @@ class Costs:
         if isinstance(self.none, np.uint16):
             # For whole numbers a lookup table is faster.
             table = share(np.arange(int(self.none) + 1, dtype=np.float32) / unit)
-            return levels * self._map(lambda *some: scans.tabled(*some[:-1], table, some[-1]), base.astype(np.int32))
+            return levels * self._map(lambda *some: _tabled(*some[:-1], table, some[-1]), base.astype(np.int32))
 
         def mean(costs: NDArray, span: NDArray, base: Map, out: Map) -> None:
             counts = self.volume.inside & (costs < self.none)
@@ -179,3 +181,145 @@ class Costs:
 def _finite(costs: Map) -> Map:
     """The costs, with 0 for closed cells; only pixels without an estimate have those."""
     return np.where(np.isinf(costs), np.float32(0), costs)
+
+
+# Kernels that pass over the costs, uint16 or float32, ``(rows, columns, levels)``. `span`, ``(columns, 2)``, holds the first level of a column that counts and
+# the one after the last; within it a cell counts unless its cost is `none`, the largest number of the costs' type.
+
+
+@kernel
+def _highest(costs: NDArray, span: Span, none: Any, out: Map) -> None:
+    """The highest cost of every row; 0 where no cell counts."""
+    rows, columns, levels = costs.shape
+    most, zero = np.zeros(levels, costs.dtype), costs.dtype.type(0)
+    for y in range(rows):
+        most[:] = zero
+        for x in range(columns):
+            own, above = costs[y, x, span[x, 0] : span[x, 1]], most[span[x, 0] : span[x, 1]]
+            for k in range(own.shape[0]):
+                found = own[k] if own[k] < none else zero
+                above[k] = found if found > above[k] else above[k]
+        out[y] = most.max()
+
+
+@kernel
+def _chosen(costs: NDArray, span: Span, none: Any, labels: Levels, out: Map) -> None:
+    """The cost of every pixel's label, whether it counts or not."""
+    rows, columns, _ = costs.shape
+    for y in range(rows):
+        for x in range(columns):
+            out[y, x] = costs[y, x, labels[y, x]]
+
+
+@kernel
+def _second_lowest(costs: NDArray, span: Span, none: Any, labels: Levels, out: Map) -> None:
+    """The lowest cost of the levels that were not chosen; where none counts, that of the chosen one."""
+    rows, columns, _ = costs.shape
+    for y in range(rows):
+        for x in range(columns):
+            own = costs[y, x, span[x, 0] : span[x, 1]]
+            label, least = np.uint16((labels[y, x] - span[x, 0]) & 0xFFFF), none
+            for k in range(own.shape[0]):
+                found = own[k] if np.uint16(k) != label else none
+                least = found if found < least else least
+            out[y, x] = least if least < none else costs[y, x, labels[y, x]]
+
+
+@kernel
+def _second_minimum(costs: NDArray, span: Span, none: Any, labels: Levels, out: Map) -> None:
+    """The lowest local minimum among the levels that were not chosen; where there is none, the highest cost, the chosen one's if no other counts.
+
+    A level is a local minimum when its cost is below that of the level before and not above that of the level after it.
+    """
+    rows, columns, _ = costs.shape
+    one = np.uint64(1)
+    for y in range(rows):
+        for x in range(columns):
+            own = costs[y, x, span[x, 0] : span[x, 1]]
+            label, last, least = np.uint16((labels[y, x] - span[x, 0]) & 0xFFFF), own.shape[0] - 1, none
+            # A loop that LLVM vectorizes; the ends have one neighbour each.
+            for k in range(1, last):
+                i = np.uint64(k)
+                lower = (own[i] < own[i - one]) & (own[i] <= own[i + one]) & (np.uint16(k) != label)
+                found = own[i] if lower else none
+                least = found if found < least else least
+            if last > 0 and label != 0 and own[0] <= own[1]:
+                least = min(least, own[0])
+            if last > 0 and label != last and own[last] < own[last - 1]:
+                least = min(least, own[last])
+            if not least < none:
+                least = costs[y, x, labels[y, x]]
+                for k in range(own.shape[0]):
+                    least = own[k] if least < own[k] < none else least
+            out[y, x] = least
+
+
+@kernel(fastmath={"reassoc"})
+def _means(costs: NDArray, span: Span, none: Any, out: NDArray[np.float64]) -> None:
+    """The mean cost of every pixel; 0 where no cell counts."""
+    rows, columns, _ = costs.shape
+    for y in range(rows):
+        for x in range(columns):
+            own = costs[y, x, span[x, 0] : span[x, 1]]
+            total, count = 0.0, 0.0
+            for k in range(own.shape[0]):
+                total += np.float64(own[k]) if own[k] < none else 0.0
+                count += 1.0 if own[k] < none else 0.0
+            out[y, x] = total / max(count, 1.0)
+
+
+@kernel
+def _whole_means(costs: NDArray[np.uint16], span: Span, out: NDArray[np.float64]) -> None:
+    """The same of whole numbers that all count, which are added up three times as fast."""
+    rows, columns, _ = costs.shape
+    for y in range(rows):
+        for x in range(columns):
+            own, total = costs[y, x, span[x, 0] : span[x, 1]], np.int64(0)
+            for k in range(own.shape[0]):
+                total += np.int64(own[k])
+            out[y, x] = np.float64(total) / max(own.shape[0], 1)
+
+
+@kernel(fastmath={"reassoc"})
+def _tabled(costs: NDArray, span: Span, base: Levels, table: Map, out: Map) -> None:
+    """The mean over the levels of what a table holds for the excess of a cost, a whole number, over `base`; what is below counts as `base`."""
+    rows, columns, _ = costs.shape
+    for y in range(rows):
+        for x in range(columns):
+            own, least = costs[y, x, span[x, 0] : span[x, 1]], base[y, x]
+            total = np.float32(0)
+            for k in range(own.shape[0]):
+                total += table[np.uint32(max(np.int32(own[k]) - least, np.int32(0)))]
+            out[y, x] = total / np.float32(own.shape[0]) if own.shape[0] else table[0]
+
+
+@kernel
+def _best_of_met(costs: NDArray, grid: tuple[int, int, int], none: Any, labels: Levels, out: Map) -> None:
+    """The lowest cost with which the position that a pixel's label meets in the match image is met by any pixel of the row.
+
+    `grid`: positions in a pixel, from level to level, and the direction.
+    """
+    (rows, columns, levels), (denominator, stride, direction) = costs.shape, grid
+    own, met = costs.reshape(-1), np.empty((columns - 1) * denominator + (levels - 1) * stride + 1, costs.dtype)
+    for y in range(rows):
+        met[:] = none
+        # Positions run forwards with the levels.
+        for x in range(columns):
+            place = (columns - 1 - x if direction > 0 else x) * denominator
+            _meet(own, (y * columns + x) * levels, levels, stride, met, place)
+        for x in range(columns):
+            out[y, x] = met[(columns - 1 - x if direction > 0 else x) * denominator + labels[y, x] * stride]
+
+
+@kernel
+def _meet(costs: NDArray, cell: int, levels: int, stride: int, met: NDArray, place: int) -> None:
+    """Let the costs of a pixel, from `cell` on, undercut what stands at `place` and, for each level, `stride` further."""
+    first, at = np.uint64(cell), np.uint64(place)
+    if stride == 1:
+        for k in range(levels):
+            i, j = first + np.uint64(k), at + np.uint64(k)
+            met[j] = costs[i] if costs[i] < met[j] else met[j]
+    else:
+        for k in range(levels):
+            i, j = first + np.uint64(k), at + np.uint64(k * stride)
+            met[j] = costs[i] if costs[i] < met[j] else met[j]

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from stereo_framework.core.border import in_one_form
 from stereo_framework.core.stage import NonNegativeInt, PositiveInt, stage
-from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness
+from stereo_framework.core.volume import Costs, CostVolume, Energy, Labeling, Levels, Smoothness
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import round_counter
+from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows, thread_count
-from stereo_framework.optimization._graph_moves import Move, Moves, Solver
-from stereo_framework.optimization._smoothness import no_smoothness, required_smoothness
+from stereo_framework.optimization._max_flow import Graph, empty_graph, neighbour, sink_side, sink_side_by_pymaxflow
+from stereo_framework.optimization._smoothness import edge_weights, no_smoothness, required_smoothness
 from stereo_framework.optimization.winner_take_all import winner_take_all
+
+Move = tuple[int, int] | tuple[int]
+"""``(a, b)``, a above b: a swap; ``(a,)``: an expansion of a."""
+
+_Energy = tuple[Costs, NDArray[np.float32], NDArray[np.float64]]
+"""Costs and the weights of the four edges of each pixel, of which the graph has one row more at either end, and rho."""
+
+Solver = Literal["grid", "pymaxflow"]
+
+SOLVERS: dict[str, Callable[[NDArray[np.intp], Graph], NDArray[np.bool_]]] = {
+    "grid": sink_side,
+    "pymaxflow": sink_side_by_pymaxflow,
+}
 
 
 @stage(
@@ -154,3 +170,127 @@ def _run(cycle: Sequence[Move], moves: Moves, what: str) -> None:
         over_rows(work, thread_count(), 50 * len(pending) * rows * columns // moves.levels)
     finally:
         tell(len(cycle), len(cycle), what)
+
+
+class Moves:
+    """A labelling and the moves that change it in place.
+
+    Moves that touch no common label (`touched`) may be made at the same time.
+
+    Parameters
+    ----------
+    costs : ndarray, float32, (rows, columns, levels)
+    smoothness : Smoothness
+        Weights and rho not negative, ``rho[0] == 0``.
+    labels : ndarray, int16, (rows, columns)
+        All assigned; copied.
+    solver : {"grid", "pymaxflow"}
+    """
+
+    def __init__(self, costs: Costs, smoothness: Smoothness, labels: Levels, solver: Solver = "grid"):
+        rows, columns, levels = costs.shape
+        # One row of no pixels above and below, as the graph has it.
+        padded = np.full((rows + 2, columns), -1, np.int16)
+        self.labels = padded[1:-1]
+        self.labels[:] = labels
+        self._labels = padded.reshape(-1)
+        weights = np.pad(edge_weights(smoothness), ((1, 1), (0, 0), (0, 0))).reshape(-1, 4)
+        self._energy = in_one_form(costs).reshape(rows * columns, levels), weights, smoothness.rho.astype(np.float64)
+        self._graph = empty_graph(rows, columns)
+        self._cut = SOLVERS[solver]
+        self.levels = levels
+        self._potts = bool((smoothness.rho[1:] == smoothness.rho[-1]).all())
+        # How often each label's pixels have changed, and the numbers at which a move was last made.
+        self._changes = [0] * levels
+        self._settled: dict[Move, tuple[int, ...]] = {}
+
+    def swap(self, a: int, b: int) -> None:
+        """Give the pixels labelled `a` or `b` the best labels out of these two; undecided ones get `b`."""
+        nodes = np.flatnonzero((self._labels == a) | (self._labels == b))
+        _build_swap(nodes, a, b, self._labels, self._energy, self._graph)
+        self._apply(nodes, (a, b), np.where(self._cut(nodes, self._graph), np.int16(a), np.int16(b)))
+
+    def expand(self, a: int) -> None:
+        """Give the best set of pixels the label `a`; undecided ones keep their own."""
+        nodes = np.flatnonzero((self._labels != a) & (self._labels >= 0))
+        _build_expansion(nodes, a, self._labels, self._energy, self._graph)
+        self._apply(nodes, (a,), np.where(self._cut(nodes, self._graph), np.int16(a), self._labels[nodes]))
+
+    def make(self, move: Move) -> None:
+        """Swap or expand."""
+        if len(move) == 2:
+            self.swap(*move)
+        else:
+            self.expand(*move)
+
+    def may_improve(self, move: Move) -> bool:
+        """False if nothing that a move depends on has changed since it was last made."""
+        return self._settled.get(move) != self._state(move)
+
+    def touched(self, move: Move) -> Sequence[int]:
+        """The labels whose pixels decide what a move does: its own two for a swap if all changes of label cost the same, else all."""
+        return move if len(move) == 2 and self._potts else range(self.levels)
+
+    def _state(self, move: Move) -> tuple[int, ...]:
+        return tuple(self._changes[label] for label in self.touched(move))
+
+    def _apply(self, nodes: NDArray[np.intp], move: Move, labels: Levels) -> None:
+        """Note what a move found."""
+        if (labels != self._labels[nodes]).any():
+            self._labels[nodes] = labels
+            for label in move:
+                self._changes[label] += 1
+        self._settled[move] = self._state(move)
+
+
+# A node on the sink's side takes label a, one on the source's side b or the label it has. Excess is what the sink's side costs more. An
+# edge of a node to a pixel of fixed label adds to the excess; an edge between two nodes, whose cost depends on both sides, becomes
+# a capacity, the same in both directions, and a share of each end's excess.
+
+
+@kernel
+def _build_swap(nodes: NDArray[np.intp], a: int, b: int, labels: Levels, energy: _Energy, graph: Graph) -> None:
+    (costs, weights, rho), columns, excess, residual = energy, graph.columns, graph.excess, graph.residual
+    change = rho[abs(a - b)]
+    for n in range(nodes.shape[0]):
+        i, pixel = np.uint64(nodes[n]), np.uint64(nodes[n] - columns)
+        more = np.float64(costs[pixel, a]) - np.float64(costs[pixel, b])
+        for d in range(4):
+            weight = np.float64(weights[i, d])
+            capacity = 0.0
+            if weight > 0:
+                other = labels[neighbour(i, d, columns, None)]
+                if other in (a, b):
+                    capacity = weight * change
+                else:
+                    more += weight * (rho[abs(a - other)] - rho[abs(b - other)])
+            residual[i, d] = capacity
+        excess[i] = more
+
+
+@kernel
+def _build_expansion(nodes: NDArray[np.intp], a: int, labels: Levels, energy: _Energy, graph: Graph) -> None:
+    (costs, weights, rho), columns, excess, residual = energy, graph.columns, graph.excess, graph.residual
+    for n in range(nodes.shape[0]):
+        i, pixel = np.uint64(nodes[n]), np.uint64(nodes[n] - columns)
+        own = labels[i]
+        more = np.float64(costs[pixel, a]) - np.float64(costs[pixel, own])
+        away = rho[abs(own - a)]
+        for d in range(4):
+            weight = np.float64(weights[i, d])
+            capacity = 0.0
+            if weight > 0:
+                other = labels[neighbour(i, d, columns, None)]
+                # What changing to a costs on this edge if the neighbour keeps its label; if it changes too, -away.
+                alone = rho[abs(a - other)] - rho[abs(own - other)]
+                if other == a:
+                    more -= weight * away
+                else:
+                    # Without a metric, and in a metric by rounding, an edge may cost more than both changes of one pixel alone. It is
+                    # then taken to cost as much, which makes no change look better than it is (Rother et al. 2005, section 3).
+                    alone = max(alone, -away)
+                    # Kolmogorov & Zabih 2004, theorem 4.1.
+                    capacity = 0.5 * weight * (alone + away)
+                    more += 0.5 * weight * (alone - away)
+            residual[i, d] = capacity
+        excess[i] = more

@@ -81,14 +81,11 @@ def _kernel(
 ) -> None:
     """Viterbi's algorithm on every row."""
     rows, columns, levels = costs.shape
-    # For the way back: the cost of the best path from the row's start to each (column, level), and of the best path to the
-    # previous column with the highest penalty added.
+    # For the way back: the cost of the best path from the row's start to each (column, level), and of the best path to each
+    # column with the highest penalty for what follows added.
     paths, jumps = np.empty((columns, levels), np.float32), np.empty(columns, np.float32)
     for y in range(rows):
-        if reach == 1:
-            _potts_forward(costs[y], weights[y], highest, paths, jumps)
-        else:
-            _forward(costs[y], weights[y], rho, highest, reach, paths, jumps)
+        _forward(costs[y], weights[y], rho, highest, reach, paths, jumps)
         level = 0
         for k in range(1, levels):
             if paths[columns - 1, k] < paths[columns - 1, level]:
@@ -99,56 +96,32 @@ def _kernel(
             chosen[y, x] = costs[y, x, level]
             total += costs[y, x, level]
             # With one penalty for all changes, a path below the best one with a change can only go on at its level.
-            if x > 0 and (reach > 1 or not paths[x - 1, level] < jumps[x]):
+            if x > 0 and (reach > 1 or not paths[x - 1, level] < jumps[x - 1]):
                 previous = _previous(paths, x - 1, level, weights[y, x - 1], rho)
                 total += weights[y, x - 1] * rho[abs(previous - level)]
                 level = previous
         totals[y] = total
 
 
-# Both functions keep the path costs of the present column in a line of their own, made where LLVM sees that nothing else lies there:
-# reading back what was just stored into `paths` takes longer than writing twice. Minima run over the bits of the costs.
-
-
-@kernel
-def _potts_forward(costs: Costs, weights: Costs, highest: float, paths: Costs, jumps: Costs) -> None:
-    """Path costs where all changes cost the same: besides the same level only the best previous one counts."""
-    columns, levels = costs.shape
-    least = HIGHEST
-    current = np.empty(levels, np.float32)
-    for k in range(levels):
-        current[k] = paths[0, k] = costs[0, k]
-        key = ordered(np.float32(current[k]).view(np.int32))
-        least = key if key < least else least
-    for x in range(1, columns):
-        at = np.uint64(x)
-        jump = np.int32(ordered(least)).view(np.float32) + weights[x - 1] * highest
-        jumps[x] = jump
-        least = HIGHEST
-        for k in range(levels):
-            stay = current[k]
-            path = (stay if stay < jump else jump) + costs[at, k]
-            current[k] = path
-            paths[at, k] = path
-            key = ordered(np.float32(path).view(np.int32))
-            least = key if key < least else least
-
-
 @kernel
 def _forward(costs: Costs, weights: Costs, rho: Costs, highest: float, reach: int, paths: Costs, jumps: Costs) -> None:
     """Path costs for any rho: changes by fewer than `reach` levels one by one, of all others only the best."""
     columns, levels = costs.shape
-    current, following = np.empty(levels, np.float32), np.empty(levels, np.float32)
-    for k in range(levels):
-        current[k] = paths[0, k] = costs[0, k]
-    for x in range(1, columns):
-        at, weight = np.uint64(x), weights[x - 1]
+    # Lines of their own, made where LLVM sees that nothing else lies there: reading back what was just stored into `paths` takes longer than writing twice.
+    current, following = np.empty(levels, np.float32), np.zeros(levels, np.float32)
+    for x in range(columns):
+        at = np.uint64(x)
+        # Minima run over the bits of the costs.
         least = HIGHEST
         for k in range(levels):
-            key = ordered(np.float32(current[k]).view(np.int32))
+            path = following[k] + costs[at, k]
+            current[k] = path
+            paths[at, k] = path
+            key = ordered(np.float32(path).view(np.int32))
             least = key if key < least else least
+        weight = weights[at]
         jump = np.int32(ordered(least)).view(np.float32) + weight * highest
-        jumps[x] = jump
+        jumps[at] = jump
         for k in range(levels):
             following[k] = current[k] if current[k] < jump else jump
         for d in range(1, reach):
@@ -160,8 +133,6 @@ def _forward(costs: Costs, weights: Costs, rho: Costs, highest: float, reach: in
                 i = np.uint64(k) + change
                 path = current[k] + penalty
                 following[i] = path if path < following[i] else following[i]
-        for k in range(levels):
-            current[k] = paths[at, k] = following[k] + costs[at, k]
 
 
 @kernel

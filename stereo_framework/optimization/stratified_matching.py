@@ -16,7 +16,7 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import Floats, rounded
 from stereo_framework.optimization._one_to_one import check_whole_steps
-from stereo_framework.optimization._stable import Rules, stable_labels
+from stereo_framework.optimization.stable_matching import Rules, stable_labels
 
 
 @stage("optimization", source="after Kostkova & Sara 2003; Kostliva, Cech & Sara 2007")

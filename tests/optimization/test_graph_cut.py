@@ -13,7 +13,7 @@ from stereo_framework.core.errors import DataError, MissingExtraError, Parameter
 from stereo_framework.evaluation import evaluate
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import graph_cut, winner_take_all
-from stereo_framework.optimization._graph_moves import Moves
+from stereo_framework.optimization.graph_cut import Moves
 from stereo_framework.smoothness import potts
 
 SOLVERS = ("grid", "pymaxflow")

@@ -6,11 +6,10 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads
 
 from stereo_framework import CostVolume, Energy, Pipeline, Search, load_scene, step
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.matching_cost import absolute_difference
-from stereo_framework.optimization import _max_flow, _occlusion_moves, graph_cut_occlusion
-from stereo_framework.optimization._occlusion_moves import OcclusionMoves
+from stereo_framework.optimization import _max_flow, graph_cut_occlusion
+from stereo_framework.optimization.graph_cut_occlusion import OcclusionMoves
 from stereo_framework.refinement import fill_occlusions
 
 TINY = ((1, 5), (2, 3), (2, 2), (4, 1), (1, 4), (1, 1))
@@ -89,7 +88,7 @@ def test_solvers_agree_move_by_move_and_none_raises_the_objective(problem):
     for level in 2 * list(range(twin.levels)):
         ours.expand(level)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_occlusion_moves, "sink_side", _max_flow.sink_side_by_pymaxflow)
+            patch.setitem(OcclusionMoves.expand.__globals__, "sink_side", _max_flow.sink_side_by_pymaxflow)
             theirs.expand(level)
         np.testing.assert_array_equal(ours.labels, theirs.labels)
         matches = naive_occlusion.matches_of(ours.labels)
@@ -124,13 +123,6 @@ def test_cycles_expand_every_level_once(order, problem, seed):
 
 
 # --- wrong use -------------------------------------------------------------------------------------------------------------
-
-
-def test_refuses_fractions_of_a_pixel():
-    images = np.zeros((2, 3, 9), np.uint8)
-    volume = CostVolume(np.zeros((3, 9, 5), np.float32), Search(0, 2, 0.5), 255.0)
-    with pytest.raises(ParameterError, match=r"^graph_cut_occlusion: with a step of 1/2 pixel .* use a step of 1 and refine"):
-        graph_cut_occlusion(volume, *images)
 
 
 # --- real scenes -----------------------------------------------------------------------------------------------------------
