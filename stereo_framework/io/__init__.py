@@ -24,6 +24,5 @@ from stereo_framework.io.calibration import (
 )
 from stereo_framework.io.disparity import read_disparity, write_disparity
 from stereo_framework.io.images import read_grey, read_image, read_mask, write_image
-from stereo_framework.io.pfm import read_pfm, write_pfm
-from stereo_framework.io.points import write_points
+from stereo_framework.io.raw import read_pfm, write_pfm, write_points
 from stereo_framework.io.tiff import geo_tags

@@ -16,8 +16,8 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Calibration
 from stereo_framework.io._files import PathLike, read_bytes, write_bytes
-from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.io.places import Faults
+from stereo_framework.io.raw import read_numpy
 from stereo_framework.io.yaml_text import parse
 
 _ENTRY = re.compile(r"\b(\w+)\s*=\s*(\[[^\]=]*\]|[^\s\[\]]+)")

@@ -22,8 +22,7 @@ from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Disparity, Mask, unmasked
 from stereo_framework.io._files import PathLike, write_bytes
 from stereo_framework.io.images import stored_grey, write_image
-from stereo_framework.io.numpy_files import read_numpy
-from stereo_framework.io.pfm import read_pfm, write_pfm
+from stereo_framework.io.raw import read_numpy, read_pfm, write_pfm
 from stereo_framework.io.readers import own_read
 from stereo_framework.io.tiff import GeoTags, write_float_tiff
 

@@ -21,9 +21,7 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, warn
 from stereo_framework.core.scene import Image, Mask
 from stereo_framework.io._files import PathLike, read_bytes, write_bytes
-from stereo_framework.io.netpbm import decode_netpbm
-from stereo_framework.io.numpy_files import read_numpy
-from stereo_framework.io.pfm import read_pfm
+from stereo_framework.io.raw import decode_netpbm, read_numpy, read_pfm
 from stereo_framework.io.readers import own_read
 from stereo_framework.io.tiff import is_tiff, read_tiff
 

@@ -14,7 +14,7 @@ from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import load_scenes
 from stereo_framework.io import is_own, write_disparity, write_pfm
-from stereo_framework.io.pfm import is_whole
+from stereo_framework.io.raw import is_whole
 from stereo_framework.kernels.counting import counted
 from stereo_framework.script import Script, load
 from stereo_framework.sweep.executors import Crew, Done

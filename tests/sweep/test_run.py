@@ -9,7 +9,7 @@ from stereo_framework import CostVolume
 from stereo_framework.core.errors import DataError, ScriptError
 from stereo_framework.core.scene import Frame, Scene, Search
 from stereo_framework.core.stage import stage
-from stereo_framework.io.pfm import read_pfm
+from stereo_framework.io.raw import read_pfm
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.script import load
 from stereo_framework.sweep import executors

@@ -1,0 +1,194 @@
+"""Files of a header and raw numbers: PGM and PPM, PFM, numpy's, and point clouds as PLY.
+
+Netpbm's are read by code of our own: OpenCV does not return the largest grey value in the header of a PGM or PPM, by which intensities are scaled, and it
+divides the values of a PFM by the scale in its header.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import re
+import zipfile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.core import limits
+from stereo_framework.core.errors import DataError
+from stereo_framework.io._files import PathLike, read_bytes, write_bytes
+
+_SPACE = rb"(?:\s|#[^\n\r]*[\n\r])"
+_PNM_HEADER = re.compile(rb"P([56])" + 2 * (_SPACE + rb"+(\d{1,9})") + _SPACE + rb"+(\d{1,9})\s")
+
+
+def decode_netpbm(data: bytes, path: PathLike) -> tuple[NDArray[Any], int]:
+    """The samples as stored, and the largest grey value in the header.
+
+    Parameters
+    ----------
+    data : bytes
+        The whole file; comments in the header may stand anywhere.
+    path : path-like
+        For messages.
+
+    Returns
+    -------
+    samples : ndarray, uint8 or uint16, (rows, columns) or (rows, columns, 3) RGB
+    largest : int
+        1..65535; files above 255 have two bytes a sample.
+
+    Raises
+    ------
+    DataError
+        There is no header, the size is 0, or there are fewer or larger samples than the header says.
+    """
+    header = _PNM_HEADER.match(data)
+    if header is None:
+        raise DataError(f"{path}: starts with {data[:2].decode('latin-1')!r} but has no legal header of a raw PGM or PPM")
+    kind, columns, rows, largest = map(int, header.groups())
+    if rows == 0 or columns == 0 or not 0 < largest < 65536:
+        raise DataError(f"{path}: the header says {columns}x{rows}, largest grey {largest}; legal: sizes from 1, grey 1..65535")
+    shape = (rows, columns, 3) if kind == 6 else (rows, columns)
+    dtype, needed = np.dtype(np.uint8 if largest < 256 else ">u2"), math.prod(shape)
+    there = (len(data) - header.end()) // dtype.itemsize
+    if there < needed:
+        raise DataError(f"{path}: is truncated: {columns}x{rows} needs {needed} samples after the header, the file has {there}")
+    samples = np.frombuffer(data, dtype, needed, header.end()).reshape(shape)
+    if samples.max() > largest:
+        raise DataError(f"{path}: holds grey {samples.max()} above the {largest} of its header")
+    return samples.astype(np.uint8 if largest < 256 else np.uint16), largest
+
+
+_PFM_HEADER = re.compile(rb"P([fF])\s+(\d{1,9})\s+(\d{1,9})\s+([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?=\s)")
+
+
+def read_pfm(path: PathLike) -> NDArray[np.float32]:
+    """Read a PFM file.
+
+    Parameters
+    ----------
+    path : path-like
+        Grey (``Pf``) or colour (``PF``). A negative scale means little-endian; the size of the scale is ignored.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns) or (rows, columns, 3)
+        Values as stored, NaN and infinities included, top row first.
+
+    Raises
+    ------
+    DataError
+        The file is missing, has no legal header, or has more or less data than the header says.
+
+    Notes
+    -----
+    One white-space character (or CR LF) ends the header. Further ones count as part of it only if the length of the data shows that they do.
+    """
+    data = read_bytes(path)
+
+    def wrong(said: str) -> DataError:
+        return DataError(f"{path}: {said}")
+
+    header = _PFM_HEADER.match(data)
+    if header is None:
+        raise wrong(f"is not a PFM file: expected 'Pf' or 'PF', width, height and scale, found {data[:16].decode('latin-1')!r}")
+    columns, rows, scale, channels = int(header[2]), int(header[3]), float(header[4]), 3 if header[1] == b"F" else 1
+    if rows == 0 or columns == 0 or scale == 0 or not math.isfinite(scale):
+        raise wrong(
+            f"the PFM header says {columns}x{rows}, scale {header[4].decode()}; legal: sizes from 1, a scale other than 0"
+        )
+    needed = 4 * rows * columns * channels
+    start = header.end() + (2 if data[header.end() : header.end() + 2] == b"\r\n" else 1)
+    if len(data) - start != needed and not data[header.end() : len(data) - needed].strip():
+        start = max(start, len(data) - needed)
+    if len(data) - start != needed:
+        what = "is truncated" if len(data) - start < needed else "has data after its end"
+        raise wrong(f"{what}: {columns}x{rows} needs {needed} bytes after the header, the file has {len(data) - start}")
+    values = np.frombuffer(data, "<f4" if scale < 0 else ">f4", offset=start).astype(np.float32)
+    return np.ascontiguousarray(values.reshape(rows, columns, *(3,) * (channels == 3))[::-1])
+
+
+def is_whole(path: PathLike) -> bool:
+    """Whether a file that `write_pfm` wrote has all of its bytes; only the first of them are read."""
+    with open(path, "rb") as file:
+        header = _PFM_HEADER.match(file.read(100))
+        size = file.seek(0, os.SEEK_END)
+    return header is not None and size == header.end() + 1 + 4 * int(header[2]) * int(header[3]) * (3 if header[1] == b"F" else 1)
+
+
+def write_pfm(path: PathLike, array: NDArray) -> None:
+    """Write a PFM file, little-endian with scale -1.
+
+    Parameters
+    ----------
+    path : path-like
+    array : ndarray of floats, (rows, columns) or (rows, columns, 3)
+        Stored as float32, NaN and infinities included.
+
+    Raises
+    ------
+    DataError
+        The array has another shape, or the file cannot be written.
+    """
+    array = np.asarray(array)
+    if array.ndim not in (2, 3) or array.shape[2:] not in ((), (3,)) or array.size == 0:
+        raise DataError(f"{path}: an array of shape {array.shape} does not fit a PFM file; expected (rows, columns[, 3])")
+    header = f"{'PF' if array.ndim == 3 else 'Pf'}\n{array.shape[1]} {array.shape[0]}\n-1.0\n".encode()
+    write_bytes(path, header + array[::-1].astype("<f4").tobytes())
+
+
+def read_numpy(path: PathLike) -> NDArray[np.float32]:
+    """The array in a ``.npy`` file, or the first one in a ``.npz`` archive, as float32. Values that overflow become infinite.
+
+    Raises
+    ------
+    DataError
+        The file is missing or damaged, or holds no array or something other than real numbers.
+    """
+    data = read_bytes(path)
+    try:
+        if data.startswith(b"PK"):
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                first = archive.infolist()[0]
+                if first.file_size > limits.most_bytes():
+                    raise DataError(f"{path}: unpacks to {first.file_size} bytes; too many are not read ({limits.RAISED})")
+                data = archive.read(first)
+        array = np.load(io.BytesIO(data), allow_pickle=False)
+    except DataError:
+        raise
+    except Exception as error:  # whatever the parsers of headers and archives raise on bytes that are neither
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise DataError(f"{path}: is damaged or not a numpy file: {reason}") from None
+    if array.dtype.kind not in "fiu" or array.size == 0:
+        raise DataError(f"{path}: holds {array.dtype} of shape {array.shape}; expected numbers")
+    with np.errstate(over="ignore"):
+        return array.astype(np.float32)
+
+
+def write_points(path: PathLike, points: NDArray[np.float32], colours: NDArray[np.uint8]) -> None:
+    """Write coloured points as a little-endian binary PLY file.
+
+    Parameters
+    ----------
+    path : path-like
+        A ``.ply`` file.
+    points : ndarray, float32, (n, 3)
+        x to the right, y down, z away from the camera, in any unit.
+    colours : ndarray, uint8, (n, 3)
+        Red, green and blue.
+
+    Raises
+    ------
+    DataError
+        The arrays do not fit together, or the file cannot be written.
+    """
+    if points.ndim != 2 or points.shape[1] != 3 or colours.shape != points.shape:
+        raise DataError(f"{path}: points {points.shape} and colours {colours.shape}; expected (n, 3) of both")
+    vertices = np.empty(len(points), [("place", "<f4", 3), ("colour", "u1", 3)])
+    vertices["place"], vertices["colour"] = points, colours
+    properties = [f"property float {axis}" for axis in "xyz"] + [f"property uchar {c}" for c in ("red", "green", "blue")]
+    header = ["ply", "format binary_little_endian 1.0", f"element vertex {len(points)}", *properties, "end_header", ""]
+    write_bytes(path, "\n".join(header).encode() + vertices.tobytes())
