@@ -46,7 +46,7 @@ def scenes(
         word = short(sets[0], 80)
         raise ParameterError(f"scenes {word}: say what to do: --describe {word}, or --fetch {word}")
     if new is not None:
-        from stereo_framework.datasets.new_scene import new_scene
+        from stereo_framework.datasets.scene_file import new_scene
         from stereo_framework.own_pair.search_range import looked_at
 
         print(f"{new_scene(new, lambda pair: looked_at(pair)[0])}: look through it; then every verb takes --scene {new}")
@@ -102,7 +102,7 @@ def _list_public_sets() -> None:
 
 def _fetch(names: list[str]) -> None:
     from stereo_framework.datasets import data_roots, fetch
-    from stereo_framework.datasets.catalogue import find
+    from stereo_framework.datasets.download import find
 
     for name, public_set in {name: find(name)[0] for name in names}.items():  # all names are checked first
         with Progress(1) as progress:

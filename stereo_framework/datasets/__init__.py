@@ -1,9 +1,7 @@
 """Scenes from data sets, from the user's own files, and generated ones."""
 
-from stereo_framework.datasets.catalogue import public_sets
-from stereo_framework.datasets.download import fetch
-from stereo_framework.datasets.planes import Plane, ellipse, rectangle, slanted
+from stereo_framework.datasets.download import fetch, public_sets
+from stereo_framework.datasets.planes import Plane, ellipse, planes_scene, rectangle, slanted
 from stereo_framework.datasets.registry import data_roots, find_scenes, load_pair, load_scene, load_scenes, scene_names
 from stereo_framework.datasets.scene_file import pair_scene
-from stereo_framework.datasets.synthetic import planes_scene
 from stereo_framework.datasets.textures import Texture

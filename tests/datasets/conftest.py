@@ -3,8 +3,8 @@
 import pytest
 from file_server import CONTENT, serving
 
-from stereo_framework.datasets import catalogue
-from stereo_framework.datasets.catalogue import PublicSet, RemoteFile
+from stereo_framework.datasets import download
+from stereo_framework.datasets.download import PublicSet, RemoteFile
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def offer(server, monkeypatch):
 
     def offer(*files, register=None):
         one = PublicSet("set", "a set", "Nobody 2000", "http://page.example/", None, files, register)
-        monkeypatch.setattr(catalogue, "public_sets", lambda: (one,))
+        monkeypatch.setattr(download, "public_sets", lambda: (one,))
 
     return offer
 

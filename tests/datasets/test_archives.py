@@ -9,7 +9,7 @@ from file_server import files, sha
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.datasets import download
-from stereo_framework.datasets.catalogue import RemoteFile
+from stereo_framework.datasets.download import RemoteFile
 
 
 def zipped(**contents):

@@ -6,27 +6,27 @@ import pytest
 from file_server import sha
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.datasets import catalogue, scene_names
+from stereo_framework.datasets import download, scene_names
 
 
 def test_names():
-    found, of_set = catalogue.find("middlebury2005")
+    found, of_set = download.find("middlebury2005")
     assert (found.name, len(of_set)) == ("middlebury2005", 6)
-    _, [art] = catalogue.find("middlebury2005/HalfSize/Art")
+    _, [art] = download.find("middlebury2005/HalfSize/Art")
     assert art.url == "https://vision.middlebury.edu/stereo/data/scenes2005/HalfSize/zip-2views/Art-2views.zip"
-    _, tsukuba = catalogue.find("middlebury2001/tsukuba")
+    _, tsukuba = download.find("middlebury2001/tsukuba")
     assert [f.name for f in tsukuba] == [*(f"scene1.row3.col{i}.ppm" for i in range(1, 6)), "truedisp.row3.col3.pgm"]
-    assert catalogue.find("sawtooth")[0].name == "middlebury2001"
+    assert download.find("sawtooth")[0].name == "middlebury2001"
     # the first set that has it: the smallest size, images rather than masks
-    assert [catalogue.find(name)[0].name for name in ("Aloe", "teddy")] == ["middlebury2006", "middlebury2003"]
+    assert [download.find(name)[0].name for name in ("Aloe", "teddy")] == ["middlebury2006", "middlebury2003"]
     with pytest.raises(
         DataError, match="nothing to fetch is called 'middlebury2004'; legal data sets: eth3d, .*; did you mean 'middlebury200"
     ):
-        catalogue.find("middlebury2004")
+        download.find("middlebury2004")
 
 
 def test_the_list_is_consistent():
-    every = catalogue.public_sets()
+    every = download.public_sets()
     files = [file for s in every for file in s.files]
     assert len({s.name for s in every}) == len(every)
     assert len({(f.url, f.target) for f in files}) == len(files)
@@ -46,7 +46,7 @@ def test_the_list_is_consistent():
 
 def test_single_files_make_scenes(root):
     """Where files go is where the readers look for them."""
-    for s in catalogue.public_sets():
+    for s in download.public_sets():
         for file in s.files:
             # what others found in the archives
             inside = {
@@ -60,14 +60,14 @@ def test_single_files_make_scenes(root):
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).touch()
     found = set(scene_names())
-    scenes = {f.scene for s in catalogue.public_sets() for f in s.files if f.scene != s.name}
+    scenes = {f.scene for s in download.public_sets() for f in s.files if f.scene != s.name}
     assert scenes - found == set()
     others = {"eth3d/two_view_training/scene_1l", "eth3d/two_view_test/scene_1l", "motorcycle/motorcycle"}
     assert found >= others | {"middlebury-v3/trainingQ/Pipes"}
 
 
 def test_checksums_are_those_of_the_real_files(data):
-    present = [f for s in catalogue.public_sets() for f in s.files if not f.archive and (data / f.target).is_file()]
+    present = [f for s in download.public_sets() for f in s.files if not f.archive and (data / f.target).is_file()]
     assert len(present) > 40
     for file in present:
         assert sha((data / file.target).read_bytes()) == (file.sha256 or file.copy_sha256)

@@ -9,7 +9,7 @@ from file_server import CONTENT, files, sha
 
 from stereo_framework.core.errors import DataError, MissingExtraError
 from stereo_framework.datasets import download
-from stereo_framework.datasets.catalogue import RemoteFile
+from stereo_framework.datasets.download import RemoteFile
 from stereo_framework.kernels.counting import rounds_counted_by
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
