@@ -9,8 +9,7 @@ from stereo_framework import load_scene, run
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.regions import hci_subsets
 from stereo_framework.figures.saving import save_figure, save_picture
-from stereo_framework.papers.hci2015.charts import radar_figure
-from stereo_framework.papers.hci2015.pictures import metrics_figure, subsets_figure
+from stereo_framework.papers.hci2015.pictures import metrics_figure, radar_figure, subsets_figure
 from stereo_framework.tables.scores import standings
 
 SCENES = ("synthetic/planes", "synthetic/slanted", "synthetic/occlusions")

@@ -7,7 +7,7 @@ from pandas import DataFrame
 
 from stereo_framework.papers.comparison import published_table, raw_table
 from stereo_framework.papers.hci2015.claims import COLUMNS, GEOMETRIC
-from stereo_framework.papers.hci2015.scores import FOLDER
+from stereo_framework.papers.hci2015.items import FOLDER
 
 
 def made(scene, method, **values):

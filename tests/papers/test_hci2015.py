@@ -10,9 +10,9 @@ from failing_hci2015 import made
 
 from stereo_framework.evaluation.hci import HCI_METRICS, extract_subsets
 from stereo_framework.papers import find_paper
-from stereo_framework.papers.hci2015 import pictures, scores
+from stereo_framework.papers.hci2015 import items
 from stereo_framework.papers.hci2015.claims import COLUMNS, GEOMETRIC
-from stereo_framework.papers.hci2015.scores import dense, fits, measured
+from stereo_framework.papers.hci2015.items import dense, fits, measured
 from stereo_framework.papers.paper import Context
 from stereo_framework.papers.reproduce import reproduce
 
@@ -35,16 +35,16 @@ def test_equations_10_and_11_as_printed():
     found = structures & (disparity == truth)
     rows, columns = np.nonzero(found)
     distances = [np.hypot(rows - y, columns - x).min() for y, x in zip(*np.nonzero(structures), strict=True)]
-    porosity, fragmentation = pictures.as_printed(disparity, truth, subsets)
+    porosity, fragmentation = items.as_printed(disparity, truth, subsets)
     assert porosity == pytest.approx(np.mean(np.log1p(distances)))
     # 1 - 1/2 over two structures, of which one adds nothing.
     assert fragmentation == 0.25
-    nothing = pictures.as_printed(np.full_like(truth, 10), truth, subsets)
+    nothing = items.as_printed(np.full_like(truth, 10), truth, subsets)
     assert nothing == (pytest.approx(np.log1p(np.hypot(120, 100))), 0)
-    assert pictures.as_printed(truth, truth, subsets) == (0, 0)
+    assert items.as_printed(truth, truth, subsets) == (0, 0)
     # A pixel without an estimate is not found.
     disparity[np.isclose(truth, 20) & (disparity == 10)] = np.nan
-    assert pictures.as_printed(disparity, truth, subsets) == (porosity, fragmentation)
+    assert items.as_printed(disparity, truth, subsets) == (porosity, fragmentation)
 
 
 def test_errors_on_the_pixels_of_each_metric(monkeypatch):
@@ -54,9 +54,9 @@ def test_errors_on_the_pixels_of_each_metric(monkeypatch):
     for i, name in enumerate(names):
         masks[name][:, i] = 1
     subsets = SimpleNamespace(**masks, evaluated=np.array([[True] * 6, [False] * 6]))
-    monkeypatch.setattr(scores, "hci_subsets", lambda scene: subsets)
-    monkeypatch.setattr(scores, "read_disparity", lambda path: np.array([np.arange(1, 7), np.full(6, 99)], np.float32))
-    found = scores._by_subset(replace(made("Pipes", "a"), map=Path("map")), SimpleNamespace(truth=truth))
+    monkeypatch.setattr(items, "hci_subsets", lambda scene: subsets)
+    monkeypatch.setattr(items, "read_disparity", lambda path: np.array([np.arange(1, 7), np.full(6, 99)], np.float32))
+    found = items._by_subset(replace(made("Pipes", "a"), map=Path("map")), SimpleNamespace(truth=truth))
     wanted = {"M_b": 1, "M_f": 2, "M_e": np.sqrt((1 + 4 + 9) / 3), "M_p": 4, "M_s": 5, "M_n": 6}
     assert found == pytest.approx(wanted)
 
@@ -67,7 +67,7 @@ def test_rankings():
         made("Pipes", "b", RMS=2.0, D_fat=0.1),
         made("Pipes", "c", RMS=3.0, D_fat=float("nan")),
     ]
-    ranks = scores.ranked(found)
+    ranks = items.ranked(found)
     assert list(ranks.index) == ["a", "b", "c"]
     assert ranks[["RMS", "D_fat", "P_bump"]].to_dict("list") == {"RMS": [1, 2, 3], "D_fat": [2, 1, 3], "P_bump": [1, 1, 1]}
 
@@ -96,7 +96,7 @@ def test_figure_10_is_of_jadeplant_and_figure_11_of_all(monkeypatch, tmp_path):
         for s, scene in enumerate(("Jadeplant", "Pipes"), start=1)
         for i in range(4)
     ]
-    monkeypatch.setattr(scores, "results", lambda context: [*values, made("Jadeplant", "sparse", matched=0.5)])
+    monkeypatch.setattr(items, "results", lambda context: [*values, made("Jadeplant", "sparse", matched=0.5)])
     # On Jadeplant alone Bad4.0 goes with RMS wholly; with Pipes, where it is twice as large, it does not.
     paper, context = find_paper("hci2015"), Context("hci2015", tmp_path)
     [more, _] = paper.build(paper.item("figure10"), context).statements
@@ -118,10 +118,10 @@ def test_a_method_with_one_sparse_map_is_not_dense():
 def test_charts_are_those_of_the_paper(monkeypatch, tmp_path):
     found = [made(scene, m, D_fat=v, F_por=2 - v) for scene in ("Pipes", "Adirondack") for m, v in (("a", 1.0), ("b", 0.5))]
     weights = []
-    monkeypatch.setattr(scores, "results", lambda context: [*found, made("Pipes", "sparse", matched=0.5)])
-    own = scores.stacked_bars_figure
-    monkeypatch.setattr(scores, "stacked_bars_figure", lambda of, given: (weights.append(given), own(of, given))[1])
-    blocks = scores.charts(Context("hci2015", tmp_path)).blocks
+    monkeypatch.setattr(items, "results", lambda context: [*found, made("Pipes", "sparse", matched=0.5)])
+    own = items.stacked_bars_figure
+    monkeypatch.setattr(items, "stacked_bars_figure", lambda of, given: (weights.append(given), own(of, given))[1])
+    blocks = items.charts(Context("hci2015", tmp_path)).blocks
     names = ["stacked_bars", "stacked_bars_structures", "radar", "histograms"]
     assert [block.name for block in blocks] == [f"{name}.svg" for name in names]
     assert weights == [{}, dict.fromkeys(("hci_porosity", "hci_fragmentation", "hci_detail_fattening"), 3)]

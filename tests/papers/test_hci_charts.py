@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 
 from stereo_framework.evaluation.hci import HCI_METRICS
-from stereo_framework.papers.hci2015.charts import COLOURS, histogram_figure, radar_figure, shares_of_worst, stacked_bars_figure
+from stereo_framework.papers.hci2015.pictures import COLOURS, histogram_figure, radar_figure, shares_of_worst, stacked_bars_figure
 from stereo_framework.tables.scores import standings
 
 A, B = SCENES

@@ -1,30 +1,29 @@
-"""Figures 2 to 5: what our methods make of edges, planes and fine structures, pixel by pixel, and the subsets on which that is measured."""
+"""What the paper's figures draw: metrics pixel by pixel and the subsets on which they are measured (Figures 2 to 5), and charts of several methods.
+
+The charts are stacked bars (Figure 7), radar charts (Figure 9) and histograms (Figure 12).
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
-import cv2
 import numpy as np
 from pandas import DataFrame
 
-from stereo_framework.core.scene import Disparity, Image, Mask
+from stereo_framework.core.scene import Image, Mask
 from stereo_framework.evaluation.hci import HCI_METRICS, Score, Subsets
-from stereo_framework.evaluation.regions import hci_subsets
-from stereo_framework.figures.grid import FONT, check_image
+from stereo_framework.figures._looks import FONT, LINE, handle, legend_beside, longest, new_chart, plain_axes, styles
+from stereo_framework.figures.grid import check_image
 from stereo_framework.figures.saving import new_figure
-from stereo_framework.page.page import Block, Text
-from stereo_framework.papers.comparison import compared, plain_table, published_table
-from stereo_framework.papers.hci2015.claims import COLUMNS
-from stereo_framework.papers.hci2015.scores import FOLDER, dense, measured, results
-from stereo_framework.papers.paper import Context, Outcome, painted, short
+from stereo_framework.tables.scores import Scores
+from stereo_framework.tables.words import measure_name, short_names, unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 EDGE, FOREGROUND, BACKGROUND, NEIGHBOURHOOD = "#141414", "#d55e00", "#56b4e9", "#5a5a5a"
 """The orange and the blue of Okabe and Ito's palette, which the colour-blind can distinguish, and a grey that no structure has."""
@@ -139,61 +138,113 @@ def _paint(axes: Axes, layers: Mapping[str, tuple[Mask, str]]) -> None:
     axes.legend(handles=patches, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=3, frameon=False, fontsize=FONT - 1)
 
 
-def figure3(context: Context) -> Outcome:
-    """The subsets of three scenes."""
-    blocks = []
-    for scene in context.scenes([f"{FOLDER}{name}" for name in ("Pipes", "Playroom", "Adirondack")]):
-        name, figure = short(scene.name), subsets_figure(scene.reference, hci_subsets(scene), short(scene.name))
-        description = f"subsets of {name}: discontinuities, planes, fine structures"
-        blocks.append(painted(f"figure3_{name}", figure, description, name))
-    return Outcome(blocks)
+COLOURS = (
+    *("#08519c", "#4292c6", "#9ecae1"),  # edges: blues
+    *("#a63603", "#f16913", "#fdae6b"),  # planes: oranges
+    *("#252525", "#737373", "#bdbdbd"),  # fine structures: greys
+)
+"""Colours of the nine metrics. The colour-blind can distinguish the hues, and the shades remain different in grey print."""
+
+_MARK = "#d55e00"
 
 
-def _metrics(item: str, name: str, columns: Sequence[str], methods: Sequence[str], context: Context) -> Outcome:
-    """A row of pictures for each of these methods that has a map of a scene."""
-    blocks: list[Block] = []
-    maps = {r.method: r.disparity for r in results(context) if r.scene == FOLDER + name}
-    for scene, truth in context.truths([FOLDER + name]):
-        for method in methods:
-            if (disparity := maps.get(method)) is not None:
-                found = {COLUMNS[c]: HCI_METRICS[COLUMNS[c]].measure(disparity, truth, hci_subsets(scene)) for c in columns}
-                figure = metrics_figure(scene.reference, found, f"{name}, {method}")
-                description = f"{', '.join(columns)} of {method} on {name}, pixel by pixel"
-                blocks.append(painted(f"{item}_{name}_{method}", figure, description, f"{name}, {method}"))
-    return Outcome(blocks or [Text(f"{name} is not among the scenes that were run.")])
+def shares_of_worst(found: Scores) -> DataFrame:
+    """Mean scores by method and measure as shares of the worst method's, 0..1, lower is better; a missing score is 1.
+
+    Notes
+    -----
+    The paper does not say how its charts make scores comparable.
+    """
+    means = DataFrame({name: found.of(name).means for name in found.measures}, found.methods)
+    return means.div(means.max().replace(0, 1)).fillna(1.0)
 
 
-figure2 = partial(_metrics, "figure2", "Adirondack", ("D_fat", "D_thin", "D_fuz"), ("window", "so", "gc", "sgbm"))
-figure4 = partial(_metrics, "figure4", "PlaytableP", ("P_bump", "P_off", "P_orient"), ("window", "window_subpixel", "gc", "sgbm"))
-figure5_pictures = partial(_metrics, "figure5", "Pipes", ("F_por", "F_frag", "F_fat"), ("window", "ssd", "bp", "sgbm"))
+def footnote(found: Scores, how: str, *remarks: str) -> str:
+    """What one must know to read these scores: `how` the scenes are combined, what is missing, and the protocol."""
+    short = [short_names(found.scenes)[scene] for scene in found.scenes]
+    scenes = f"{len(short)} scenes ({', '.join(short)})" if 1 < len(short) <= 4 else f"{len(short)} scenes"
+    over = f"{how} {scenes}" if len(short) > 1 else f"scene {short[0]}"
+    return "; ".join([over, *remarks, *found.notes, f"protocol {found.protocol}"])
 
 
-def figure5(context: Context) -> Outcome:
-    """Porosity, fragmentation and detail fattening on Pipes: published and ours, and ours by the equations as printed."""
-    published, names, found = published_table("hci2015", "figure5"), ["RMS", "F_por", "F_frag", "F_fat"], results(context)
-    rows = [[f"{m} (published)", *(published.rows[name][m] for name in names), None, None] for m in published.columns]
-    maps = [r.disparity for r in found if r.scene == f"{FOLDER}Pipes"]
-    for scene, truth in context.truths([f"{FOLDER}Pipes"]):
-        for disparity, own in zip(maps, measured(found, "Pipes")[names].itertuples(), strict=True):
-            assert disparity is not None, "maps were asked for"
-            rows.append([*own, *as_printed(disparity, truth, hci_subsets(scene))])
-    header = ["method", *names, "equation 10 as printed", "equation 11 as printed"]
-    table = plain_table("Pipes: published methods and ours", header, rows)
-    ours = measured(dense(found), "Pipes")
-    unmeasured = compared(published, {}, "the algorithm's map is not to be had")
-    return Outcome([table], unmeasured, {"scores": DataFrame(published.rows)}, {"scores": ours if len(ours) else None})
+def stacked_bars_figure(found: Scores, weights: Mapping[str, float]) -> Figure:
+    """A bar for each method, stacked from its weighted scores, the best method at the top.
+
+    Parameters
+    ----------
+    found : Scores
+    weights : mapping of str to float
+        By measure; 1 where nothing is given.
+
+    Notes
+    -----
+    Honauer et al. 2015, Figure 7. The length of a bar is the weighted mean of the scores, each as a share of the worst method's.
+    """
+    shares = np.array([weights.get(name, 1.0) for name in found.measures])
+    parts = shares_of_worst(found) * (shares / shares.sum())
+    parts = parts.loc[parts.sum(axis=1).sort_values(kind="stable").index]
+    legend = [measure_name(n) + ("" if w == 1 else f" × {w:g}") for n, w in zip(found.measures, shares, strict=True)]
+    height = max(0.28 * len(parts) + 0.6, LINE * (len(legend) + 2)) + 0.4
+    below = footnote(found, "means over", "each score as a share of the worst method's")
+    figure = new_chart(4.0 + longest(found.methods), longest(legend) + 0.6, height, "", below)
+    axes, left, places = figure.add_subplot(), np.zeros(len(parts)), range(len(parts))
+    for name, label in zip(parts, legend, strict=True):
+        colour = COLOURS[list(HCI_METRICS).index(str(name))]
+        bars = axes.barh(places, parts[name], 0.72, left, color=colour, edgecolor="white", label=label)
+        left = left + parts[name].to_numpy()
+    axes.bar_label(bars, [f" {total:.2f}" for total in left], fontsize=FONT - 1)
+    plain_axes(axes, x="weighted score (0 = perfect, 1 = the worst in everything)")
+    axes.set_yticks(places, parts.index, parse_math=False)
+    axes.set(xlim=(0, 1.1), ylim=(len(parts) - 0.4, -0.6))
+    axes.spines["left"].set_visible(False)
+    legend_beside(figure, axes.get_legend_handles_labels()[0])
+    return figure
 
 
-def as_printed(disparity: Disparity, truth: Disparity, subsets: Subsets) -> tuple[float, float]:
-    """Porosity and fragmentation by equations 10 and 11 as they are printed; a structure of which nothing is found adds nothing to the latter."""
-    from scipy.ndimage import distance_transform_edt
+def radar_figure(found: Scores) -> Figure:
+    """Two radar charts, one of ranks and one of scores. The closer to the centre, the better.
 
-    structures = np.where(subsets.evaluated, subsets.structures, 0)
-    with np.errstate(invalid="ignore"):
-        found = (structures > 0) & (np.abs(disparity - truth) <= subsets.parameters.structure_tolerance.of(truth.shape[1]))
-    labels = np.unique(structures[structures > 0])
-    if not len(labels):
-        return float("nan"), float("nan")
-    distance = distance_transform_edt(~found) if found.any() else np.full(truth.shape, np.hypot(*truth.shape))
-    pieces = [cv2.connectedComponents((found & (structures == label)).view(np.uint8), connectivity=8)[0] - 1 for label in labels]
-    return float(np.mean(np.log1p(distance[structures > 0]))), float(np.mean([1 - 1 / max(count, 1) for count in pieces]))
+    Notes
+    -----
+    Honauer et al. 2015, Figure 9. Ranks are means over the scenes. The area within a line has no meaning of its own, since it depends on the order of the measures.
+    """
+    count, symbols = len(found.methods), [HCI_METRICS[name].symbol for name in found.measures]
+    looks = list(styles([(method,) for method in found.methods], joined=True).values())
+    inside, beside = 2 * (2.7 + 2 * longest(symbols)), longest(found.methods) + 0.9
+    height = max(3.1, LINE * count) + 0.4
+    figure = new_chart(inside, beside, height, "", footnote(found, "means over", "the further in, the better"))
+    angles = 2 * np.pi * np.arange(len(symbols) + 1) / len(symbols)
+    ranks = np.stack([found.of(name).average_ranks for name in found.measures], axis=1)
+    panels = (f"rank, 1 = best of {count}", ranks, count), ("score, 1 = the worst method's", shares_of_worst(found).to_numpy(), 1)
+    for i, (title, values, end) in enumerate(panels, 1):
+        axes = figure.add_subplot(1, 2, i, projection="polar", theta_offset=np.pi / 2, theta_direction=-1)
+        for row, look in zip(values, looks, strict=True):
+            axes.plot(angles, [*row, row[0]], clip_on=False, zorder=3, **look)
+        axes.set_xticks(angles[:-1], symbols, fontsize=FONT, parse_math=False)
+        axes.set_ylim(0, end)
+        axes.tick_params(axis="x", pad=8)
+        axes.tick_params(axis="y", labelsize=FONT - 1)
+        axes.grid(color="0.85", linewidth=0.6)
+        axes.set_title(title, fontsize=FONT, pad=14)
+    legend_beside(figure, [handle(look, method) for look, method in zip(looks, found.methods, strict=True)])
+    return figure
+
+
+def histogram_figure(found: Scores, method: str) -> Figure:
+    """A histogram for each measure, with the scores of one method marked: a line for each scene.
+
+    Notes
+    -----
+    Honauer et al. 2015, Figure 12. Every pair of scene and method counts once. There are 12 bins of equal width from 0 to the largest score.
+    """
+    columns = min(len(found.measures), 3)
+    rows = math.ceil(len(found.measures) / columns)
+    figure = new_chart(columns * 2.7, 1.7, rows * 1.75 + 0.4, "", footnote(found, "scores on"))
+    for j, name in enumerate(found.measures):
+        axes, values = figure.add_subplot(rows, columns, j + 1), found.of(name).values
+        marked = values[found.methods.index(method)]
+        axes.hist(values.ravel(), 12, range=(0, np.nanmax(values)), color="0.75", edgecolor="white", linewidth=0.5)
+        axes.vlines(marked[np.isfinite(marked)], 0, 1, _MARK, linewidth=1.2, transform=axes.get_xaxis_transform())
+        plain_axes(axes, measure_name(name), unit(name), "" if j % columns else "scores")
+    legend_beside(figure, [handle({"color": _MARK, "linewidth": 1.2}, "on a scene")], method)
+    return figure

@@ -1,4 +1,4 @@
-"""Scores, ranks and r²: Figures 1, 4, 6, 7 and 9 to 12, section 4.4, and all scores.
+"""Scores, ranks and r², and metrics pixel by pixel: Figures 1 to 7 and 9 to 12, section 4.4, and all scores.
 
 All items show our methods, and OpenCV's as an outside one, on the scenes that are available.
 """
@@ -7,20 +7,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+import cv2
 import numpy as np
 from pandas import DataFrame
 
-from stereo_framework.core.scene import Scene
+from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.evaluation.disparity_error import rms_error
-from stereo_framework.evaluation.hci import HCI_METRICS
+from stereo_framework.evaluation.hci import HCI_METRICS, Subsets
 from stereo_framework.evaluation.regions import hci_subsets
 from stereo_framework.figures._looks import new_chart
 from stereo_framework.io import read_disparity
-from stereo_framework.page.page import Text
+from stereo_framework.page.page import Block, Text
 from stereo_framework.papers.comparison import compared, plain_table, published_table, raw_table
-from stereo_framework.papers.hci2015.charts import footnote, histogram_figure, radar_figure, stacked_bars_figure
 from stereo_framework.papers.hci2015.claims import COLUMNS, THREE
-from stereo_framework.papers.paper import Context, Outcome, drawn
+from stereo_framework.papers.hci2015.pictures import (
+    footnote,
+    histogram_figure,
+    metrics_figure,
+    radar_figure,
+    stacked_bars_figure,
+    subsets_figure,
+)
+from stereo_framework.papers.paper import Context, Outcome, drawn, painted, short
 from stereo_framework.sweep import Result
 from stereo_framework.tables.scores import standings
 from stereo_framework.tables.tables import Cell
@@ -190,3 +198,63 @@ def scores(context: Context) -> Outcome:
     )
     semi = plain_table("", header, (r for r in rows if r[0] not in kept), forms)
     return Outcome([replace(table, rows=[*table.rows, *semi.rows])])
+
+
+def figure3(context: Context) -> Outcome:
+    """The subsets of three scenes."""
+    blocks = []
+    for scene in context.scenes([f"{FOLDER}{name}" for name in ("Pipes", "Playroom", "Adirondack")]):
+        name, figure = short(scene.name), subsets_figure(scene.reference, hci_subsets(scene), short(scene.name))
+        description = f"subsets of {name}: discontinuities, planes, fine structures"
+        blocks.append(painted(f"figure3_{name}", figure, description, name))
+    return Outcome(blocks)
+
+
+def _metrics(item: str, name: str, columns: Sequence[str], methods: Sequence[str], context: Context) -> Outcome:
+    """A row of pictures for each of these methods that has a map of a scene."""
+    blocks: list[Block] = []
+    maps = {r.method: r.disparity for r in results(context) if r.scene == FOLDER + name}
+    for scene, truth in context.truths([FOLDER + name]):
+        for method in methods:
+            if (disparity := maps.get(method)) is not None:
+                found = {COLUMNS[c]: HCI_METRICS[COLUMNS[c]].measure(disparity, truth, hci_subsets(scene)) for c in columns}
+                figure = metrics_figure(scene.reference, found, f"{name}, {method}")
+                description = f"{', '.join(columns)} of {method} on {name}, pixel by pixel"
+                blocks.append(painted(f"{item}_{name}_{method}", figure, description, f"{name}, {method}"))
+    return Outcome(blocks or [Text(f"{name} is not among the scenes that were run.")])
+
+
+figure2 = partial(_metrics, "figure2", "Adirondack", ("D_fat", "D_thin", "D_fuz"), ("window", "so", "gc", "sgbm"))
+figure4 = partial(_metrics, "figure4", "PlaytableP", ("P_bump", "P_off", "P_orient"), ("window", "window_subpixel", "gc", "sgbm"))
+figure5_pictures = partial(_metrics, "figure5", "Pipes", ("F_por", "F_frag", "F_fat"), ("window", "ssd", "bp", "sgbm"))
+
+
+def figure5(context: Context) -> Outcome:
+    """Porosity, fragmentation and detail fattening on Pipes: published and ours, and ours by the equations as printed."""
+    published, names, found = published_table("hci2015", "figure5"), ["RMS", "F_por", "F_frag", "F_fat"], results(context)
+    rows = [[f"{m} (published)", *(published.rows[name][m] for name in names), None, None] for m in published.columns]
+    maps = [r.disparity for r in found if r.scene == f"{FOLDER}Pipes"]
+    for scene, truth in context.truths([f"{FOLDER}Pipes"]):
+        for disparity, own in zip(maps, measured(found, "Pipes")[names].itertuples(), strict=True):
+            assert disparity is not None, "maps were asked for"
+            rows.append([*own, *as_printed(disparity, truth, hci_subsets(scene))])
+    header = ["method", *names, "equation 10 as printed", "equation 11 as printed"]
+    table = plain_table("Pipes: published methods and ours", header, rows)
+    ours = measured(dense(found), "Pipes")
+    unmeasured = compared(published, {}, "the algorithm's map is not to be had")
+    return Outcome([table], unmeasured, {"scores": DataFrame(published.rows)}, {"scores": ours if len(ours) else None})
+
+
+def as_printed(disparity: Disparity, truth: Disparity, subsets: Subsets) -> tuple[float, float]:
+    """Porosity and fragmentation by equations 10 and 11 as they are printed; a structure of which nothing is found adds nothing to the latter."""
+    from scipy.ndimage import distance_transform_edt
+
+    structures = np.where(subsets.evaluated, subsets.structures, 0)
+    with np.errstate(invalid="ignore"):
+        found = (structures > 0) & (np.abs(disparity - truth) <= subsets.parameters.structure_tolerance.of(truth.shape[1]))
+    labels = np.unique(structures[structures > 0])
+    if not len(labels):
+        return float("nan"), float("nan")
+    distance = distance_transform_edt(~found) if found.any() else np.full(truth.shape, np.hypot(*truth.shape))
+    pieces = [cv2.connectedComponents((found & (structures == label)).view(np.uint8), connectivity=8)[0] - 1 for label in labels]
+    return float(np.mean(np.log1p(distance[structures > 0]))), float(np.mean([1 - 1 / max(count, 1) for count in pieces]))
