@@ -23,7 +23,7 @@ from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.figures._curves import Line, Mark, Panel, curves_figure
 from stereo_framework.figures._looks import longest, new_chart, plain_axes
-from stereo_framework.figures.distributions import distributions_figure
+from stereo_framework.figures.plots import distributions_figure
 from stereo_framework.papers import add_paper
 from stereo_framework.papers.claim import Cases
 from stereo_framework.papers.comparison import plain_table

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.scene import Disparity, Image
-from stereo_framework.figures.colours import LARGEST_ERROR, NO_VALUE, eight_bits
 from stereo_framework.figures.saving import new_figure
 
 if TYPE_CHECKING:
@@ -26,12 +25,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
+
+LARGEST_ERROR = 4.0
+"""Pixels of error at the ends of the error colours. The scale is fixed, so that figures can be compared."""
+
+NO_VALUE = 178
+"""Grey level of pixels without a value."""
+
 FONT = 9.0
 WIDEST = 1800
 """Largest width of a row of pictures, in screen pixels."""
-
-_NO_VALUE = (NO_VALUE,) * 3
-"""RGB of pixels without a value."""
 
 _GAP, _HEADING, _KEYS = 12, 30, 74
 """Screen pixels between pictures, above one with a title, and below one with a colour bar, a legend or lines of text."""
@@ -138,7 +141,7 @@ def grid_figure(
     sizes = {id(panel): panel_size(panel.values.shape, room or WIDEST // across) for panel in panels}
     scales = list(dict.fromkeys(panel.scale for panel in panels if panel.scale))
     holes = dict.fromkeys(p.missing for p in panels if p.missing and not np.isfinite(p.values).all())
-    meanings = [*legend, *([(_NO_VALUE, " or ".join(holes))] if holes else [])]
+    meanings = [*legend, *([((NO_VALUE,) * 3, " or ".join(holes))] if holes else [])]
     column = max(width for width, _ in sizes.values())
     heading = [_HEADING if any(p and p.title for p in row) else 0 for row in rows]
     height = [max(sizes[id(p)][1] for p in row if p) for row in rows]
@@ -223,3 +226,21 @@ def _shorten(text: Text, width: float) -> None:
     while kept > 1 and (measured := text.get_window_extent(renderer).width) > width:
         kept = min(kept - 1, int(kept * width / measured))
         text.set_text(f"{full[: (kept + 1) // 2]}…{full[len(full) - kept // 2 :]}")
+
+
+def eight_bits(image: Image) -> NDArray[np.uint8]:
+    """An image with intensities 0..255 as uint8, of the same shape."""
+    return np.clip(np.rint(image), 0, 255).astype(np.uint8)
+
+
+def rgb(image: Image) -> NDArray[np.uint8]:
+    """An image with intensities 0..255, grey or in colour, as uint8 ``(rows, columns, 3)``."""
+    bits = eight_bits(image)
+    return bits if bits.ndim == 3 else np.repeat(bits[..., None], 3, axis=2)
+
+
+def colour_table(name: str) -> NDArray[np.uint8]:
+    """The colours of a matplotlib colour map, from its lower to its upper end, uint8 ``(256, 3)``. The figures use ``viridis`` and, for errors, ``RdBu_r``."""
+    from matplotlib import colormaps
+
+    return (255 * colormaps[name](np.arange(256))[:, :3] + 0.5).astype(np.uint8)

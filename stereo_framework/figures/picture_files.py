@@ -11,8 +11,13 @@ from stereo_framework.evaluation.evaluate import predictions
 from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.evaluation.regions import region_masks
-from stereo_framework.figures.disparity_figures import bad_pixel_picture, disparity_figure, error_picture, side_by_side_figure
-from stereo_framework.figures.prediction_strip import prediction_figure
+from stereo_framework.figures.disparity_figures import (
+    bad_pixel_picture,
+    disparity_figure,
+    error_picture,
+    prediction_figure,
+    side_by_side_figure,
+)
 from stereo_framework.figures.saving import save_picture
 from stereo_framework.io import write_image
 

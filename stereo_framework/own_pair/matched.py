@@ -13,7 +13,7 @@ from stereo_framework.confidence import left_right_consistency
 from stereo_framework.core.errors import DataError, harmless
 from stereo_framework.core.scene import Disparity, Mask, Scene, Search
 from stereo_framework.engine.match import Match
-from stereo_framework.figures.colours import rgb
+from stereo_framework.figures.grid import rgb
 from stereo_framework.io import (
     check_own,
     geo_tags,

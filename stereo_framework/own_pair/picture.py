@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Disparity, Image
-from stereo_framework.figures.colours import NO_VALUE, rgb
+from stereo_framework.figures.grid import NO_VALUE, rgb
 
 _WIDEST = 1800
 _SCALE = 44

@@ -19,8 +19,8 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from stereo_framework import __version__
-from stereo_framework.figures._positions import Positions
-from stereo_framework.figures.colours import LARGEST_ERROR, colour_table
+from stereo_framework.figures._curves import Positions
+from stereo_framework.figures.grid import LARGEST_ERROR, colour_table
 from stereo_framework.io import PathLike, is_own, output_folder, write_bytes
 from stereo_framework.page.stored_pictures import Scenes, data_uri
 from stereo_framework.tables.tables import Cell, Table

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.regions import region_masks
-from stereo_framework.figures.colours import eight_bits
+from stereo_framework.figures.grid import eight_bits
 
 _FINEST = 1 / 256
 """Pixels between two levels of a map, unless its range needs larger steps."""

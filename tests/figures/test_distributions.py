@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.figures.distributions import distributions_figure
+from stereo_framework.figures.plots import distributions_figure
 
 
 def test_shares_by_bin():

@@ -12,7 +12,7 @@ from stereo_framework import Pipeline, Scene, load, plot, run, show, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation import resolve
-from stereo_framework.figures.prediction_strip import prediction_figure
+from stereo_framework.figures.disparity_figures import prediction_figure
 from stereo_framework.figures.saving import rendered
 from stereo_framework.matching_cost import absolute_difference, census
 

@@ -13,7 +13,7 @@ from made_results import SCENES, result, sweep
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.figures._positions import Positions
+from stereo_framework.figures._curves import Positions
 from stereo_framework.figures.plots import plot_figure
 from stereo_framework.figures.saving import save_figure
 from stereo_framework.script.report import read_report

@@ -7,7 +7,7 @@ from figure_parts import check_layout, legends, titles
 from stereo_framework import load_scene
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.prediction import EMPTY, Prediction, forward_prediction, frame_shift, predicted_frames
-from stereo_framework.figures.prediction_strip import prediction_figure
+from stereo_framework.figures.disparity_figures import prediction_figure
 from stereo_framework.figures.saving import save_picture
 from stereo_framework.io import read_image
 

@@ -8,7 +8,7 @@ import pytest
 from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation import resolve
 from stereo_framework.evaluation.regions import region_masks
-from stereo_framework.figures.colours import colour_table
+from stereo_framework.figures.grid import colour_table
 from stereo_framework.page.page import Details, Page, Section, Statement
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
 from stereo_framework.tables.tables import Cell, Table

@@ -15,7 +15,7 @@ from stereo_framework.papers.claim import verdict
 from stereo_framework.papers.comparison import published_table
 from stereo_framework.papers.paper import Context
 from stereo_framework.papers.reproduce import reproduce
-from stereo_framework.papers.taxonomy2002 import claims, experiments, image_figures, tables
+from stereo_framework.papers.taxonomy2002 import claims, experiments, tables
 from stereo_framework.papers.taxonomy2002.claims_of_optimizers import four
 
 PAPER = find_paper("taxonomy2002")
@@ -86,7 +86,7 @@ def test_errors_by_setting():
 
 def test_too_near():
     error = np.array([[1.5, 1.0, -3.0, 0.0, np.nan, 9.0]])
-    assert image_figures.too_near(error, np.array([[True, True, True, True, True, False]])) == pytest.approx(20)
+    assert experiments.too_near(error, np.array([[True, True, True, True, True, False]])) == pytest.approx(20)
 
 
 def test_height_of_a_staircase():
@@ -206,7 +206,7 @@ def grey(content):
 
 
 def test_slices_of_the_disparity_space(data, tmp_path):
-    blocks = image_figures.figure1(Context("taxonomy2002", tmp_path, data)).blocks
+    blocks = experiments.figure1(Context("taxonomy2002", tmp_path, data)).blocks
     stored = dict(blocks[0].rows[0].pictures)
     assert list(stored) == ["image", "truth", "5 px", "8 px", "10.5 px"]
     slices = {name: grey(stored[name].content) for name in list(stored)[2:]}
@@ -231,7 +231,7 @@ def test_gaps_stand_beside_prediction_errors(data, tmp_path):
 
 
 def test_changes_from_row_to_row():
-    assert image_figures.row_changes(np.array([[1, 1, 1], [1, 2, 3], [1, 2, 4]])) == pytest.approx(50)
+    assert experiments.row_changes(np.array([[1, 1, 1], [1, 2, 3], [1, 2, 4]])) == pytest.approx(50)
 
 
 def test_foreground_fattening(data, tmp_path):

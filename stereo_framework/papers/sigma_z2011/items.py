@@ -7,7 +7,7 @@ from pandas import DataFrame, Series
 
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.evaluation import evaluate
-from stereo_framework.figures.colours import NO_VALUE, colour_table
+from stereo_framework.figures.grid import NO_VALUE, colour_table
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map, stored_picture
 from stereo_framework.papers.claim import Cases
 from stereo_framework.papers.comparison import as_printed, compared, published_table
