@@ -1,5 +1,8 @@
 """Bit strings of the windows of an image, and how many bits of two of them differ: what `census` and `ad_census` share."""
 
+import functools
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,13 +11,24 @@ from stereo_framework.core.scene import Image
 from stereo_framework.kernels.bits import count_bits
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.matching_cost._grey import PIECE, Form, Grey, compared, grey_line, luma, pixels_of
-from stereo_framework.matching_cost._sampling import Sampling
+from stereo_framework.matching_cost._sampling import samples_of
 
 Strings = NDArray[np.uint64]
 
 _WORD = 64
 """Bits of a word of a string."""
+Odd = Literal[3, 5, 7, 9, 11, 13, 15]
+"""Width or height of a window in pixels. What is counted in the largest, 224 pixels around its centre, fits into a byte."""
+
+
+Form = Literal["plain", "centre_symmetric"]
+"""What the pixels of a window are compared with: its centre, or their own mirror image about that."""
+
+Grey = Literal["mean", "luma"]
+"""What the grey value of a colour is."""
+
+_PIECE = 16
+"""Pixels of a window are compared so many at a time: the bits of a lane of grey values."""
 
 
 def bit_count(width: int, height: int, form: Form) -> int:
@@ -51,64 +65,63 @@ def bit_strings(
     return _strings(image, width, height, form, grey, denominator, cubic or denominator == 1)
 
 
+@functools.cache
+def _compared(width: int, height: int, form: Form) -> NDArray[np.int64]:
+    """Row and column of each pixel in a window that is compared, in reading order, and of what it is compared with; int64 (pairs, 4).
+
+    Padded to a multiple of `_PIECE` by the centre and itself, of which none is darker.
+    """
+    middle = (height // 2, width // 2)
+    pixels = [divmod(i, width) for i in range(width * height if form == "plain" else width * height // 2)]
+    pairs = [(y, x, *(middle if form == "plain" else (height - 1 - y, width - 1 - x))) for y, x in pixels if (y, x) != middle]
+    return np.array(pairs + [2 * middle] * (-len(pairs) % _PIECE), np.int64)
+
+
+def _luma(image: Image) -> Image:
+    """0.299 R + 0.587 G + 0.114 B, rounded to a whole number where the image is uint8, halves upwards."""
+    if image.dtype == np.uint8:
+        red, green, blue = (image[..., c].astype(np.int32) for c in range(3))
+        whole: Image = ((299 * red + 587 * green + 114 * blue + 500) // 1000).astype(np.uint8)
+        return whole
+    parts = (np.float32(factor) * image[..., c] for c, factor in enumerate((0.299, 0.587, 0.114)))
+    return next(parts) + next(parts) + next(parts)
+
+
 @per_image
 def _strings(image: Image, width: int, height: int, form: Form, grey: Grey, denominator: int, cubic: bool) -> Strings:
     if grey == "luma" and image.ndim == 3:
-        image = luma(image)
-    rows, columns = image.shape[:2]
-    pairs = compared(width, height, form)
-    pixels, prototype = pixels_of(image)
-    sampling = Sampling(denominator, cubic, image.dtype == np.uint8)
-    strings = np.empty((-(-len(pairs) // _WORD), rows, (columns - 1) * denominator + 1), np.uint64)
-
-    def run(start: int, stop: int) -> None:
-        _kernel(pixels, start, stop, width, height, pairs, sampling, prototype, strings)
-
-    over_rows(run, rows, rows * columns * denominator * len(pairs) // 4)
+        image = _luma(image)
+    # A type that holds the sum of the channels and is no wider than it must be.
+    grey_type = np.int16 if image.dtype == np.uint8 else np.float32
+    sums = samples_of(image, denominator, cubic).sum(axis=1).astype(grey_type)
+    above, aside = height // 2, width // 2 * denominator
+    pairs, wide = _compared(width, height, form), np.pad(sums, ((above, above), (aside, aside)), mode="edge")
+    strings = np.empty((-(-len(pairs) // _WORD), *sums.shape), np.uint64)
+    over_rows(lambda start, stop: _kernel(wide, start, stop, pairs, denominator, strings), len(sums), sums.size * len(pairs) // 4)
     return strings
 
 
 @kernel
-def _kernel(
-    image: NDArray,
-    start: int,
-    stop: int,
-    width: int,
-    height: int,
-    pairs: NDArray[np.int64],
-    sampling: Sampling,
-    prototype: NDArray,
-    strings: Strings,
-) -> None:
-    """Bit strings of the rows `start` to before `stop` of an image ``(rows, columns, channels)``; both arrays are whole."""
-    fine = strings.shape[2]
-    denominator = sampling.denominator
-    margin, above = width // 2 * denominator, height // 2
-    sample, bits = np.empty(fine, np.float32), np.empty(fine, np.uint16)
-    # Of the rows of a window; the row y of the image stands in line y % height.
-    lines = np.empty((height, fine + 2 * margin), prototype.dtype)
-    for y in range(start - above, stop + above):
-        clamped = min(max(y, 0), image.shape[0] - 1)
-        grey_line(image[clamped], sampling, sample, margin, lines[y % height])
-        if y < start + above:
-            continue
-        top, out = y - height + 1, y - above
-        for p in range(0, pairs.shape[0], PIECE):
+def _kernel(wide: NDArray, start: int, stop: int, pairs: NDArray[np.int64], denominator: int, strings: Strings) -> None:
+    """Bit strings of the rows `start` to before `stop`, from grey values with as many rows and positions more on each side as windows need."""
+    bits = np.empty(strings.shape[2], np.uint16)
+    for y in range(start, stop):
+        for p in range(0, pairs.shape[0], _PIECE):
             bits[:] = 0
-            for q in range(p, p + PIECE, 4):
+            for q in range(p, p + _PIECE, 4):
                 # Sixteen lines at once would be more than there are registers for.
                 _append_four(
-                    lines[(top + pairs[q, 0]) % height, pairs[q, 1] * denominator :],
-                    lines[(top + pairs[q, 2]) % height, pairs[q, 3] * denominator :],
-                    lines[(top + pairs[q + 1, 0]) % height, pairs[q + 1, 1] * denominator :],
-                    lines[(top + pairs[q + 1, 2]) % height, pairs[q + 1, 3] * denominator :],
-                    lines[(top + pairs[q + 2, 0]) % height, pairs[q + 2, 1] * denominator :],
-                    lines[(top + pairs[q + 2, 2]) % height, pairs[q + 2, 3] * denominator :],
-                    lines[(top + pairs[q + 3, 0]) % height, pairs[q + 3, 1] * denominator :],
-                    lines[(top + pairs[q + 3, 2]) % height, pairs[q + 3, 3] * denominator :],
+                    wide[y + pairs[q, 0], pairs[q, 1] * denominator :],
+                    wide[y + pairs[q, 2], pairs[q, 3] * denominator :],
+                    wide[y + pairs[q + 1, 0], pairs[q + 1, 1] * denominator :],
+                    wide[y + pairs[q + 1, 2], pairs[q + 1, 3] * denominator :],
+                    wide[y + pairs[q + 2, 0], pairs[q + 2, 1] * denominator :],
+                    wide[y + pairs[q + 2, 2], pairs[q + 2, 3] * denominator :],
+                    wide[y + pairs[q + 3, 0], pairs[q + 3, 1] * denominator :],
+                    wide[y + pairs[q + 3, 2], pairs[q + 3, 3] * denominator :],
                     bits,
                 )
-            _put(bits, p % _WORD, strings[p // _WORD, out])
+            _put(bits, p % _WORD, strings[p // _WORD, y])
 
 
 @kernel
@@ -146,7 +159,7 @@ def _put(bits: NDArray[np.uint16], shift: int, out: Strings) -> None:
 def count_differences(left: Strings, lines: Strings, origins: NDArray[np.int64], differences: NDArray[np.uint8]) -> None:
     """How many bits differ, for a row; (columns, levels).
 
-    `left`: the row's strings ``(words, columns)``; `lines`: those of the match image as `arrange` puts them, with room for `levels` strings at
+    `left`: the row's strings ``(words, columns)``; `lines`: those of the match image, `arranged`, with room for `levels` strings at
     either end; `origins`: where the string of level 0 stands.
     """
     words = lines.shape[0]

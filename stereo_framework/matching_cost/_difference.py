@@ -9,18 +9,16 @@ from numpy.typing import NDArray
 from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._sampling import (
     Geometry,
     Interpolation,
-    Sampling,
-    bounds,
+    arranged,
+    bounds_of,
     close_view,
     floats_of,
     geometry,
-    sample_intervals,
-    sample_row,
-    upsample,
+    over_bands,
+    samples_of,
 )
 
 Interval = bool | Literal["symmetric"]
@@ -50,18 +48,25 @@ def difference_volume(
     outside = np.float32(min(255**power * (1 if reference.ndim == 2 else 4), cutoff))
     costs = _empty(rows, columns, search.levels)
     view = geometry(columns, search)
-    symmetric = interval == "symmetric"
-    sampling = Sampling(search.denominator, interpolation == "cubic", reference.dtype == np.uint8, not symmetric)
-    left, right = floats_of(reference), floats_of(match)
+    whole, symmetric, n = reference.dtype == np.uint8, interval == "symmetric", search.denominator
+    left, limits = floats_of(reference), (cutoff, outside)
 
     def run(start: int, stop: int) -> None:
-        given = left[start:stop], right[start:stop], view, sampling, (cutoff, outside), squared
-        if symmetric:
-            _symmetric(*given, costs[start:stop])
-        else:
-            _kernel(*given, bool(interval), costs[start:stop])
+        own, out = left[start:stop], costs[start:stop]
+        samples = samples_of(match[start:stop], n, interpolation == "cubic")
+        points = arranged(samples, view)
+        if not interval:
+            _kernel(own, points, points, view, limits, squared, False, out)
+            return
+        low, high = (arranged(bound, view) for bound in bounds_of(samples, whole, not symmetric))
+        if not symmetric:
+            _kernel(own, low, high, view, limits, squared, True, out)
+            return
+        samples = samples_of(reference[start:stop], n, interpolation == "cubic")
+        below, above = (np.ascontiguousarray(bound[..., ::n]) for bound in bounds_of(samples, whole, up=False))
+        _symmetric(own, below, above, points, low, high, view, limits, squared, out)
 
-    over_rows(run, rows, costs.size)
+    over_bands(run, rows, costs.size)
     return CostVolume(costs, search, float(outside))
 
 
@@ -81,50 +86,44 @@ def _empty(*shape: int) -> Costs:
 
 @kernel
 def _kernel(
-    left: NDArray, right: NDArray, view: Geometry, sampling: Sampling, limits: Two, squared: bool, interval: bool, costs: Costs
+    left: NDArray, low: NDArray, high: NDArray, view: Geometry, limits: Two, squared: bool, interval: bool, costs: Costs
 ) -> None:
-    """Differences of the rows of two images ``(rows, columns, channels)``."""
-    (rows, _, channels), (cutoff, outside) = left.shape, limits
-    room = view.samples + 2 * view.levels
-    low, high = np.zeros((channels, room), np.float32), np.zeros((channels, room), np.float32)
-    scratch = np.empty((3, view.samples), np.float32)
-    for y in range(rows):
-        if not interval:
-            sample_row(right[y], view, sampling, scratch[0], low)
-            difference_row(left[y], low, view.origins, cutoff, squared, costs[y])
+    """Differences of the rows of an image ``(rows, columns, channels)`` to lines of the match image, points or intervals."""
+    cutoff, outside = limits
+    for y in range(left.shape[0]):
+        if interval and left.shape[2] == 3:
+            _colour_row_to_intervals(left[y], low[y], high[y], view.origins, cutoff, squared, costs[y])
+        elif interval:
+            _grey_row(left[y], low[y], high[y], view.origins, cutoff, squared, costs[y])
         else:
-            sample_intervals(right[y], view, sampling, scratch, low, high)
-            if channels == 1:
-                _grey_row(left[y], low, high, view.origins, cutoff, squared, costs[y])
-            else:
-                _colour_row_to_intervals(left[y], low, high, view.origins, cutoff, squared, costs[y])
+            difference_row(left[y], low[y], view.origins, cutoff, squared, costs[y])
         close_view(view, outside, costs[y])
 
 
 @kernel
 def _symmetric(
-    reference: NDArray, match: NDArray, view: Geometry, sampling: Sampling, limits: Two, squared: bool, costs: Costs
+    left: NDArray,
+    own_low: NDArray,
+    own_high: NDArray,
+    points: NDArray,
+    low: NDArray,
+    high: NDArray,
+    view: Geometry,
+    limits: Two,
+    squared: bool,
+    costs: Costs,
 ) -> None:
-    """Differences of the rows of two images ``(rows, columns, channels)``, of which each is taken as points and as intervals."""
-    (rows, columns, channels), (cutoff, outside) = reference.shape, limits
-    room, samples = view.samples + 2 * view.levels, view.samples
-    points = np.zeros((channels, room), np.float32)
-    low, high = np.zeros((channels, room), np.float32), np.zeros((channels, room), np.float32)
-    scratch, own = np.empty((3, samples), np.float32), np.empty((2, samples), np.float32)
+    """Differences of the rows of an image ``(rows, columns, channels)``, whose pixels are intervals too, to lines of the match image."""
+    (rows, columns, channels), (cutoff, outside) = left.shape, limits
     for y in range(rows):
-        sample_row(match[y], view, sampling, scratch[0], points)
-        sample_intervals(match[y], view, sampling, scratch, low, high)
         costs[y] = 0
         for c in range(channels):
-            upsample(reference[y, :, c], sampling, scratch[0])
-            for upper in range(2):
-                bounds(scratch[0], sampling, upper == 1, scratch[1], own[upper])
             for x in range(columns):
-                n, at, origin = x * sampling.denominator, np.uint64(x), np.uint64(view.origins[x])
-                value, below, above = scratch[0, n], own[0, n], own[1, n]
+                at, origin = np.uint64(x), np.uint64(view.origins[x])
+                value, below, above = left[y, x, c], own_low[y, c, x], own_high[y, c, x]
                 for k in range(costs.shape[2]):
                     i = origin + np.uint64(k)
-                    to_match, to_reference = _gap(value, low[c, i], high[c, i]), _gap(points[c, i], below, above)
+                    to_match, to_reference = _gap(value, low[y, c, i], high[y, c, i]), _gap(points[y, c, i], below, above)
                     gap = to_match if to_match < to_reference else to_reference
                     costs[y, at, k] += gap * gap if squared else gap
         for x in range(columns):
@@ -135,7 +134,7 @@ def _symmetric(
 
 @kernel
 def difference_row(row: NDArray, lines: NDArray, origins: NDArray, cutoff: float, squared: bool, costs: NDArray) -> None:
-    """Differences of a row ``(columns, channels)`` to the samples that `sample_row` put into `lines`; ``(columns, levels)``."""
+    """Differences of a row ``(columns, channels)`` to `lines` of samples ``(channels, room)``; ``(columns, levels)``."""
     if row.shape[1] == 1:
         _grey_row(row, lines, lines, origins, cutoff, squared, costs)
     else:

@@ -1,6 +1,7 @@
 """Where the levels of a pixel lie in the match image, and the samples of a match row in the order in which levels meet them."""
 
 import functools
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -8,34 +9,17 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Image, Search, read_only
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
 
 Interpolation = Literal["linear", "cubic"]
+
+_BAND = 32
+"""Rows whose samples are made at a time."""
 
 
 def floats_of(image: Image) -> NDArray[np.float32]:
     """An image as kernels take it that compute in float32, ``(rows, columns, channels)``: they are then compiled once for all images."""
     return read_only(np.ascontiguousarray(image, np.float32).reshape(*image.shape[:2], -1))
-
-
-class Sampling(NamedTuple):
-    """How a row of an image is sampled between its pixels.
-
-    Parameters
-    ----------
-    denominator : int
-        Samples are 1/denominator pixels apart; 1 = the pixels themselves.
-    cubic : bool
-        Between pixels a cubic spline, else straight lines.
-    whole : bool
-        The image holds integers: what lies between them is cut off toward zero.
-    up : bool
-        Except for the halves of `bounds`, which are rounded up.
-    """
-
-    denominator: int
-    cubic: bool
-    whole: bool
-    up: bool = True
 
 
 class Geometry(NamedTuple):
@@ -96,7 +80,7 @@ def geometry(columns: int, search: Search) -> Geometry:
     position = np.arange(columns) * search.denominator - search.direction * (search.first + search.stride * start)
     if search.direction > 0:
         position = samples - 1 - position
-    # Samples that one pixel's levels can meet leave the same residue. `arrange` puts residue after residue; each of those before this one fills
+    # Samples that one pixel's levels can meet leave the same residue. `arranged` puts residue after residue; each of those before this one fills
     # the quotient of places, the first few of them one more.
     residue = position % search.stride
     place = residue * (samples // search.stride) + np.minimum(residue, samples % search.stride) + position // search.stride
@@ -113,99 +97,81 @@ def close_view(geometry: Geometry, outside: float, costs: NDArray) -> None:
         costs[x, geometry.stops[x] :] = outside
 
 
-@kernel
-def sample_row(row: NDArray, geometry: Geometry, sampling: Sampling, sample: NDArray[np.float32], lines: NDArray) -> None:
-    """Write the samples of one match row ``(columns, channels)`` to `lines`, one for each channel; `sample` has room for those of one."""
-    channels = row.shape[1]
-    reverse, stride = geometry.reverse, geometry.stride
-    margin, stop = geometry.levels, geometry.levels + geometry.samples
-    if sampling.denominator > 1 or stride > 1:
-        for c in range(channels):
-            upsample(row[:, c], sampling, sample)
-            arrange(sample, reverse, stride, lines[c, margin:stop])
-    # The usual case in one pass.
-    elif channels == 3:
-        _split(row.reshape(-1), reverse, lines[0, margin:stop], lines[1, margin:stop], lines[2, margin:stop])
-    else:
-        arrange(row.reshape(-1), reverse, 1, lines[0, margin:stop])
+def over_bands(run: Callable[[int, int], object], rows: int, work: int) -> None:
+    """Call ``run(start, stop)`` on bands of a few rows, as `over_rows` does on ranges: what is made of a band's samples then stays in the caches."""
+
+    def bands(start: int, stop: int) -> None:
+        for first in range(start, stop, _BAND):
+            run(first, min(first + _BAND, stop))
+
+    over_rows(bands, rows, work)
 
 
-@kernel
-def sample_intervals(
-    row: NDArray, geometry: Geometry, sampling: Sampling, scratch: NDArray[np.float32], low: NDArray, high: NDArray
-) -> None:
-    """As `sample_row`, but the bounds of what the row takes on within half a step of each sample; `scratch` has room for the samples three times."""
-    margin, stop = geometry.levels, geometry.levels + geometry.samples
-    line = scratch[0]
-    for c in range(row.shape[1]):
-        upsample(row[:, c], sampling, line)
-        for upper in (False, True):
-            bounds(line, sampling, upper, scratch[1], scratch[2])
-            arrange(scratch[2], geometry.reverse, geometry.stride, high[c, margin:stop] if upper else low[c, margin:stop])
+def samples_of(image: Image, denominator: int, cubic: bool) -> NDArray[np.float32]:
+    """The rows of an image at their pixels and at the positions between them: float32 (rows, channels, (columns - 1) * denominator + 1).
 
-
-@kernel
-def bounds(line: NDArray, sampling: Sampling, upper: bool, between: NDArray, bound: NDArray) -> None:
-    """The lowest or highest value of a line within half a sample of each; `between` has room for the values between them."""
-    last, up = line.shape[0] - 1, np.float32(sampling.whole and sampling.up)
-    for i in range(last):
-        # Integer images: (a + b + 1) div 2, or (a + b) div 2.
-        middle = (line[i] + line[i + 1] + up) * np.float32(0.5)
-        between[i] = np.trunc(middle) if sampling.whole else middle
-    bound[0], bound[last] = line[0], line[last]
-    for i in range(1, last):
-        bound[i] = max(between[i - 1], line[i], between[i]) if upper else min(between[i - 1], line[i], between[i])
-    if last > 0:
-        bound[0] = max(line[0], between[0]) if upper else min(line[0], between[0])
-        bound[last] = max(line[last], between[last - 1]) if upper else min(line[last], between[last - 1])
-
-
-@kernel
-def _split(row: NDArray, reverse: bool, red: NDArray, green: NDArray, blue: NDArray) -> None:
-    """Copy the channels of a flat row apart, reversed or not."""
-    columns = red.shape[0]
-    for x in range(columns):
-        at = np.uint64(columns - 1 - x if reverse else x)
-        red[at], green[at], blue[at] = row[3 * x], row[3 * x + 1], row[3 * x + 2]
-
-
-@kernel
-def upsample(row: NDArray, sampling: Sampling, line: NDArray[np.float32]) -> None:
-    """Sample a row between its pixels; integer images are truncated toward zero and not clipped, as in the original.
-
-    Cubic is the Hermite spline with the outer neighbours' full difference as end slopes (the Keys family's a = -1), linearly
-    extrapolated at the ends of the row.
+    Parameters
+    ----------
+    image : ndarray, (rows, columns) or (rows, columns, channels)
+        Where it is uint8, what lies between pixels is cut off toward zero and not clipped, as in the original.
+    denominator : int
+        Positions are 1/denominator pixels apart.
+    cubic : bool
+        The Hermite spline with the outer neighbours' full difference as end slopes (the Keys family's a = -1), linearly extrapolated at the ends of the row;
+        else straight lines.
     """
-    columns = row.shape[0]
-    denominator, cubic, whole = sampling.denominator, sampling.cubic, sampling.whole
+    rows, columns = image.shape[:2]
+    pixels = np.ascontiguousarray(np.moveaxis(image.reshape(rows, columns, -1), 2, 1), np.float32)
     if denominator == 1:
-        for x in range(columns):
-            line[x] = row[x]
-        return
-    for x in range(columns - 1):
-        v1, v2 = np.float64(row[x]), np.float64(row[x + 1])
-        v0 = np.float64(row[x - 1]) if x > 0 else 2 * v1 - v2
-        v3 = np.float64(row[x + 2]) if x + 2 < columns else 2 * v2 - v1
-        s1, s2 = (v2 - v0, v3 - v1) if cubic else (v2 - v1, v2 - v1)
-        line[x * denominator] = v1
-        for i in range(1, denominator):
-            t = i / denominator
-            value = v1 + t * (s1 + t * (3 * (v2 - v1) - 2 * s1 - s2 + t * (s1 + s2 - 2 * (v2 - v1))))
-            # i / denominator may be rounded down: a whole value just missed must not lose one.
-            line[x * denominator + i] = np.trunc(value + (1e-9 if value > 0 else -1e-9)) if whole else value
-    line[(columns - 1) * denominator] = row[columns - 1]
+        return pixels
+    samples = np.empty((*pixels.shape[:2], (columns - 1) * denominator + 1), np.float32)
+    _upsample(pixels, denominator, cubic, image.dtype == np.uint8, samples)
+    return samples
 
 
 @kernel
-def arrange(line: NDArray[np.float32], reverse: bool, stride: int, out: NDArray) -> None:
-    """Copy a fine row so that samples `stride` apart stand side by side, reversed where levels meet them from right to left."""
-    last = line.shape[0] - 1
-    if stride == 1:
-        for i in range(last + 1):
-            out[i] = line[last - i] if reverse else line[i]
-        return
-    at = 0
-    for residue in range(stride):
-        for i in range(residue, last + 1, stride):
-            out[at] = line[last - i] if reverse else line[i]
-            at += 1
+def _upsample(pixels: NDArray[np.float32], denominator: int, cubic: bool, whole: bool, samples: NDArray[np.float32]) -> None:
+    rows, channels, columns = pixels.shape
+    for y in range(rows):
+        for c in range(channels):
+            row, line = pixels[y, c], samples[y, c]
+            for x in range(columns - 1):
+                v1, v2 = np.float64(row[x]), np.float64(row[x + 1])
+                v0 = np.float64(row[x - 1]) if x > 0 else 2 * v1 - v2
+                v3 = np.float64(row[x + 2]) if x + 2 < columns else 2 * v2 - v1
+                s1, s2 = (v2 - v0, v3 - v1) if cubic else (v2 - v1, v2 - v1)
+                line[x * denominator] = v1
+                for i in range(1, denominator):
+                    t = i / denominator
+                    value = v1 + t * (s1 + t * (3 * (v2 - v1) - 2 * s1 - s2 + t * (s1 + s2 - 2 * (v2 - v1))))
+                    # i / denominator may be rounded down: a whole value just missed must not lose one.
+                    line[x * denominator + i] = np.trunc(value + (1e-9 if value > 0 else -1e-9)) if whole else value
+            line[(columns - 1) * denominator] = row[columns - 1]
+
+
+def bounds_of(samples: NDArray[np.float32], whole: bool, up: bool = True) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The lowest and the highest value that rows (the last axis) take on within half a sample of each.
+
+    Where values are `whole`, the one in the middle between two is rounded to a whole number, half up or else toward zero.
+    """
+    middle = (samples[..., :-1] + samples[..., 1:] + np.float32(whole and up)) * np.float32(0.5)
+    if whole:
+        middle = np.trunc(middle)
+    found = []
+    for outermost in (np.minimum, np.maximum):
+        bound = samples.copy()
+        for part in (bound[..., :-1], bound[..., 1:]):
+            outermost(part, middle, out=part)
+        found.append(bound)
+    return found[0], found[1]
+
+
+def arranged(samples: NDArray, view: Geometry) -> NDArray:
+    """Samples of rows (the last axis) in lines: those a level apart side by side, reversed where levels meet them from right to left; 0 in the room around them."""
+    lines = np.zeros((*samples.shape[:-1], view.samples + 2 * view.levels), samples.dtype)
+    at, ordered = view.levels, samples[..., ::-1] if view.reverse else samples
+    for residue in range(view.stride):
+        part = ordered[..., residue :: view.stride]
+        lines[..., at : at + part.shape[-1]] = part
+        at += part.shape[-1]
+    return lines

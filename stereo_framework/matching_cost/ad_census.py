@@ -18,19 +18,17 @@ from stereo_framework.kernels.any_costs import AnyCosts, any_costs
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.local_averages import local_averages
-from stereo_framework.kernels.threads import over_rows
-from stereo_framework.matching_cost._bit_strings import Strings, bit_strings, count_differences
+from stereo_framework.matching_cost._bit_strings import Grey, Odd, Strings, bit_strings, count_differences
 from stereo_framework.matching_cost._difference import difference_row
-from stereo_framework.matching_cost._grey import Grey, Odd
 from stereo_framework.matching_cost._sampling import (
     Geometry,
     Interpolation,
-    Sampling,
-    arrange,
+    arranged,
     close_view,
     floats_of,
     geometry,
-    sample_row,
+    over_bands,
+    samples_of,
 )
 
 _MOST_STEPS = 32767
@@ -158,8 +156,7 @@ def ad_census(
     right_strings = bit_strings(
         match, width=width, height=height, form="plain", grey=grey, denominator=search.denominator, cubic=cubic
     )
-    left, right = floats_of(reference), floats_of(match)
-    view, sampling = geometry(columns, search), Sampling(search.denominator, cubic, reference.dtype == np.uint8)
+    left, view = floats_of(reference), geometry(columns, search)
     saturation = _Saturation(
         np.float32(1 / (difference_scale * left.shape[2])),
         np.float32(1 / census_scale),
@@ -171,11 +168,12 @@ def ad_census(
     costs = np.empty((rows, columns, search.levels), dtype)
 
     def run(start: int, stop: int) -> None:
-        images = left[start:stop], right[start:stop], weights[start:stop]
+        lines = arranged(samples_of(match[start:stop], search.denominator, cubic), view)
+        strings = left_strings[:, start:stop], arranged(right_strings[:, start:stop].swapaxes(0, 1), view)
         own = any_costs(costs[start:stop])
-        _kernel(*images, left_strings, right_strings, start, view, sampling, saturation, np.float32(outside), own)
+        _kernel(left[start:stop], lines, weights[start:stop], *strings, view, saturation, np.float32(outside), own)
 
-    over_rows(run, rows, costs.size)
+    over_bands(run, rows, costs.size)
     return CostVolume(costs, search, float(outside))
 
 
@@ -196,30 +194,22 @@ def _kept(reference: Image, match: Image, search: Search, initial: View, residua
 @kernel
 def _kernel(
     reference: NDArray,
-    match: NDArray,
+    lines: NDArray,
     weights: NDArray[np.float32],
     left: Strings,
     right: Strings,
-    start: int,
     view: Geometry,
-    sampling: Sampling,
     saturation: _Saturation,
     outside: float,
     costs: AnyCosts,
 ) -> None:
-    """Costs of some rows, from two images ``(rows, columns, channels)``, weights of differences and of bits, and all bit strings
-    ``(words, rows, positions)``, of which theirs begin at `start`.
+    """Costs of some rows, from those of the reference image ``(rows, columns, channels)``, lines of the match image ``(rows, channels, room)``, weights of
+    differences and of bits, bit strings ``(words, rows, columns)``, and lines of those of the match image ``(rows, words, room)``.
     """
-    length = view.samples + 2 * view.levels
-    lines, strings = np.zeros((reference.shape[2], length), np.float32), np.zeros((left.shape[0], length), np.uint64)
-    sample, found = np.empty(view.samples, np.float32), np.empty((reference.shape[1], view.levels), np.float32)
+    found = np.empty((reference.shape[1], view.levels), np.float32)
     whole, wide, fractions = costs
     for y in range(reference.shape[0]):
-        # The levels of a pixel lie side by side in a line.
-        sample_row(match[y], view, sampling, sample, lines)
-        for w in range(right.shape[0]):
-            arrange(right[w, start + y], view.reverse, view.stride, strings[w, view.levels : view.levels + view.samples])
-        _row(reference[y], weights[y], left[:, start + y], lines, strings, view.origins, saturation, found)
+        _row(reference[y], weights[y], left[:, y], lines[y], right[y], view.origins, saturation, found)
         close_view(view, outside, found)
         if whole.size > 0:
             _copy(found.reshape(-1), whole[y].reshape(-1))

@@ -11,10 +11,8 @@ from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.stage import Unit, stage
 from stereo_framework.core.volume import CostVolume
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.threads import over_rows
-from stereo_framework.matching_cost._bit_strings import Form, Strings, bit_count, bit_strings, count_differences
-from stereo_framework.matching_cost._grey import Grey, Odd
-from stereo_framework.matching_cost._sampling import Geometry, Interpolation, arrange, close_view, geometry
+from stereo_framework.matching_cost._bit_strings import Form, Grey, Odd, Strings, bit_count, bit_strings, count_differences
+from stereo_framework.matching_cost._sampling import Geometry, Interpolation, arranged, close_view, geometry, over_bands
 
 
 @stage(
@@ -92,19 +90,16 @@ def census(
     costs: NDArray[Any] = np.empty((rows, columns, search.levels), np.uint8)
 
     def run(start: int, stop: int) -> None:
-        _kernel(left, right, start, view, np.uint8(outside), costs[start:stop])
+        lines = arranged(right[:, start:stop].swapaxes(0, 1), view)
+        _kernel(left, lines, start, view, np.uint8(outside), costs[start:stop])
 
-    over_rows(run, rows, costs.size)
+    over_bands(run, rows, costs.size)
     return CostVolume(costs, search, float(outside))
 
 
 @kernel
-def _kernel(left: Strings, right: Strings, start: int, view: Geometry, outside: int, costs: NDArray[np.uint8]) -> None:
-    """Costs of some rows, from `start` on, from all strings ``(words, rows, positions)`` of both images."""
-    words = right.shape[0]
-    lines = np.zeros((words, view.samples + 2 * view.levels), np.uint64)
+def _kernel(left: Strings, lines: Strings, start: int, view: Geometry, outside: int, costs: NDArray[np.uint8]) -> None:
+    """Costs of some rows, from `start` on, from all strings ``(words, rows, columns)`` of the reference image, and lines ``(rows, words, room)`` of the match image."""
     for y in range(costs.shape[0]):
-        for w in range(words):
-            arrange(right[w, start + y], view.reverse, view.stride, lines[w, view.levels : view.levels + view.samples])
-        count_differences(left[:, start + y], lines, view.origins, costs[y])
+        count_differences(left[:, start + y], lines[y], view.origins, costs[y])
         close_view(view, outside, costs[y])

@@ -11,18 +11,16 @@ from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.stage import Fraction01, Positive, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._difference import difference_row
-from stereo_framework.matching_cost._grey import add_channels, grey_line
 from stereo_framework.matching_cost._sampling import (
     Geometry,
     Interpolation,
-    Sampling,
-    arrange,
+    arranged,
     close_view,
     floats_of,
     geometry,
-    sample_row,
+    over_bands,
+    samples_of,
 )
 
 
@@ -92,10 +90,8 @@ def gradient_difference(
     """
     rows, columns = reference.shape[:2]
     outside = np.float32((1 - share) * min(255.0, truncation) + share * min(255.0, gradient_truncation))
-    left, right = floats_of(reference), floats_of(match)
+    left, view = floats_of(reference), geometry(columns, search)
     channels = left.shape[2]
-    view = geometry(columns, search)
-    sampling = Sampling(search.denominator, interpolation == "cubic", reference.dtype == np.uint8)
     terms = _Terms(
         np.float32((1 - share) / channels),
         np.float32(truncation * channels),
@@ -105,42 +101,40 @@ def gradient_difference(
     costs = np.empty((rows, columns, search.levels), np.float32)
 
     def run(start: int, stop: int) -> None:
-        _kernel(left[start:stop], right[start:stop], view, sampling, terms, outside, costs[start:stop])
+        own, out = left[start:stop], costs[start:stop]
+        slopes = _slopes(samples_of(reference[start:stop], 1, cubic=False), 1)
+        samples = samples_of(match[start:stop], search.denominator, interpolation == "cubic")
+        lines, other_slopes = arranged(samples, view), arranged(_slopes(samples, search.denominator), view)
+        _kernel(own, lines, slopes, other_slopes, view, terms, outside, out)
 
-    over_rows(run, rows, costs.size)
+    over_bands(run, rows, costs.size)
     return CostVolume(costs, search, float(outside))
+
+
+def _slopes(samples: NDArray[np.float32], denominator: int) -> NDArray[np.float32]:
+    """Difference of the sums of the channels a pixel after and before each sample, or at the end of the row, over their distance in pixels."""
+    grey = samples.sum(axis=1)
+    at, last = np.arange(grey.shape[1]), grey.shape[1] - 1
+    before, after = np.maximum(at - denominator, 0), np.minimum(at + denominator, last)
+    return (grey[:, after] - grey[:, before]) * (denominator / np.maximum(after - before, 1)).astype(np.float32)
 
 
 @kernel
 def _kernel(
-    reference: NDArray, match: NDArray, view: Geometry, sampling: Sampling, terms: _Terms, outside: float, costs: Costs
+    reference: NDArray,
+    lines: NDArray,
+    slopes: NDArray,
+    other_slopes: NDArray,
+    view: Geometry,
+    terms: _Terms,
+    outside: float,
+    costs: Costs,
 ) -> None:
-    """Costs of some rows of two images ``(rows, columns, channels)``."""
-    rows, columns, channels = reference.shape
-    samples, room = view.samples, view.samples + 2 * view.levels
-    lines, slopes = np.zeros((channels, room), np.float32), np.zeros(room, np.float32)
-    grey, slope, sample = np.empty(samples, np.float32), np.empty(samples, np.float32), np.empty(samples, np.float32)
-    own = np.empty(columns, np.float32)
-    for y in range(rows):
-        add_channels(reference[y], grey[:columns])
-        _differentiate(grey[:columns], 1, own)
-        grey_line(match[y], sampling, sample, 0, grey)
-        _differentiate(grey, sampling.denominator, slope)
-        arrange(slope, view.reverse, view.stride, slopes[view.levels : view.levels + samples])
-        sample_row(match[y], view, sampling, sample, lines)
-        difference_row(reference[y], lines, view.origins, terms.cutoff, np.bool_(False), costs[y])
-        _add_gradients(own, slopes, view.origins, terms, costs[y])
+    """Costs of some rows of an image ``(rows, columns, channels)`` and its slopes ``(rows, columns)``, from lines of the match image and its slopes."""
+    for y in range(reference.shape[0]):
+        difference_row(reference[y], lines[y], view.origins, terms.cutoff, np.bool_(False), costs[y])
+        _add_gradients(slopes[y], other_slopes[y], view.origins, terms, costs[y])
         close_view(view, outside, costs[y])
-
-
-@kernel
-def _differentiate(line: NDArray[np.float32], denominator: int, slope: NDArray[np.float32]) -> None:
-    """Difference of the samples a pixel after and before each, or at the end of the line, over their distance in pixels."""
-    last = line.shape[0] - 1
-    for i in range(last + 1):
-        before, after = max(i - denominator, 0), min(i + denominator, last)
-        distance = max(after - before, 1)
-        slope[i] = (line[after] - line[before]) * np.float32(denominator / distance)
 
 
 @kernel

@@ -14,7 +14,7 @@ from stereo_framework.core.volume import CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import Floats, extended, rounded, window_spread, window_sums
-from stereo_framework.matching_cost._sampling import Interpolation, Sampling, upsample
+from stereo_framework.matching_cost._sampling import Interpolation, samples_of
 
 Form = Literal["moravec", "standard"]
 
@@ -112,13 +112,8 @@ def _phases(image: Image, size: int, denominator: int, cubic: bool) -> list[Floa
     """The image sampled at its pixels, 1/N to the right of them, 2/N ..., each with the columns and rows more that windows need."""
     if denominator == 1:
         return [extended(image, size)]
-    pixels = rounded(image.reshape(*image.shape[:2], -1))
-    rows, columns, channels = pixels.shape
-    fine = np.empty((rows, (columns - 1) * denominator + 1, channels), np.float32)
-    line = np.empty(fine.shape[1], np.float32)
-    for y, c in np.ndindex(rows, channels):
-        upsample(pixels[y, :, c], Sampling(denominator, cubic, whole=False), line)
-        fine[y, :, c] = line
+    # Rounded, they are float64 and no whole numbers, and float32 holds them.
+    fine = np.moveaxis(samples_of(rounded(image), denominator, cubic), 1, 2)
     # The outermost pixels repeat, not the bend that a spline would make towards copies of them.
     before, after = (size - 1) // 2, size // 2
     aside = before * denominator, after * denominator + denominator - 1

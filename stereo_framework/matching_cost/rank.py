@@ -13,9 +13,8 @@ from stereo_framework.core.volume import CostVolume
 from stereo_framework.kernels.bits import count_bits
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.matching_cost._bit_strings import Strings, bit_strings
-from stereo_framework.matching_cost._grey import Odd
-from stereo_framework.matching_cost._sampling import Geometry, Interpolation, arrange, close_view, geometry
+from stereo_framework.matching_cost._bit_strings import Odd, Strings, bit_strings
+from stereo_framework.matching_cost._sampling import Geometry, Interpolation, arranged, close_view, geometry, over_bands
 
 Ranks = NDArray[np.uint8]
 
@@ -80,9 +79,9 @@ def rank(
     costs: NDArray[Any] = np.empty((rows, columns, search.levels), np.uint8)
 
     def run(start: int, stop: int) -> None:
-        _kernel(left[start:stop], right[start:stop], view, np.uint8(outside), costs[start:stop])
+        _kernel(left[start:stop], arranged(right[start:stop], view), view, np.uint8(outside), costs[start:stop])
 
-    over_rows(run, rows, costs.size)
+    over_bands(run, rows, costs.size)
     return CostVolume(costs, search, float(outside))
 
 
@@ -103,12 +102,10 @@ def _count(strings: Strings, ranks: Ranks) -> None:
 
 
 @kernel
-def _kernel(left: Ranks, right: Ranks, view: Geometry, outside: int, costs: NDArray[np.uint8]) -> None:
-    """Costs of some rows, from the ranks of both images."""
-    line = np.zeros(view.samples + 2 * view.levels, np.uint8)
-    for y in range(right.shape[0]):
-        arrange(right[y], view.reverse, view.stride, line[view.levels : view.levels + view.samples])
-        _row(left[y], line, view.origins, costs[y])
+def _kernel(left: Ranks, lines: Ranks, view: Geometry, outside: int, costs: NDArray[np.uint8]) -> None:
+    """Costs of some rows, from the ranks of the reference image and those of the match image in lines."""
+    for y in range(left.shape[0]):
+        _row(left[y], lines[y], view.origins, costs[y])
         close_view(view, outside, costs[y])
 
 
