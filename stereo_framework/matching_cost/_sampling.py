@@ -107,7 +107,7 @@ def over_bands(run: Callable[[int, int], object], rows: int, work: int) -> None:
     over_rows(bands, rows, work)
 
 
-def samples_of(image: Image, denominator: int, cubic: bool) -> NDArray[np.float32]:
+def samples_of(image: NDArray, denominator: int, cubic: bool) -> NDArray[np.float32]:
     """The rows of an image at their pixels and at the positions between them: float32 (rows, channels, (columns - 1) * denominator + 1).
 
     Parameters
