@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from stereo_framework.core.errors import DataError, close_names, nearest, short
 from stereo_framework.core.scene import Disparity, Image, Scene
-from stereo_framework.datasets import kitti, middlebury, more, ready_made, scene_file  # noqa: F401
+from stereo_framework.datasets import middlebury, pairs, ready_made, scene_file  # noqa: F401
 from stereo_framework.datasets.dataset import DATA_SETS
 from stereo_framework.io import PathLike
 

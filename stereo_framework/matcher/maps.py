@@ -9,7 +9,7 @@ from stereo_framework.core.call_reports import CallReport, report_call
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.scene import Disparity, Image, Scene, Search
 from stereo_framework.core.stage import Positive, Unit, stage
-from stereo_framework.io.map_files import map_of, read_map
+from stereo_framework.io.disparity import map_of, read_map
 from stereo_framework.matcher._outside import FilePath
 
 

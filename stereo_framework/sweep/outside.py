@@ -15,7 +15,7 @@ from stereo_framework.evaluation import Protocol, doubts, resolve
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import PRESETS, derive, of_scene
 from stereo_framework.io import PathLike, file_stem, write_bytes, write_disparity
-from stereo_framework.io.map_files import best_scenes, map_files, read_map
+from stereo_framework.io.disparity import best_scenes, map_files, read_map
 from stereo_framework.sweep.identity import environment, files_digest, run_id, scene_digest
 from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.store import Store

@@ -15,7 +15,7 @@ from stereo_framework.aggregation import box
 from stereo_framework.cli._examples import KINDS, example
 from stereo_framework.core.stage import SLOTS, find, load_plugin, stages
 from stereo_framework.io import write_image
-from stereo_framework.io.map_files import map_files
+from stereo_framework.io.disparity import map_files
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import graph_cut, winner_take_all
 from stereo_framework.refinement import median

@@ -12,7 +12,7 @@ from PIL import Image
 from stereo_framework.core.errors import DataError, DataWarning, ParameterError
 from stereo_framework.datasets import pair_scene
 from stereo_framework.io import geo_tags, read_disparity, read_image, write_disparity
-from stereo_framework.io.map_files import read_map
+from stereo_framework.io.disparity import read_map
 
 RANDOM = np.random.default_rng(5)
 NODATA = 42113
