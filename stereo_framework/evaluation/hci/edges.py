@@ -1,4 +1,7 @@
-"""Depth discontinuities, and the foreground and background beside them (M_d, M_f, M_b of Honauer et al. 2015, section 3.1)."""
+"""Depth discontinuities, and the foreground and background beside them (M_d, M_f, M_b of Honauer et al. 2015, section 3.1).
+
+Distances to the nearest pixel of a set, here and in planes and metrics, are Euclidean, in pixels.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,9 @@ from typing import NamedTuple
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Disparity, Mask
-from stereo_framework.evaluation.hci._nearest import distance_to, nearest_values
 from stereo_framework.evaluation.hci.parameters import Parameters
 
 
@@ -75,3 +78,22 @@ def _cleaned(mask: Mask, side: int) -> Mask:
     # For masks the median is the majority, which a box sum counts for any window.
     count = cv2.boxFilter(mask.view(np.uint8), cv2.CV_32F, (side, side), normalize=False, borderType=cv2.BORDER_REPLICATE)
     return mask & (2 * count > side * side)
+
+
+def distance_to(mask: Mask) -> NDArray[np.float32]:
+    """Distance of every pixel to the nearest pixel of the set. To an empty set it is the image's diagonal, so that no distance is infinite."""
+    if not mask.any():
+        return np.full(mask.shape, np.hypot(*mask.shape), np.float32)
+    return cv2.distanceTransform((~mask).view(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+
+
+def nearest_values(values: Disparity, mask: Mask) -> Disparity:
+    """For every pixel the value of the nearest pixel of the set, which for members of the set is their own. NaN if the set is empty."""
+    from scipy.ndimage import distance_transform_edt
+
+    if mask.all():
+        return values
+    if not mask.any():
+        return np.full(values.shape, np.nan, np.float32)
+    rows, columns = distance_transform_edt(~mask, return_distances=False, return_indices=True)
+    return values[rows, columns]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Disparity, Mask
-from stereo_framework.evaluation.hci._nearest import distance_to, nearest_values
+from stereo_framework.evaluation.hci.edges import distance_to, nearest_values
 from stereo_framework.evaluation.hci.parameters import Parameters
 from stereo_framework.kernels.decorator import kernel
 

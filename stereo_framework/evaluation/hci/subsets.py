@@ -1,16 +1,17 @@
-"""The parts of a scene on which the HCI stereo metrics are measured, and how they are found in the truth."""
+"""The parts of a scene on which the HCI stereo metrics are measured, how they are found in the truth, and what a metric returns."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.core.frames import Disparity, Mask, read_only
+from stereo_framework.core.frames import read_only
 from stereo_framework.core.parameters import brief
-from stereo_framework.core.scene import inside_border
+from stereo_framework.core.scene import Disparity, Mask, inside_border
 from stereo_framework.evaluation.hci.edges import find_edges
 from stereo_framework.evaluation.hci.parameters import Parameters
 from stereo_framework.evaluation.hci.planes import find_planes
@@ -113,3 +114,33 @@ def extract_subsets(truth: Disparity, nonocc: Mask | None = None, parameters: Pa
     planes, coefficients = find_planes(truth, evaluated, edges.edges | ~visible, parameters)
     structures = find_structures(truth, evaluated, parameters)
     return Subsets(parameters, evaluated, *edges, planes, coefficients, *structures)
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class Score:
+    """The result of one metric.
+
+    Parameters
+    ----------
+    value : float
+        0 is perfect, larger is worse; NaN where the subset is empty or nothing in it was measured.
+    picture : ndarray, float32, (rows, columns)
+        The contribution of every measured pixel, in the metric's unit; NaN elsewhere.
+    coverage : float
+        Share of the subset's evaluated pixels that were measured, 0..1; NaN where there are none. A pixel without an estimate is not measured.
+    """
+
+    value: float
+    picture: NDArray[np.float32]
+    coverage: float
+
+
+def mean_score(contributions: NDArray[np.floating], subset: Mask, subsets: Subsets) -> Score:
+    """The mean of the contributions over the evaluated pixels of a subset. Pixels with NaN are not measured."""
+    counted = subset & subsets.evaluated
+    picture = np.where(counted, contributions, np.nan).astype(np.float32)
+    values = picture[counted]
+    measured = values[~np.isnan(values)]
+    value = float(measured.mean(dtype=np.float64)) if measured.size else math.nan
+    return Score(value, picture, measured.size / values.size if values.size else math.nan)

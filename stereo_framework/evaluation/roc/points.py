@@ -1,9 +1,13 @@
-"""Points in the plane of sparsity rate and error rate, each of which is what one setting of a method reaches."""
+"""Points in the plane of sparsity rate and error rate, each of which is what one setting of a method reaches, and what several points make together.
+
+That is the feasibility boundary of several methods on one scene, its best and worst case over all scenes, and the mean points of a method.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,3 +90,102 @@ def maximal_points(points: Sequence[Point]) -> list[Point]:
             found.append(point)
     # Reversing would turn points of the same rates around.
     return sorted(found, key=lambda p: p.rates)
+
+
+def feasibility_boundary(points: Iterable[Point]) -> list[Point]:
+    """What all methods together reach on a scene (SFB): the points, of any method, that no other point is better than.
+
+    Parameters
+    ----------
+    points : iterable of Point
+        Points of one scene. Every point keeps its method, parameters and map.
+
+    Returns
+    -------
+    list of Point
+        In the order of rising sparsity rates; `roc_curve` gives the curve through them.
+
+    Raises
+    ------
+    DataError
+        Points of several scenes.
+
+    Notes
+    -----
+    Kostliva, Cech & Sara 2007, equation 12. The empty result, SR = 1 and ER = 0, may belong to it, as the point of CSM does in the paper.
+    """
+    given = list(points)
+    scenes = sorted({p.scene for p in given})
+    if len(scenes) > 1:
+        raise DataError(f"a feasibility boundary is that of one scene; these points are of {', '.join(map(repr, scenes))}")
+    return minimal_points(given)
+
+
+def best_case(boundaries: Iterable[Sequence[Point]]) -> list[Point]:
+    """The best case B over the boundaries of all scenes: the points that no other point is better than (equation 14).
+
+    `roc_curve` gives its curve.
+    """
+    return minimal_points([p for boundary in boundaries for p in boundary])
+
+
+def worst_case(boundaries: Iterable[Sequence[Point]]) -> list[Point]:
+    """The worst case W over the boundaries of all scenes: the points that are better than no other point (equation 13).
+
+    `outer_curve` gives its curve.
+    """
+    return maximal_points([p for boundary in boundaries for p in boundary])
+
+
+def mean_points(points: Iterable[Point], *, drop_incomplete: bool = False) -> list[Point]:
+    """Average the rates of every setting over the scenes.
+
+    Parameters
+    ----------
+    points : iterable of Point
+        Points of several scenes; those of the same method and parameters belong to one setting.
+    drop_incomplete : bool
+        Leave settings that were not measured on every scene out, instead of refusing them.
+
+    Returns
+    -------
+    list of Point
+        One point for each setting, in the order of appearance, without scene and map. `roc_curve` of a method's points gives its mean ROC curve.
+
+    Raises
+    ------
+    DataError
+        A setting lacks a scene or has two points on the same scene.
+
+    Notes
+    -----
+    Kostliva, Cech & Sara 2007, equations 15 and 16, where all scenes weigh the same. Averages over different scenes cannot be compared, so a setting is never averaged over
+    fewer scenes than the others.
+    """
+    settings: dict[tuple[str, str], dict[str, Point]] = {}
+    for point in points:
+        key = (point.method, json.dumps(dict(point.parameters), sort_keys=True, default=str))
+        measured = settings.setdefault(key, {})
+        if point.scene in measured:
+            raise DataError(f"{point.method} {key[1]}: measured twice on {point.scene!r}; a setting has one point a scene")
+        measured[point.scene] = point
+    scenes = list(dict.fromkeys(scene for measured in settings.values() for scene in measured))
+    found = []
+    for (method, parameters), measured in settings.items():
+        missing = [scene for scene in scenes if scene not in measured]
+        if missing and drop_incomplete:
+            continue
+        if missing:
+            raise DataError(
+                f"{method} {parameters}: not measured on {', '.join(missing)}; a mean needs every scene for every setting"
+            )
+        sparsity, error = (
+            sum(1 / len(scenes) * getattr(p, rate) for p in measured.values()) for rate in ("sparsity_rate", "error_rate")
+        )
+        # Sums of shares may exceed 1 by rounding.
+        found.append(
+            replace(
+                next(iter(measured.values())), sparsity_rate=min(sparsity, 1.0), error_rate=min(error, 1.0), scene="", map=None
+            )
+        )
+    return found

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from stereo_framework.evaluation.hci import Parameters
-from stereo_framework.evaluation.hci._nearest import distance_to, nearest_values
-from stereo_framework.evaluation.hci.edges import find_edges
+from stereo_framework.evaluation.hci.edges import distance_to, find_edges, nearest_values
 
 SHAPES = st.tuples(st.integers(1, 9), st.integers(1, 10))
 MASKS = SHAPES.flatmap(lambda shape: hnp.arrays(np.bool_, shape))
