@@ -16,12 +16,7 @@ from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.evaluation.disparity_error import fraction_matched
 from stereo_framework.evaluation.hci import hci_metrics
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, Region, View, sparsified
-from stereo_framework.evaluation.prediction import (
-    forward_prediction,
-    frame_shift,
-    inverse_prediction,
-    predicted_frames,
-)
+from stereo_framework.evaluation.prediction import forward_prediction, frame_shift, inverse_prediction, predicted_frames
 from stereo_framework.evaluation.preparation import prepare
 from stereo_framework.evaluation.protocols import Protocol, derive, of_scene, resolve
 from stereo_framework.evaluation.regions import hci_subsets, region_masks

@@ -35,12 +35,7 @@ from stereo_framework.evaluation.disparity_error import (
 )
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.prediction import Prediction, prediction_error
-from stereo_framework.evaluation.similarity import (
-    mean_squared_difference,
-    peak_signal_to_noise,
-    r_ssim,
-    structural_similarity,
-)
+from stereo_framework.evaluation.similarity import mean_squared_difference, peak_signal_to_noise, r_ssim, structural_similarity
 from stereo_framework.evaluation.sparsification import Sparsification, optimal_area
 
 

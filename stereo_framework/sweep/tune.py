@@ -18,8 +18,7 @@ from stereo_framework.core.errors import MissingExtraError, ParameterError, brin
 from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.metrics import metric_of
-from stereo_framework.evaluation.protocol_average import average
-from stereo_framework.evaluation.protocols import Protocol
+from stereo_framework.evaluation.protocols import Protocol, average
 from stereo_framework.io import check_own, write_bytes
 from stereo_framework.script import Script, Setting, load
 from stereo_framework.script.addresses import split

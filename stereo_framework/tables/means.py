@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 from stereo_framework.core.errors import DataError, ParameterError, few
 from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation import Protocol, resolve
-from stereo_framework.evaluation.protocol_average import average
-from stereo_framework.evaluation.protocols import PRESETS
+from stereo_framework.evaluation.protocols import PRESETS, average
 from stereo_framework.io import PathLike
 from stereo_framework.script.report import STATISTIC
 from stereo_framework.tables.values import all_names, by_protocol, check_name, column, is_number, one_protocol, settings

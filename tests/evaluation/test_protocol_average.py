@@ -5,7 +5,7 @@ import math
 import pytest
 
 from stereo_framework.evaluation import resolve
-from stereo_framework.evaluation.protocol_average import average
+from stereo_framework.evaluation.protocols import average
 
 PIXELS = {
     "base": "kitti2015",

@@ -8,8 +8,7 @@ from evaluation_inputs import make_scene
 
 from stereo_framework.core.scene import Calibration
 from stereo_framework.evaluation import evaluate
-from stereo_framework.evaluation.protocol_average import average
-from stereo_framework.evaluation.protocols import PRESETS
+from stereo_framework.evaluation.protocols import PRESETS, average
 
 NAN, INF = math.nan, math.inf
 ALL = np.ones((3, 3), bool)
