@@ -10,7 +10,7 @@ from PIL import Image
 
 from stereo_framework import load_scene, run
 from stereo_framework.core.parameters import spelled
-from stereo_framework.figures.picture_files import write_comparison
+from stereo_framework.figures.disparity_figures import write_comparison
 from stereo_framework.sweep.result import Result
 
 PICTURES = Path(__file__).parents[1] / "docs" / "images" / "methods"

@@ -77,7 +77,7 @@ def test_a_function(folder, scene):
 
 
 def test_a_whole_table_in_one_command(folder, monkeypatch):
-    monkeypatch.setattr("stereo_framework.figures.picture_files.write_pictures", lambda *_: None)
+    monkeypatch.setattr("stereo_framework.figures.disparity_figures.write_pictures", lambda *_: None)
     (folder / "maps").mkdir()
     for name in ("one", "two"):
         wide = np.random.default_rng(len(name)).integers(0, 256, (24, 35), dtype=np.uint8)

@@ -93,7 +93,7 @@ def choose(
 def _write(chosen: Chosen, folder: Path) -> None:
     import yaml
 
-    from stereo_framework.figures.picture_files import write_comparison
+    from stereo_framework.figures.disparity_figures import write_comparison
     from stereo_framework.io import output_folder, write_bytes, write_disparity
 
     shown = dict.fromkeys((chosen.name, next(iter(chosen.maps)), *(s.name for s in chosen.standings)))

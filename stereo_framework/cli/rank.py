@@ -98,7 +98,7 @@ def rank(
 def _results(table: Path) -> list[Result]:
     """The results of a folder or of a CSV file."""
     from stereo_framework.sweep import Store
-    from stereo_framework.tables.csv_files import read_csv
+    from stereo_framework.tables.formats import read_csv
 
     if table.suffix.lower() == ".csv" and not table.is_dir():
         return read_csv(table)

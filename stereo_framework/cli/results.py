@@ -96,7 +96,7 @@ def results(
         if json:
             _output.print_json([r.record() for r in found])
         elif format == "csv":
-            print(tables.csv_text(*tidy(found)), end="")
+            print(formats.csv_text(*tidy(found)), end="")
         elif format == "table":
             _output.print_results(found, names, most=limit)
             print(f"{len(found)} results")

@@ -121,7 +121,7 @@ def _plots(results: list[Result], scripts: list[Script], out: Path) -> bool:
 
 
 def _pictures(result: Result, task: Task) -> None:
-    from stereo_framework.figures.picture_files import write_pictures
+    from stereo_framework.figures.disparity_figures import write_pictures
 
     if result.map is None or result.disparity is None:
         raise DataError(f"{result.scene} {result.method}: the map {result.map} cannot be read")

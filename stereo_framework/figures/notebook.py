@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Scene
 from stereo_framework.engine.match import Match
-from stereo_framework.figures.disparity_figures import side_by_side_figure
+from stereo_framework.figures.disparity_figures import shown_range, side_by_side_figure
 from stereo_framework.figures.grid import Panel, disparities, eight_bits, grid_figure
-from stereo_framework.figures.picture_files import shown_range
 from stereo_framework.figures.plots import plot_figure
 from stereo_framework.io import PathLike
 from stereo_framework.script.report import Plot

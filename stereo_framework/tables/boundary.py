@@ -53,11 +53,7 @@ class Boundary:
         }
 
 
-def boundary(
-    results: Sequence[Result],
-    *,
-    drop_incomplete: bool = False,
-) -> Boundary:
+def boundary(results: Sequence[Result], *, drop_incomplete: bool = False) -> Boundary:
     """Collect the ROC rates of results.
 
     Parameters

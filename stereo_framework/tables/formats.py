@@ -1,10 +1,23 @@
-"""Tables as CSV, Markdown and LaTeX."""
+"""Tables as CSV, Markdown and LaTeX; and results read from CSV files: those that ``results --format csv`` prints, and tables of scores from anywhere.
 
-from collections.abc import Callable
+A file that is read has a row for each method and a column for each score, which may be named ``SCENE:MEASURE``; or the columns ``method``, ``scene`` and one
+for each statistic. An empty cell, ``-``, ``nan`` or null is a hole.
+"""
+
+import csv
+import io
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
-from stereo_framework.core.errors import harmless
-from stereo_framework.tables.tables import Table, csv_text
+from stereo_framework.core import limits
+from stereo_framework.core.errors import DataError, harmless, short
+from stereo_framework.evaluation.metrics import metric_of
+from stereo_framework.io import read_bytes
+from stereo_framework.sweep.result import Result
+from stereo_framework.tables.tables import Table
 from stereo_framework.tables.values import is_number
 
 
@@ -20,6 +33,32 @@ def to_text(table: Table, format: str) -> str:
     if format == "csv":
         return csv_text(table.header, table.rows)
     return _markdown(table) if format == "markdown" else _latex(table)
+
+
+def csv_text(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Rows as CSV with all digits; None is empty. Texts that a spreadsheet would take for formulas are changed so that it does not."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(map(_harmless, header))
+    writer.writerows(map(_harmless, row) for row in rows)
+    return buffer.getvalue()
+
+
+def _harmless(cell: Any) -> Any:
+    """A cell, with an apostrophe in front if it is a text that a spreadsheet would compute. Numbers and a single "-" stay as they are.
+
+    A carriage return, which the csv module does not quote and spreadsheets take for the end of a row, becomes the end of a line.
+    """
+    if not isinstance(cell, str):
+        return cell
+    cell = cell.replace("\r\n", "\n").replace("\r", "\n")
+    if len(cell) < 2 or cell[0] not in "=+-@\t\n":
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 def _markdown(table: Table) -> str:
@@ -74,3 +113,63 @@ def _numeric(table: Table) -> list[bool]:
     """Whether each column holds numbers, which are flushed right."""
     columns = zip(*table.rows, strict=True) if table.rows else [()] * len(table.header)
     return [any(map(is_number, c)) and not any(isinstance(v, str) and v not in ("", "failed") for v in c) for c in columns]
+
+
+_HOLES = ("", "-", "nan", "null", "n/a")
+
+
+def read_csv(path: Path) -> list[Result]:
+    """The scores of a CSV file, as a result for each method and scene, which is empty where the file names none.
+
+    Raises
+    ------
+    DataError
+        The file is missing or is not a table.
+    """
+    try:
+        text = read_bytes(path, limits.TABLE, empty=True).decode("utf-8-sig")
+        lines = [[cell.strip() for cell in line] for line in csv.reader(text.splitlines()) if line]
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: cannot be read: not UTF-8 text") from error
+    except csv.Error as error:
+        raise DataError(f"{path}: is damaged or not a CSV file: {error}") from None
+    header = lines[0] if lines else []
+    if len(header) < 2 or len(lines) < 2:
+        raise DataError(f"{path}: no table: expected a line of column names, then a line for each method")
+    for name, count in Counter(header).items():
+        if count > 1:
+            raise DataError(f"{path}: the column {short(name, 80)!r} occurs twice")
+    for i, line in enumerate(lines):
+        if len(line) != len(header):
+            raise DataError(f"{path}: row {i} has {len(line)} cells, the header {len(header)}")
+    columns = dict(zip(header, zip(*lines[1:], strict=True), strict=True))
+    methods = columns["method"] if "method" in columns else columns[header[0]]
+    scenes = columns.get("scene")
+    scores: list[dict[str, dict[str, float]]] = [{} for _ in methods]
+    for name in header:
+        if name in ("scene", "protocol") or columns[name] is methods or (scenes and not metric_of(name)):
+            continue
+        head, colon, tail = name.partition(":")
+        scene, measure = (head, tail) if colon and not scenes else ("", name)
+        for i, number in enumerate(_numbers(path, name, columns[name], methods)):
+            scores[i].setdefault(scenes[i] if scenes else scene, {})[measure] = number
+    protocols = columns.get("protocol", [""] * len(methods))
+    return [
+        Result("", scene, method, {}, {}, protocol, own)
+        for method, protocol, by_scene in zip(methods, protocols, scores, strict=True)
+        for scene, own in (by_scene or {"": {}}).items()
+    ]
+
+
+def _numbers(path: Path, name: str, cells: Sequence[str], methods: Sequence[str]) -> list[float]:
+    """The cells of a column as numbers; none of a column that holds text alone. In all others every cell must be a number or a hole."""
+    numbers: list[float] = []
+    faults = []
+    for cell, method in zip(cells, methods, strict=True):
+        try:
+            numbers.append(math.nan if cell.lower() in _HOLES else float(cell))
+        except ValueError:
+            faults.append(f"{path}: {method}, column {name!r}: {cell!r} is not a number")
+    if faults and not all(map(math.isnan, numbers)):
+        raise DataError(faults[0])
+    return [] if faults else numbers

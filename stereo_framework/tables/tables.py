@@ -1,9 +1,7 @@
-"""What a table of results is, the plain listing of results, and CSV."""
+"""What a table of results is, and the plain listing of results."""
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -247,29 +245,3 @@ def sort_table(table: Table, keys: Sequence[str]) -> Table:
     order = sort_rows(range(len(table.rows)), keys, lambda i, name: table.rows[i][table.header.index(name)])
     best = frozenset((order.index(i), j) for i, j in table.best)
     return replace(table, rows=tuple(table.rows[i] for i in order), best=best)
-
-
-def csv_text(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Rows as CSV with all digits; None is empty. Texts that a spreadsheet would take for formulas are changed so that it does not."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(map(_harmless, header))
-    writer.writerows(map(_harmless, row) for row in rows)
-    return buffer.getvalue()
-
-
-def _harmless(cell: Any) -> Any:
-    """A cell, with an apostrophe in front if it is a text that a spreadsheet would compute. Numbers and a single "-" stay as they are.
-
-    A carriage return, which the csv module does not quote and spreadsheets take for the end of a row, becomes the end of a line.
-    """
-    if not isinstance(cell, str):
-        return cell
-    cell = cell.replace("\r\n", "\n").replace("\r", "\n")
-    if len(cell) < 2 or cell[0] not in "=+-@\t\n":
-        return cell
-    try:
-        float(cell)
-    except ValueError:
-        return f"'{cell}"
-    return cell

@@ -15,7 +15,7 @@ from stereo_framework.core.errors import DataError, ScriptError
 from stereo_framework.engine import pipeline  # noqa: F401  registers the stages before a test forgets what it registered
 from stereo_framework.io import file_stem, name_fault, read_image, write_disparity, write_image
 from stereo_framework.script import load
-from stereo_framework.tables.tables import csv_text
+from stereo_framework.tables.formats import csv_text
 
 METHOD = "matching_cost: absolute_difference\noptimization: winner_take_all\nscenes: [synthetic/planes]\nsearch: {minimum: 0, maximum: 4}\n"
 MARK = "open({path!r}, 'w').close()\n"

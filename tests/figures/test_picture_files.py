@@ -4,7 +4,7 @@ import numpy as np
 
 from stereo_framework import load_scene
 from stereo_framework.evaluation.prediction import EMPTY
-from stereo_framework.figures.picture_files import write_pictures
+from stereo_framework.figures.disparity_figures import write_pictures
 from stereo_framework.io.images import read_image
 
 

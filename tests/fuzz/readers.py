@@ -25,7 +25,7 @@ from stereo_framework.io import (
 from stereo_framework.own_pair.rectify import rectified
 from stereo_framework.script import load
 from stereo_framework.script.legacy import convert
-from stereo_framework.tables.csv_files import read_csv
+from stereo_framework.tables.formats import read_csv
 from stereo_framework.tables.scores import ranked
 
 ROOT = Path(__file__).resolve().parents[2]

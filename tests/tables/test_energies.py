@@ -7,9 +7,10 @@ from cli_parts import call
 
 from stereo_framework import run
 from stereo_framework.sweep.result import tidy
+from stereo_framework.tables.formats import csv_text
 from stereo_framework.tables.results import ordered, stored, where
 from stereo_framework.tables.summaries import group, pivot
-from stereo_framework.tables.tables import csv_text, listing
+from stereo_framework.tables.tables import listing
 from stereo_framework.tables.values import better
 
 SCRIPT = {

@@ -10,7 +10,8 @@ import pytest
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.sweep import Result
 from stereo_framework.sweep.result import tidy
-from stereo_framework.tables.tables import csv_text, listing, show
+from stereo_framework.tables.formats import csv_text
+from stereo_framework.tables.tables import listing, show
 
 RESULTS = [
     Result(
