@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.figures._looks import CHARACTER, LINE, handle, legend_beside, longest, new_chart, plain_axes, styles
-from stereo_framework.tables.values import is_number, word
+from stereo_framework.tables.values import grouped, is_number, word
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,10 +85,10 @@ def curves_figure(
     lines = [*names.values(), *legend_title.splitlines()]
     beside = longest(lines) + 0.9 if with_legend else 0.2
     figure = new_chart(columns * _PANEL[0], beside, max(rows * _PANEL[1], LINE * len(lines)) + 0.4, title, footnote)
-    xs: dict[str, list[Any]] = {}
-    for panel in panels:
-        xs.setdefault(panel.x_label, []).extend(point.x for point in _points(panel))
-    x_axes = {label: Positions(values, x_scale, labels or {}) for label, values in xs.items()}
+    x_axes = {
+        label: Positions([point.x for panel in own for point in _points(panel)], x_scale, labels or {})
+        for label, own in grouped(panels, lambda panel: panel.x_label).items()
+    }
     looks = styles(list(names), joined=any(x.ordered for x in x_axes.values()))
     for panel in panels:
         axes = figure.add_subplot(rows, columns, panel.row * columns + panel.column + 1)

@@ -16,7 +16,7 @@ from stereo_framework.script.report import STATISTIC, Plot
 from stereo_framework.sweep.result import Result
 from stereo_framework.tables.means import means
 from stereo_framework.tables.summaries import in_order
-from stereo_framework.tables.values import NOT_APPLICABLE, setting
+from stereo_framework.tables.values import NOT_APPLICABLE, grouped, setting
 from stereo_framework.tables.words import caption, part, short_names, unit, with_unit
 
 if TYPE_CHECKING:
@@ -45,10 +45,8 @@ def plot_figure(plot: Plot, results: Sequence[Result]) -> Figure:
     ParameterError
         No result has what the plot shows; or as in `means`.
     """
-    by_key: dict[str, list[Result]] = {}
-    for r in results:
-        if x := _x_key(plot, r):
-            by_key.setdefault(x, []).append(r)
+    by_key = grouped(results, lambda r: _x_key(plot, r))
+    by_key.pop(None, None)
     if not by_key:
         raise ParameterError(f"no result has {' or '.join(plot.x)}")
     curves: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Mark]]] = {}

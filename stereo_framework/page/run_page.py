@@ -1,13 +1,12 @@
 """The page of a run: a summary, its maps side by side, plots, all numbers, times and everything behind them."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import yaml
-from pandas import Series
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, ParameterError
@@ -23,7 +22,7 @@ from stereo_framework.sweep import Result, Store
 from stereo_framework.sweep.store import read_scripts
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.means import average_rows, means, telling_keys
-from stereo_framework.tables.scores import Scores, standings
+from stereo_framework.tables.scores import Scores, method_means, standings
 from stereo_framework.tables.tables import Table, best_cells, density, listing, show, shown_statistics
 from stereo_framework.tables.values import better, by_protocol, is_number, value
 from stereo_framework.tables.words import measure_name, setting_name, setting_names, short_names, unit, with_unit
@@ -140,8 +139,8 @@ def _summary(
         return [Text(f"{protocol}: nothing was measured by which methods could be compared.")], []
     try:
         found = standings(results, measures, names)
-        seconds = _means(results, names, lambda r: r.matching_seconds)
-        dense = _means(results, names, lambda r: density(r.statistics))
+        seconds = method_means(names, [r.matching_seconds for r in results])
+        dense = method_means(names, [density(r.statistics) for r in results])
         beside = {"density %": dense, "seconds": seconds} if dense else {"seconds": seconds}
         # One mean for pages and tables: that of the protocol, with its weights; where it knows none, the plain one.
         named = {setting_name(r): name for name, r in dict(zip(names, results, strict=True)).items()}
@@ -157,12 +156,6 @@ def _summary(
         blocks.append(Folded(f"The other measures: {', '.join(measures[1:])}", [other for other, _ in others]))
     name, _, text = results[0].protocol_text.partition(":")
     return [*blocks, Details(f"How it was measured: protocol {name}", text.strip())], order
-
-
-def _means(results: Sequence[Result], names: Sequence[str], of: Callable[[Result], float | None]) -> dict[str, float]:
-    """The mean of some number of each method's results, where they have it."""
-    found: dict[str, float] = Series([of(r) for r in results], names, dtype=float).dropna().groupby(level=0).mean().to_dict()
-    return found
 
 
 def _by_scene(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation import roc
 from stereo_framework.sweep import Result
-from stereo_framework.tables.values import one_protocol
+from stereo_framework.tables.values import grouped, one_protocol
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,10 @@ def boundary(results: Sequence[Result], *, drop_incomplete: bool = False) -> Bou
     if not measured:
         raise DataError("no result has error_rate and sparsity_rate; run with the protocol kostliva2007, or measures: roc")
     one_protocol(measured)
-    points: dict[str, dict[str, list[roc.Point]]] = {}
-    for r in measured:
-        point = roc.Point(r.statistics["sparsity_rate"], r.statistics["error_rate"], r.method, dict(r.parameters), r.scene, r.map)
-        points.setdefault(r.scene, {}).setdefault(r.method, []).append(point)
-    everything = [p for by in points.values() for some in by.values() for p in some]
-    mean: dict[str, list[roc.Point]] = {}
-    for point in roc.mean_points(everything, drop_incomplete=drop_incomplete):
-        mean.setdefault(point.method, []).append(point)
-    return Boundary(points, mean)
+    every = [
+        roc.Point(r.statistics["sparsity_rate"], r.statistics["error_rate"], r.method, dict(r.parameters), r.scene, r.map)
+        for r in measured
+    ]
+    points = {scene: grouped(own, lambda p: p.method) for scene, own in grouped(every, lambda p: p.scene).items()}
+    in_order = [p for by in points.values() for own in by.values() for p in own]
+    return Boundary(points, grouped(roc.mean_points(in_order, drop_incomplete=drop_incomplete), lambda p: p.method))

@@ -21,7 +21,7 @@ from stereo_framework.evaluation import Protocol, resolve
 from stereo_framework.evaluation.protocols import PRESETS, average
 from stereo_framework.io import PathLike
 from stereo_framework.script.report import STATISTIC
-from stereo_framework.tables.values import all_names, by_protocol, check_name, column, is_number, one_protocol, settings
+from stereo_framework.tables.values import all_names, by_protocol, check_name, column, grouped, is_number, one_protocol, settings
 from stereo_framework.tables.words import part, setting_name, short_names
 
 if TYPE_CHECKING:
@@ -128,9 +128,8 @@ def means(
         check_name(name, results)
     left = [key for key in (telling_keys(results) if telling is None else telling) if key not in plain]
     columns = {key: list(map(_hashable, settings(results, key))) for key in dict.fromkeys((*plain, *left, "scene"))}
-    rows: dict[tuple[Any, ...], list[int]] = {}
-    for i, row in enumerate(zip(*map(columns.__getitem__, plain), strict=True) if plain else [()] * len(results)):
-        rows.setdefault(row, []).append(i)
+    settled = list(zip(*map(columns.__getitem__, plain), strict=True)) if plain else [()] * len(results)
+    rows = grouped(range(len(results)), settled.__getitem__)
     at = columns["scene"]
     cells: dict[tuple[Any, ...], Mean] = {}
     partial: list[str] = []
@@ -234,10 +233,7 @@ def average_rows(results: Sequence[Result], data: PathLike | None = None) -> lis
         weights = _weights(scenes, data) if protocol.averaging == "weighted" else dict.fromkeys(scenes, 1.0)
         if weights is None:
             continue
-        settings: dict[str, list[Result]] = {}
-        for r in same:
-            settings.setdefault(setting_name(r), []).append(r)
-        for own in settings.values():
+        for own in grouped(same, setting_name).values():
             there = [r for r in own if r.statistics]
             if there and len({r.scene for r in there}) == len(there):
                 mean = average([r.statistics for r in there], protocol, [weights[r.scene] for r in there])

@@ -280,15 +280,19 @@ def _direction(scene: str, measure: str, given: Directions) -> str:
 
 def _unlike(methods_of: Sequence[str], results: Sequence[Result]) -> list[str]:
     """That maps of unlike coverage are compared, where the coverage does not stand in a column."""
-    percents: dict[str, list[float]] = {}
-    for method, r in zip(methods_of, results, strict=True):
-        if (percent := density(r.statistics)) is not None:
-            percents.setdefault(method, []).append(percent)
-    means = {method: sum(own) / len(own) for method, own in percents.items()}
+    means = method_means(methods_of, [density(r.statistics) for r in results])
     sparse = [f"{method} {mean:.3g} %" for method, mean in means.items() if mean < 100]
     unlike = len({f"{mean:.3g}" for mean in means.values()}) > 1
     # Where all leave out as much, nobody gains.
     return [f"maps of unlike coverage are compared; with an estimate are, in the mean: {few(sparse, _NAMED)}"] if unlike else []
+
+
+def method_means(methods_of: Sequence[str], numbers: Sequence[float | None]) -> dict[str, float]:
+    """The mean of some number of each method's results, where they have it."""
+    from pandas import Series
+
+    found: dict[str, float] = Series(numbers, methods_of, dtype=float).dropna().groupby(level=0, sort=False).mean().to_dict()
+    return found
 
 
 def _missing(found: Scores) -> list[str]:

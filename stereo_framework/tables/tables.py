@@ -16,6 +16,7 @@ from stereo_framework.tables.values import (
     better,
     check_name,
     column,
+    grouped,
     is_number,
     one_protocol,
     show,
@@ -225,10 +226,8 @@ def best_cells(
 
 def equal_items(items: Iterable[Hashable]) -> list[list[int]]:
     """The places of equal items."""
-    places: dict[Hashable, list[int]] = {}
-    for i, item in enumerate(items):
-        places.setdefault(item, []).append(i)
-    return list(places.values())
+    there = list(items)
+    return list(grouped(range(len(there)), there.__getitem__).values())
 
 
 def sort_table(table: Table, keys: Sequence[str]) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from stereo_framework.core.errors import ParameterError, nearest
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from stereo_framework.sweep import Result
 
 _Row = TypeVar("_Row")
+_Key = TypeVar("_Key", bound=Hashable)
 
 _NUMBERS = (int, float)
 
@@ -80,9 +81,14 @@ def value(result: Result, name: str) -> Any:
 
 def by_protocol(results: Sequence[Result]) -> dict[str, list[Result]]:
     """The results of each protocol, by its text; those of different protocols never stand in one table."""
-    found: dict[str, list[Result]] = {}
-    for r in results:
-        found.setdefault(r.protocol_text, []).append(r)
+    return grouped(results, lambda r: r.protocol_text)
+
+
+def grouped(items: Iterable[_Row], key: Callable[[_Row], _Key]) -> dict[_Key, list[_Row]]:
+    """Items by what they have in common, in their order."""
+    found: dict[_Key, list[_Row]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
     return found
 
 
