@@ -10,17 +10,14 @@ A fourth kind, ``own``, is a check of ours, which is no sentence of the paper an
 the paper's package: it takes data that the item of the sentence found, by name, and returns the cases, all of which must hold.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pandas import Series
 
 from stereo_framework.page.page import Statement
-
-if TYPE_CHECKING:
-    from pandas import Series
 
 Cases = Iterable[tuple[str, bool]]
 """The figures of each case of a sentence, and whether it holds there."""

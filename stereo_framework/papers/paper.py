@@ -8,7 +8,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.figure import Figure
 
 from stereo_framework.core.errors import DataError, ParameterError, nearest
 from stereo_framework.core.scene import Disparity, Scene
@@ -23,9 +25,6 @@ from stereo_framework.script import load
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, run
 from stereo_framework.tables.results import of_each_protocol
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def drawn(name: str, figure: Figure, description: str, caption: str = "") -> Picture:

@@ -6,14 +6,12 @@ methods. A method that lacks a value on one of the remaining scenes gets no mean
 The average over scenes that the protocol of a benchmark prescribes, with weights or over pixels, is a row of its own: `average_rows`.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import statistics as _statistics
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stereo_framework.core.errors import DataError, ParameterError, few
 from stereo_framework.datasets import load_scene
@@ -21,11 +19,9 @@ from stereo_framework.evaluation import Protocol, resolve
 from stereo_framework.evaluation.protocols import PRESETS, average
 from stereo_framework.io import PathLike
 from stereo_framework.script.report import STATISTIC
+from stereo_framework.sweep import Result
 from stereo_framework.tables.values import all_names, by_protocol, check_name, column, grouped, is_number, one_protocol, settings
 from stereo_framework.tables.words import part, setting_name, short_names
-
-if TYPE_CHECKING:
-    from stereo_framework.sweep import Result
 
 
 @dataclass(frozen=True)

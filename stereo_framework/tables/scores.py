@@ -14,7 +14,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +22,11 @@ from numpy.typing import NDArray
 from stereo_framework.core.errors import DataError, ParameterError, few, nearest
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import metric_of, spelled_out
+from stereo_framework.sweep import Result
 from stereo_framework.tables.ranking import astar_groups, competition_ranks
 from stereo_framework.tables.tables import BAD_PIXELS, COVERAGE, density
 from stereo_framework.tables.values import better, check_name, column, one_protocol
 from stereo_framework.tables.words import setting_name, setting_names, short_names
-
-if TYPE_CHECKING:
-    from stereo_framework.sweep import Result
-
 
 Directions = Mapping[str, str]
 """Whether lower or higher scores are better, by the name or pattern of a measure."""

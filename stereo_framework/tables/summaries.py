@@ -1,20 +1,16 @@
 """Tables that summarize results: by groups, and as a pivot table."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.script.report import STATISTIC
+from stereo_framework.sweep import Result
 from stereo_framework.tables.means import Mean, Means, means
 from stereo_framework.tables.tables import Table, best_cells, best_places, density, equal_items
 from stereo_framework.tables.values import better, one_protocol
 from stereo_framework.tables.words import caption, short_names, unit
-
-if TYPE_CHECKING:
-    from stereo_framework.sweep import Result
 
 _RESULTS = "results"
 """Name of the column with the number of results that were averaged."""

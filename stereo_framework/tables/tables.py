@@ -6,10 +6,11 @@ import itertools
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.evaluation.metrics import METRICS, metric_of, spelled_out
+from stereo_framework.sweep import Result
 from stereo_framework.tables.values import (
     NOT_APPLICABLE,
     all_names,
@@ -24,9 +25,6 @@ from stereo_framework.tables.values import (
     sort_rows,
     word,
 )
-
-if TYPE_CHECKING:
-    from stereo_framework.sweep import Result
 
 BAD_PIXELS = tuple(
     f"bad_pixels_{region}" for region in ("nonocc", "textureless", "discont", "all", "disc", "background", "foreground")

@@ -1,18 +1,14 @@
 """The values that results hold under names: settings and statistics, which direction is better, and how values are printed."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.evaluation.protocols import shortest
-
-if TYPE_CHECKING:
-    from stereo_framework.sweep import Result
+from stereo_framework.sweep import Result
 
 _Row = TypeVar("_Row")
 _Key = TypeVar("_Key", bound=Hashable)

@@ -1,19 +1,15 @@
 """Keys, values and units in words, for headers, legends and axes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stereo_framework.core.stage import SLOTS, stages
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.script.addresses import split
 from stereo_framework.script.report import STATISTIC
+from stereo_framework.sweep import Result
 from stereo_framework.tables.values import NOT_APPLICABLE, all_names, word
-
-if TYPE_CHECKING:
-    from stereo_framework.sweep import Result
 
 _NOTHING: Mapping[str, str] = {}
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from pandas import DataFrame
 
 from stereo_framework.core.scene import Image, Mask
@@ -19,11 +20,6 @@ from stereo_framework.figures.grid import check_image
 from stereo_framework.figures.saving import new_figure
 from stereo_framework.tables.scores import Scores
 from stereo_framework.tables.words import measure_name, short_names, unit
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 EDGE, FOREGROUND, BACKGROUND, NEIGHBOURHOOD = "#141414", "#d55e00", "#56b4e9", "#5a5a5a"
 """The orange and the blue of Okabe and Ito's palette, which the colour-blind can distinguish, and a grey that no structure has."""
