@@ -107,7 +107,9 @@ def _order(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.
     first = bits >> np.uint64(max(room - 1, 0))
     first <<= np.uint64(room)
     first |= np.arange(numbers.size, dtype=np.uint64)
-    first.sort()
+    # Each thread sorts a part, and parts that are sorted are merged.
+    over_rows(lambda start, stop: first[start:stop].sort(), first.size, first.size)
+    first.sort(kind="stable")
     order = (first & np.uint64((1 << room) - 1)).view(np.int64)
     sorted_ = numbers[order]
     if (sorted_[1:] < sorted_[:-1]).any():
