@@ -138,7 +138,7 @@ class Stage:
         """
         if self.check_parameters is None:
             return ""
-        wanted = inspect.signature(self.check_parameters).parameters
+        wanted = _signature(self.check_parameters).parameters
         known = {name: value for name, value in parameters.items() if name in wanted}
         unknown = any(one.default is one.empty for name, one in wanted.items() if name not in known)
         return "" if unknown else self.check_parameters(**known) or ""
@@ -156,7 +156,7 @@ class Stage:
 
     def defaults(self, data: str) -> bool:
         """Whether the stage does without some data that it names."""
-        return inspect.signature(self.function).parameters[data].default is not inspect.Parameter.empty
+        return _signature(self.function).parameters[data].default is not inspect.Parameter.empty
 
     @property
     def summary(self) -> str:
@@ -164,6 +164,7 @@ class Stage:
         return summary(self.function)
 
 
+_signature = functools.cache(inspect.signature)
 _REGISTRY: dict[str, Registry[Stage]] = {slot: Registry(f"stage of {slot}", {}) for slot in SLOTS}
 _BY_FUNCTION: dict[Callable[..., Any], Stage] = {}
 

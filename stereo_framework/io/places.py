@@ -92,6 +92,10 @@ class Node:
         """Place of the key `name`, with the path of its value."""
         return replace(self.keys[name], path=join(self.place.path, name))
 
+    def having(self, name: str, node: Node) -> Node:
+        """The dict with another entry, or one more."""
+        return replace(self, value={**self.entries, name: node}, keys={name: node.place, **self.keys})
+
     def data(self) -> Any:
         """The value without places: scalars, lists and dicts."""
         if isinstance(self.value, dict):

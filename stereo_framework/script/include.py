@@ -14,9 +14,9 @@ from stereo_framework.core.errors import DataError, ScriptError, StereoFramework
 from stereo_framework.io import read_bytes
 from stereo_framework.io.places import Faults, Node, Place, from_python
 from stereo_framework.io.yaml_text import parse as parse_yaml
-from stereo_framework.script.addresses import NAME
 from stereo_framework.script.merging import merge, said
 from stereo_framework.script.reading import ALTERNATIVE_KEYS, KEYS, METHOD_KEYS, text, texts
+from stereo_framework.script.specs import NAME
 
 RESOLVED = ".resolved.yaml"
 """End of the name of a script that a run wrote out."""

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
 from stereo_framework.io.places import Node, Place
-from stereo_framework.script.addresses import names, split
+from stereo_framework.script.reading import entry
+from stereo_framework.script.specs import names, split
 
 
 def said(node: Node) -> Node:
@@ -139,9 +140,6 @@ def _union(base: Node, over: Node, both: Callable[[str, Node, Node], Node] = lam
 
 def _stage(slot: str, base: Node, over: Node) -> Node:
     """A slot of two mappings: the same stage merges parameters, another one replaces, a list is replaced whole."""
-    word = "place" if slot == "maps" else "use"
-    one, other = (
-        Node({word: node}, node.place, {word: node.place}) if isinstance(node.value, str) else node for node in (base, over)
-    )
-    many = slot != "maps" and SLOTS[slot].many
-    return _union(one, other) if not many and (slot == "maps" or one.at(word).value == other.at(word).value) else over
+    one, other = entry(slot, base), entry(slot, over)
+    same = slot == "maps" or (not SLOTS[slot].many and one.at("use").value == other.at("use").value)
+    return _union(one, other) if same else over

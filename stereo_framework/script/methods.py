@@ -15,12 +15,11 @@ from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step, step
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.io.places import Node, Place, join
-from stereo_framework.script.addresses import NAME, names, split
-from stereo_framework.script.axes import Axis
 from stereo_framework.script.merging import axes, clash, filled, lacks, merge, tree, without_axes
 from stereo_framework.script.model import Model
-from stereo_framework.script.settings import Setting, as_written, show
-from stereo_framework.script.specs import Spec, Specs, locate, parameter, same_run
+from stereo_framework.script.reading import FAULTY, NOTHING, Axis, entry, is_number
+from stereo_framework.script.settings import Setting, show, written
+from stereo_framework.script.specs import NAME, Address, Spec, Specs, locate, names, split
 
 
 class Method:
@@ -40,7 +39,7 @@ class Method:
     ----------
     homes : dict of str to Place
         Of the method itself (empty) and of its alternatives.
-    slots : dict of str to tuple of Spec
+    slots : dict of str to Node
         What stands in them, by address.
     axes : dict of str to Axis
     search : dict of str to Node
@@ -48,17 +47,17 @@ class Method:
     """
 
     def __init__(self, name: str, whole: Node, own: Collection[str], model: Model):
-        self.name, self.whole, self.own, self.faults, self._fault = name, whole, own, model.faults, model.fault
+        self.name, self.whole, self.own, self.model, self._fault = name, whole, own, model, model.fault
         self.homes = {home: part.place for home, part in tree(whole)}
-        self.slots: dict[str, Specs] = {}
+        self.slots: dict[str, Node] = {}
         for home, part in tree(whole):
-            self.slots |= {home + word: model.slot(word, part.entries[word]) for word in SLOTS if word in part.entries}
+            self.slots |= {home + word: part.entries[word] for word in SLOTS if word in part.entries}
             if clash(filled(whole, home)):
-                self.slots |= dict.fromkeys([home + word for word in ("matcher", *VOLUME_SLOTS)])
+                self.slots |= dict.fromkeys([home + word for word in ("matcher", *VOLUME_SLOTS)], FAULTY)
         if "maps" in whole.entries:
             self.slots["matcher"] = model.maps(whole.entries["maps"])
         self.search, self.seed = model.search(whole.at("search")), model.seed(whole.at("seed")) or 0
-        self.axes = _each_once(model.sweep(whole.at("sweep")))
+        self.axes = _each_once(model.sweep(whole.at("sweep")), model)
 
     @property
     def own_groups(self) -> list[list[Axis]]:
@@ -80,34 +79,33 @@ class Method:
             outer += f"alternatives.{name}."
         return None
 
-    def put(self, slot: str, specs: Specs, rest: str, node: Node, place: Place) -> tuple[Specs, Spec | None, str]:
-        """The stages of a slot with another value of one parameter, the one that has it, and its name there.
+    def put(self, at: Address, node: Node, value: Node, place: Place) -> tuple[Node, Any]:
+        """What stands in a slot, with a value at an address in it, and how that value is shown.
 
         Parameters
         ----------
-        slot : str
-            Its address.
-        specs : tuple of Spec
-        rest : str
-            The address of the parameter after the slot.
-        node : Node
-            The value.
+        at : Address
+            Of the slot itself or of a parameter of one of its stages.
+        node, value : Node
         place : Place
-            Of the address. What is wrong with either is reported, and nothing changed.
+            Of the address. What is wrong with it is reported, and nothing changed.
         """
+        if not at.rest:
+            specs = self.model.slot(at.word, value)
+            return value, None if specs is None else show([spec.step for spec in specs])
+        specs = self.model.slot(at.word, node)
         if specs is None:
-            return None, None, ""
-        found = locate(slot, specs, rest)
+            return node, None
+        found = locate(at.slot, specs, at.rest)
         if isinstance(found, str):
             self._fault(place, f"{found} (method {self.name!r})")
-            return specs, None, ""
+            return node, None
         i, name = found
-        value, message = parameter(specs[i], name, node)
-        if message:
-            self._fault(node.place, message)
-            return specs, None, ""
-        changed = specs[i].having(name, value)
-        return (*specs[:i], changed, *specs[i + 1 :]), changed, name
+        stages = [*node.items]
+        stages[i] = entry(at.word, stages[i]).having(name, value)
+        changed = replace(node, value=stages) if isinstance(node.value, list) else stages[0]
+        specs = self.model.slot(at.word, changed)
+        return changed, specs and specs[i].step.parameters[name]
 
     def set(self, address: str, node: Node) -> None:
         """Set a parameter in every stage that may stand at its address: the slot's own or, where the slot is swept, each of those."""
@@ -115,10 +113,9 @@ class Method:
         if wrong := self.no_home(at.home):
             self._fault(node.place, wrong)
         elif axis := self.axes.get(at.slot):
-            values = tuple(self.put(at.slot, specs, at.rest, node, node.place)[0] for specs in axis.values)
-            self.axes[at.slot] = replace(axis, values=values)
+            self.axes[at.slot] = replace(axis, values=tuple(self.put(at, value, node, node.place)[0] for value in axis.values))
         else:
-            self.slots[at.slot] = self.put(at.slot, self.slots.get(at.slot, ()), at.rest, node, node.place)[0]
+            self.slots[at.slot] = self.put(at, self.slots.get(at.slot, NOTHING), node, node.place)[0]
 
     def written(self, axis: Axis) -> list[Any]:
         """The values of an axis as a script writes them, checked."""
@@ -126,14 +123,18 @@ class Method:
         if at.word not in SLOTS:
             return [node.value for node in axis.values]
         if at.is_slot:
-            return [as_written(at.word, specs) for specs in axis.values]
-        specs = self.axes[at.slot].values[0] if at.slot in self.axes else self.slots[at.slot]
-        put = (self.put(at.slot, specs, at.rest, node, axis.place) for node in axis.values)
-        return [spec.parameters[name] for _, spec, name in put if spec]
+            return [self.stages(at.word, node) for node in axis.values]
+        first = self.axes[at.slot].values[0] if at.slot in self.axes else self.slots[at.slot]
+        return [self.put(at, first, node, axis.place)[1] for node in axis.values]
+
+    def stages(self, word: str, node: Node) -> Any:
+        """What a slot is given as a script writes it, checked, with all defaults."""
+        return written(word, [(spec.step, spec.takes_seed) for spec in self.model.slot(word, node) or ()])
 
     def mapping(self, home: str = "") -> dict[str, Any]:
         """The slots of a home and its alternatives as a script writes them, checked, with their defaults."""
-        found = {slot: as_written(slot, specs) for slot in SLOTS if (specs := self.slots.get(home + slot))}
+        stand = {word: self.slots.get(home + word, NOTHING) for word in SLOTS}
+        found = {word: self.stages(word, node) for word, node in stand.items() if self.model.slot(word, node)}
         others = {names(other)[-1]: self.mapping(other) for other in self.under(home)}
         return {**found, "alternatives": others} if others else found
 
@@ -149,7 +150,13 @@ class Method:
         """
         self.shared, self.protocols, self._tuning = shared, protocols, tuning
         for group in self.groups:
-            self._check_axes(group)
+            lengths = {axis.name: len(axis.values) for axis in group if axis.values}
+            if len(set(lengths.values())) > 1:
+                told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+                self._fault(group[0].place, f"axes that move together need equally many values: {told}")
+            for axis in group:
+                if wrong := self.no_home(split(axis.name).home):
+                    self._fault(axis.place, wrong)
         # An axis without values has a fault.
         groups = [own for group in self.groups if (own := [axis for axis in group if axis.values])]
         self._names = tuple(axis.name for group in groups for axis in group)
@@ -157,43 +164,34 @@ class Method:
         placed = ((g, axis, split(axis.name)) for g, group in enumerate(groups) for axis in group)
         self._placed = sorted(placed, key=lambda one: not one[2].is_slot)
         self._memo: dict[tuple[Any, ...], Any] = {}
-        self._told: set[str] = set()
+        self._told: set[tuple[str, int]] = set()
         self._seeded: dict[int, Step] = {}
+        self._faulty = False
         counts = [min(len(axis.values) for axis in group) for group in groups]
         found = tuple(map(self._run, _meetings(groups, counts) if tuning else itertools.product(*map(range, counts))))
         self._memo.clear()
-        seed = self.axes.get("seed")
-        faulty = any(None in one for one in (self.slots.values(), *(axis.values for _, axis, at in self._placed if at.is_slot)))
-        if seed and not self._seeded and not faulty:
-            self._fault(seed.place, f"addresses nothing: no stage of method {self.name!r} draws random numbers")
+        self.model.forget()
+        if "seed" in self.axes and not self._seeded and not self._faulty:
+            self._fault(self.axes["seed"].place, f"addresses nothing: no stage of method {self.name!r} draws random numbers")
         return () if tuning else found
 
     def run(self, choice: Sequence[int]) -> Setting:
         """The run of one choice: an index for each group."""
         found = self._run(choice)
-        self.faults.raise_if_any()
+        self.model.faults.raise_if_any()
         return found
-
-    def _check_axes(self, group: list[Axis]) -> None:
-        lengths = {axis.name: len(axis.values) for axis in group if axis.values}
-        if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-            self._fault(group[0].place, f"axes that move together need equally many values: {told}")
-        for axis in group:
-            if wrong := self.no_home(split(axis.name).home):
-                self._fault(axis.place, wrong)
 
     def _run(self, choice: Sequence[int]) -> Setting:
         slots, ranges, seed, shown = dict(self.slots), {}, self.seed, dict[str, Any]()
-        for g, axis, (home, word, rest) in self._placed:
+        for g, axis, at in self._placed:
             value = axis.values[choice[g]]
-            if word == "search":
-                ranges[rest], shown[axis.name] = value, value and value.value
-            elif word == "seed":
-                seed = shown[axis.name] = value.value if value else self.seed
+            if at.word == "search":
+                ranges[at.rest], shown[axis.name] = value, value.value
+            elif at.word == "seed":
+                seed = shown[axis.name] = self.seed if value is FAULTY else value.value  # type: ignore[assignment]
             else:
-                slot = home + word
-                slots[slot], shown[axis.name] = self._made_once(self._changed, axis, slot, slots.get(slot, ()), rest, value)
+                before = slots.get(at.slot, NOTHING)
+                slots[at.slot], shown[axis.name] = self._made_once(self.put, at, before, value, axis.place)
         search = self._made_once(self._search, *ranges.items())
         pipeline = self._pipeline("", seed, *slots.items())
         seeded = tuple(address for address, one in pipeline.stages() if id(one) in self._seeded) if self._seeded else ()
@@ -207,45 +205,38 @@ class Method:
             self._memo[key] = make(*given)
         return self._memo[key]
 
-    def _changed(self, axis: Axis, slot: str, specs: Specs, rest: str, value: Any) -> tuple[Specs, Any]:
-        """The stages of a slot with the value of an axis, and how that is shown."""
-        if not rest:
-            return value, None if value is None else show(value)
-        found, spec, name = self.put(slot, specs, rest, value, axis.place)
-        return found, spec and spec.step.parameters[name]
-
-    def _search(self, *swept: tuple[str, Node | None]) -> dict[str, float]:
-        if None in dict(swept).values():
+    def _search(self, *swept: tuple[str, Node]) -> dict[str, float]:
+        if FAULTY in dict(swept).values():
             return {}
         given: dict[str, Any] = self.search | dict(swept)
         found: dict[str, Any] = {key: node.value for key, node in given.items()}
         spacing = found.get("step", 1)
+        ends = [found[key] for key in ("minimum", "maximum") if key in found]
         try:
-            if "minimum" in found and "maximum" in found:
-                _ = Search(found["minimum"], found["maximum"], spacing).first
-            elif "step" in found:
-                Search(0, 4 * max(spacing, 1), spacing)
+            low, high = ends if len(ends) == 2 else (0, 4 * max(spacing, 1))
+            _ = Search(low, high, spacing).first
         except ParameterError as error:
             key, _, message = str(error).removeprefix("search").removeprefix(".").partition(": ")
             self._fault(given.get(key, [*given.values()][-1]).place, message)
         return found
 
-    def _pipeline(self, home: str, seed: int, *of_slots: tuple[str, Specs]) -> Pipeline:
-        """The pipeline of a home from the stages of all slots in it; those of alternatives are the same objects where nothing in them differs."""
+    def _pipeline(self, home: str, seed: int, *of_slots: tuple[str, Node]) -> Pipeline:
+        """The pipeline of a home from what stands in all slots of it; those of alternatives are the same objects where nothing in them differs."""
         slots = dict(of_slots)
         others = {
             names(other)[-1]: self._made_once(self._pipeline, other, seed, *(one for one in of_slots if one[0].startswith(other)))
             for other in self.under(home)
         }
-        own = {word: slots.get(home + word, ()) for word in SLOTS}
+        own = {word: self.model.slot(word, slots[home + word]) for word in SLOTS if home + word in slots}
+        self._faulty |= None in own.values()
         made = (self._made_once(self._steps, home + word, specs, seed) for word, specs in own.items() if specs)
         steps = list(itertools.chain.from_iterable(made))
-        if own["smoothness"] is None:  # a term that is wrong is not missing
+        if own.get("smoothness", ()) is None:  # a term that is wrong is not missing
             steps.append(step("potts"))
         try:
             return Pipeline(steps, others)
         except ParameterError as error:
-            self._tell(home, slots, error)
+            self._tell(home, {slot: self.model.slot(split(slot).word, node) for slot, node in of_slots}, error)
             # Something in its place, as there may be further faults.
             return Pipeline(["absolute_difference", "winner_take_all"])
 
@@ -255,22 +246,14 @@ class Method:
 
     def _steps(self, slot: str, specs: tuple[Spec, ...], seed: int) -> list[Step]:
         """The steps of a slot. What only whole settings show is reported: parameters that cannot stand together, and outside files that are missing."""
-        steps = [(spec.having("seed", seed) if spec.takes_seed else spec).step for spec in specs]
+        steps = [spec.step.having(seed=seed) if spec.takes_seed else spec.step for spec in specs]
         self._seeded |= {id(one): one for spec, one in zip(specs, steps, strict=True) if spec.takes_seed}
         for i, (spec, one) in enumerate(zip(specs, steps, strict=True) if not self._tuning else ()):
-            if misfit := one.stage.misfit(one.parameters):
-                self._once(f"{slot} {i}", spec.place, f"{one.stage.name}: {misfit}")
-            try:
-                one.files()
-            except ParameterError as error:
-                self._once(f"{slot} {i}", spec.place, str(error))
+            # Of each stage of a method one message is enough.
+            if (slot, i) not in self._told and (wrong := _misfit(one)):
+                self._told.add((slot, i))
+                self._fault(spec.place, f"{wrong} (method {self.name!r})")
         return steps
-
-    def _once(self, where: str, place: Place, message: str) -> None:
-        """Of each stage of a method one message is enough."""
-        if where not in self._told:
-            self._told.add(where)
-            self._fault(place, f"{message} (method {self.name!r})")
 
     def _tell(self, home: str, slots: Mapping[str, Specs], error: ParameterError) -> None:
         """Report why the stages at a home cannot stand together; nothing is missing where a stage that has a fault stands."""
@@ -278,29 +261,48 @@ class Method:
             address: spec.place
             for slot, specs in slots.items()
             for i, spec in enumerate(specs or ())
-            for address in (slot, f"{slot}.{spec.stage.name}", f"{slot}.{i}")
+            for address in (slot, f"{slot}.{spec.step.stage.name}", f"{slot}.{i}")
         }
         unknown = [slot.removeprefix(home) for slot, specs in slots.items() if specs is None]
         for line in str(error).splitlines():
             address, _, message = line.partition(": ")
             for spec in (*(slots.get(f"{home}matcher") or ()), *(slots.get(f"{home}scheme") or ())):
-                message = message.replace(f"{spec.stage.name} makes", f"{spec.stage.name}{spec.place.told()} makes")
+                message = message.replace(f"{spec.step.stage.name} makes", f"{spec.step.stage.name}{spec.place.told()} makes")
             if place := places.get(home + address):
                 self._fault(place, f"{message} (method {self.name!r})")
             elif address not in unknown and "matcher" not in unknown:
                 self._fault(replace(self.homes[home], path=join(self.homes[home].path, address)), message)
 
 
-def _each_once(axes: dict[str, Axis]) -> dict[str, Axis]:
+def _misfit(one: Step) -> str:
+    if wrong := one.stage.misfit(one.parameters):
+        return f"{one.stage.name}: {wrong}"
+    try:
+        one.files()
+    except ParameterError as error:
+        return str(error)
+    return ""
+
+
+def _each_once(axes: dict[str, Axis], model: Model) -> dict[str, Axis]:
     """The same axes, each value once; of axes that move together, each row of values."""
     for group in _groups([*axes.values()]):
         if len({len(axis.values) for axis in group}) == 1:
             rows: dict[tuple[str, ...], tuple[Any, ...]] = {}
             for row in zip(*(axis.values for axis in group), strict=True):
-                rows.setdefault(tuple(map(same_run, row)), row)
+                rows.setdefault(tuple(_same_run(axis.name, value, model) for axis, value in zip(group, row, strict=True)), row)
             for axis, values in zip(group, zip(*rows.values(), strict=True), strict=False):
                 axes[axis.name] = replace(axis, values=values)
     return axes
+
+
+def _same_run(name: str, value: Node, model: Model) -> str:
+    """Equal for values of an axis that make equal runs."""
+    if split(name).is_slot:
+        specs = model.slot(split(name).word, value)
+        return repr(specs and [(one.step.added, one.step.stage.name, one.step.parameters) for one in specs])
+    data = value.data()
+    return repr(float(data) if is_number(data) else data)
 
 
 def _meetings(groups: Sequence[list[Axis]], counts: Sequence[int]) -> Iterator[list[int]]:

@@ -2,33 +2,36 @@
 
 import re
 from dataclasses import replace
-from typing import Any
 
 from stereo_framework.core import stage as _stage
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.parameters import spelled
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
+from stereo_framework.engine.step import step
 from stereo_framework.evaluation import protocols
 from stereo_framework.io import name_fault
 from stereo_framework.io.places import Faults, Node, Place
-from stereo_framework.script.addresses import NAME, split
-from stereo_framework.script.axes import Axis, values
 from stereo_framework.script.merging import clash, filled, tree
 from stereo_framework.script.reading import (
     ALTERNATIVE_KEYS,
+    FAULTY,
     KEYS,
     METHOD_KEYS,
+    NOTHING,
     SEARCH,
+    Axis,
     SearchKeys,
     SeedKey,
+    entry,
     expect_mapping,
     is_right,
     read,
     text,
     texts,
+    values,
 )
 from stereo_framework.script.report import parse_report
-from stereo_framework.script.specs import Spec, Specs, no_parameter, parameter
+from stereo_framework.script.specs import NAME, Spec, Specs, checked, legal, no_parameter, split
 
 _WHAT = {KEYS: "", METHOD_KEYS: " of a method", ALTERNATIVE_KEYS: " of an alternative"}
 
@@ -47,6 +50,11 @@ class Model:
     def __init__(self, faults: Faults):
         self.faults, self.fault = faults, faults.add
         self._axes: dict[Node, Axis] = {}
+        self._slots: dict[tuple[str, Node], Specs] = {}
+
+    def forget(self) -> None:
+        """Let go of the stages that stand in slots."""
+        self._slots.clear()
 
     def check(self, node: Node, legal: tuple[str, ...] = KEYS) -> None:
         """Check a script, an entry of its ``methods``, or an alternative as it is written."""
@@ -71,21 +79,21 @@ class Model:
         """Other methods, by name."""
         if node.value is not None and not node.entries:
             self.fault(node.place, "no alternatives; write NAME: {slots or include} for each, or null for none")
-        for name, entry in node.entries.items():
+        for name, one in node.entries.items():
             if not re.fullmatch(NAME, name):
                 said = f"{name!r} cannot be the name of an alternative; legal: letters, digits, _ and -"
                 self.fault(node.keys[name], said)
                 continue
-            self.check(entry, ALTERNATIVE_KEYS)
+            self.check(one, ALTERNATIVE_KEYS)
 
     def methods(self, node: Node) -> None:
         """Methods by name."""
         if not node.entries:
             self.fault(node.place, "no methods; write NAME: {slots, include, sweep, seed} for each, or leave the key out")
-        for name, entry in node.entries.items():
+        for name, one in node.entries.items():
             if wrong := name_fault(name) if name.strip() else "a method without a name":
                 self.fault(node.keys[name], wrong)
-            self.check(entry, METHOD_KEYS)
+            self.check(one, METHOD_KEYS)
 
     def name(self, node: Node) -> str | None:
         """Of the script."""
@@ -136,15 +144,16 @@ class Model:
             if name and first.setdefault(name, item) is not item:
                 self.fault(item.place, f"a second protocol named {name!r}; results are told apart by this name")
 
-    def maps(self, node: Node) -> Specs:
-        """Maps of others: a matcher that leaves nothing of all other slots."""
-        own = Node({"place": node}, node.place, {"place": node.place}) if isinstance(node.value, str) else node
+    def maps(self, node: Node) -> Node:
+        """Maps of others as the matcher that they are; it leaves nothing of all other slots."""
+        own = entry("maps", node)
         if not isinstance(own.value, dict) or "use" in own.value:
             said = f"{spelled(node.data())} is no place; write a folder, PATH/{{scene}}.pfm, or {{place: PATH, scale: 4}}"
             self.fault(node.place, said)
-            return None
-        use = {"use": Node("maps", node.place)}
-        return self.slot("matcher", Node({**use, **own.value}, node.place, {**own.keys, "use": node.place}))
+            return FAULTY
+        matcher = own.having("use", Node("maps", node.place))
+        self.slot("matcher", matcher)
+        return matcher
 
     def sweep(self, node: Node) -> dict[str, Axis]:
         """Axes by name; those of a zip move together."""
@@ -165,7 +174,12 @@ class Model:
 
     def slot(self, slot: str, node: Node) -> Specs:
         """The stages of a slot: one or a list, a name or a mapping each."""
-        if node.value is None and SLOTS[slot].optional:
+        if (slot, node) not in self._slots:
+            self._slots[slot, node] = None if node is FAULTY else self._slot(slot, node)
+        return self._slots[slot, node]
+
+    def _slot(self, slot: str, node: Node) -> Specs:
+        if node is NOTHING or (node.value is None and SLOTS[slot].optional):
             return ()
         listed = isinstance(node.value, list)
         added = SLOTS[slot].added and listed
@@ -175,18 +189,18 @@ class Model:
         if added and not node.value:
             self.fault(node.place, f"an empty list; name at least one stage of {slot}")
             return None
-        found = [self.stage(slot, item, added=added) for item in node.items]
+        found = [self._stage(slot, item, added=added) for item in node.items]
         return None if None in found else tuple(filter(None, found))
 
-    def stage(self, slot: str, node: Node, *, added: bool = False) -> Spec | None:
+    def _stage(self, slot: str, node: Node, *, added: bool) -> Spec | None:
         """One stage, with the parameters that are right."""
         use = node.entries.get("use") if isinstance(node.value, dict) else node
         if use is None or not isinstance(use.value, str):
-            legal = nearest("", [s.name for s in _stage.stages(slot)], kind="stages")
+            names = nearest("", [s.name for s in _stage.stages(slot)], kind="stages")
             said = "a stage without 'use'; write use: NAME"
             if use is not None:
                 said = f"{spelled(use.data())} is not the name of a stage; write NAME or {{use: NAME, parameter: value}}"
-            self.fault((use or node).place, f"{said}; {legal}")
+            self.fault((use or node).place, f"{said}; {names}")
             return None
         try:
             stage = _stage.find(slot, use.value)
@@ -197,19 +211,15 @@ class Model:
             else:
                 self.fault(at, str(error).removeprefix(f"{slot}: "))
             return None
-        found = Spec(stage, {}, node.place, added)
-        for name, value in node.entries.items():
-            if name == "use":
-                continue
-            if name not in found.legal:
-                self.fault(node.keys[name], no_parameter(found, name))
-                continue
-            given, message = parameter(found, name, value)
-            if message:
-                self.fault(value.place, message)
-            else:
-                found = found.having(name, given)
-        return found
+        given = {name: value for name, value in node.entries.items() if name in legal(stage, added=added)}
+        for name in node.entries:
+            if name not in given and name != "use":
+                self.fault(node.keys[name], no_parameter(stage, name, added=added))
+        right, wrong = checked(stage, given, added=added)
+        for name, message in wrong.items():
+            self.fault(given[name].place, message)
+        factors = {"weight": 1.0} if added else {}
+        return Spec(step(stage.function, **{**factors, **right}), node.place, "seed" in stage.parameters and "seed" not in right)
 
     def axis(self, name: str, node: Node, place: Place) -> Axis:
         """An axis of a sweep; without values where it has a fault."""
@@ -217,13 +227,12 @@ class Model:
         if hint := _what_axes_address(name):
             self.fault(place, f"this axis addresses nothing; {hint}")
             return Axis(name, place, ())
-        nodes = values(node, self.faults)
-        found: list[Any] = list(nodes)
-        if split(name).is_slot:
-            found = [self.slot(head, item) for item in nodes]
-        elif head not in SLOTS:
-            keys, key = (SeedKey, head) if head == "seed" else (SearchKeys, rest)
-            found = [item if is_right(keys, key, item, self.faults) else None for item in nodes]
+        found = [*values(node, self.faults)]
+        for i, item in enumerate(found):
+            if split(name).is_slot:
+                self.slot(head, item)
+            elif head not in SLOTS and not is_right(SeedKey if head == "seed" else SearchKeys, rest or head, item, self.faults):
+                found[i] = FAULTY
         return Axis(name, place, tuple(found))
 
 

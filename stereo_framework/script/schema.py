@@ -10,9 +10,9 @@ from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.core.stage import SLOTS, Stage, find, stages
 from stereo_framework.engine import pipeline as _pipeline  # noqa: F401  registers the built-in stages
 from stereo_framework.engine.step import weighted
-from stereo_framework.script.addresses import NAME, parameters
 from stereo_framework.script.reading import ALTERNATIVE_KEYS, METHOD_KEYS, SEARCH, SearchKeys, SeedKey
 from stereo_framework.script.report import PARTS, Report
+from stereo_framework.script.specs import NAME, parameters
 
 Schema = dict[str, Any]
 

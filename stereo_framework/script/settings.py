@@ -9,7 +9,6 @@ from stereo_framework.core.stage import SLOTS
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step
 from stereo_framework.evaluation.protocols import Protocol, of_scene, with_measures
-from stereo_framework.script.specs import Spec, Specs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +100,7 @@ def _slots(method: Pipeline, seeded: Sequence[str], home: str = "") -> dict[str,
 
 
 def written(slot: str, steps: Sequence[tuple[Step, bool]]) -> Any:
-    """Stages of a slot as a script writes them, with all their parameters but the seeds that were filled in, as is told of each."""
+    """Stages of a slot as a script writes them, with all their parameters but the seeds that are filled in, as is told of each."""
     found = [
         {"use": one.stage.name, **{k: v for k, v in one.parameters.items() if not (filled and k == "seed")}}
         for one, filled in steps
@@ -109,17 +108,12 @@ def written(slot: str, steps: Sequence[tuple[Step, bool]]) -> Any:
     return found if SLOTS[slot].many or (steps and steps[0][0].added) else found[0] if found else None
 
 
-def as_written(slot: str, specs: Specs) -> Any:
-    """The same of stages whose seeds are not filled in yet."""
-    return written(slot, [(spec.step, spec.takes_seed) for spec in specs or ()])
-
-
-def show(specs: tuple[Spec, ...]) -> str:
+def show(steps: Sequence[Step]) -> str:
     """Stages in short, as an axis shows them: names and what differs from the defaults, ``box(size=21) > min_filter``.
 
     Costs that are added are joined by a plus: ``census(weight=2) + rank``; a list of a single one is shown as ``[census]``.
     """
-    shown = [str(spec.step) for spec in specs]
-    if specs and specs[0].added:
+    shown = [str(one) for one in steps]
+    if steps and steps[0].added:
         return " + ".join(shown) if len(shown) > 1 else f"[{shown[0]}]"
     return " > ".join(shown) or "none"

@@ -1,87 +1,153 @@
-"""Stages as scripts write them: which parameters they take, what is wrong with a value, when two are the same."""
+"""Stages as scripts write them, and addresses of what a method consists of: ``aggregation.box.size``, ``alternatives.robust.optimization``."""
 
 from __future__ import annotations
 
-import functools
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from stereo_framework.core.errors import nearest
 from stereo_framework.core.parameters import located, parameter_faults
-from stereo_framework.core.stage import SLOTS, Stage
-from stereo_framework.engine.step import FACTORS, Step, step, weighted
+from stereo_framework.core.stage import SLOTS, Stage, stages
+from stereo_framework.engine.step import FACTORS, Step, weighted
 from stereo_framework.io.places import Node, Place
 from stereo_framework.matcher._opencv import NAMES
-from stereo_framework.script.reading import is_number
+
+NAME = r"[\w-]+"
+"""Names of alternatives: they hold no dot, as addresses are divided there."""
+
+_HOME = re.compile(rf"(?:alternatives\.{NAME}\.)*")
+
+
+class Address(NamedTuple):
+    """An address divided.
+
+    Parameters
+    ----------
+    home : str
+        The mapping that a slot stands in: empty for the method itself, ``alternatives.robust.`` for an alternative.
+    word : str
+        The first word after it: a slot, most often.
+    rest : str
+        What follows: ``box.size``.
+    """
+
+    home: str
+    word: str
+    rest: str
+
+    @property
+    def slot(self) -> str:
+        """The address of the slot that it lies in."""
+        return self.home + self.word
+
+    @property
+    def is_slot(self) -> bool:
+        """Whether it is that of a whole slot."""
+        return self.word in SLOTS and not self.rest
+
+
+def split(address: str) -> Address:
+    """Divide an address.
+
+    Examples
+    --------
+    >>> tuple(split("alternatives.robust.aggregation.box.size"))
+    ('alternatives.robust.', 'aggregation', 'box.size')
+    >>> split("alternatives.robust.aggregation.box.size").slot, split("matching_cost").is_slot
+    ('alternatives.robust.aggregation', True)
+    """
+    home = _HOME.match(address)[0]  # type: ignore[index]
+    word, _, rest = address[len(home) :].partition(".")
+    return Address(home, word, rest)
+
+
+def names(home: str) -> list[str]:
+    """The alternatives that a home lies in, the outermost first.
+
+    Examples
+    --------
+    >>> names("alternatives.a.alternatives.b.")
+    ['a', 'b']
+    """
+    return home.split(".")[1::2]
+
+
+def parameters(slot: str) -> list[str]:
+    """The addresses of all parameters in a slot, each once.
+
+    Examples
+    --------
+    >>> [address for address in parameters("aggregation") if "box" in address]
+    ['aggregation.box.size', 'aggregation.box.iterations']
+    """
+    about, found = SLOTS[slot], []
+    for stage in stages(slot):
+        for name in legal(stage, added=about.added):
+            if name in stage.parameters and not about.many:
+                found.append(f"{slot}.{name}")
+            if about.many or about.added:
+                found.append(f"{slot}.{stage.name}.{name}")
+    return list(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, eq=False)
 class Spec:
-    """A stage as a script writes it: the parameters that are given, checked.
+    """A stage as a script writes it.
 
     Parameters
     ----------
-    stage : Stage
-    parameters : mapping
+    step : Step
+        With all parameters, checked.
     place : Place
-    added : bool
-        It stands in a list of stages that are added, and has a weight and a scale besides.
+    takes_seed : bool
+        The script's seed fills its own: it draws random numbers and was given no seed.
     """
 
-    stage: Stage
-    parameters: Mapping[str, Any]
-    place: Place = Place()  # noqa: RUF009  frozen
-    added: bool = False
-
-    @property
-    def legal(self) -> tuple[str, ...]:
-        """Names of all parameters."""
-        return (*self.stage.parameters, *(FACTORS if self.added else ()))
-
-    def having(self, name: str, value: Any) -> Spec:
-        """The stage with one more parameter, or another value of one."""
-        return replace(self, parameters={**self.parameters, name: value})
-
-    @property
-    def takes_seed(self) -> bool:
-        """Whether the script's seed fills a parameter of the stage: it draws random numbers and was given no seed of its own."""
-        return "seed" in self.stage.parameters and "seed" not in self.parameters
-
-    @functools.cached_property
-    def step(self) -> Step:
-        """The stage as a pipeline takes it."""
-        return step(self.stage.function, **{**({"weight": 1.0} if self.added else {}), **self.parameters})
+    step: Step
+    place: Place
+    takes_seed: bool
 
 
 Specs = tuple[Spec, ...] | None
 """The stages of a slot; None where a fault was reported, so that nothing further is checked against them."""
 
 
-def parameter(spec: Spec, name: str, node: Node) -> tuple[Any, str | None]:
-    """A parameter's value and what is wrong with it, if anything. An unquoted ``no`` is false where only true or false fits."""
-    value, stage = node.data(), spec.stage
-    if name in FACTORS and spec.added:
-        return value, parameter_faults(weighted, {name: value}).get(name)
-    message = parameter_faults(stage.function, {name: value}).get(name)
-    if message and node.raw and node.raw.lower() in _SWITCHES:
-        switched = _SWITCHES[node.raw.lower()]
-        if not parameter_faults(stage.function, {name: switched}):
-            return switched, None
-    return value if message else located(stage.parameters[name].annotation, value, node.place.folder), message
+def legal(stage: Stage, *, added: bool) -> tuple[str, ...]:
+    """Names of all parameters of a stage; one that is added to others has a weight and a scale besides."""
+    return (*stage.parameters, *(FACTORS if added else ()))
+
+
+def checked(stage: Stage, given: Mapping[str, Node], *, added: bool) -> tuple[dict[str, Any], dict[str, str]]:
+    """Values of parameters that a stage has, where they are right, and what is wrong with the others. An unquoted ``no`` is false where only true or false fits."""
+    values: dict[str, Any] = {name: node.data() for name, node in given.items()}
+    factors = {name: values[name] for name in FACTORS if added and name in values}
+    own = {name: value for name, value in values.items() if name not in factors}
+    wrong = parameter_faults(weighted, factors) | parameter_faults(stage.function, own)
+    for name in own.keys() & wrong.keys():
+        switched = _SWITCHES.get((given[name].raw or "").lower())
+        if switched is not None and not parameter_faults(stage.function, {name: switched}):
+            own[name] = switched
+            del wrong[name]
+    for name, value in own.items():
+        if name not in wrong and isinstance(value, str | list):  # which may name files
+            own[name] = located(stage.parameters[name].annotation, value, given[name].place.folder)
+    return {name: value for name, value in (factors | own).items() if name not in wrong}, wrong
 
 
 _SWITCHES = {"yes": True, "on": True, "no": False, "off": False}
 
 
-def no_parameter(spec: Spec, name: str) -> str:
-    """The message about a parameter that a stage has not; `document` tells it of keys, `methods` of axes and settings."""
-    if name in FACTORS and SLOTS[spec.stage.slot].added:
-        return f"{name!r} belongs to the entries of a list of costs: {spec.stage.slot}: [{{use: {spec.stage.name}, {name}: ...}}, ...]"
-    ours = NAMES.get(name, "") if spec.stage.name.startswith("opencv_") else ""
-    if ours in spec.legal or ours.startswith("search."):
-        return f"no such parameter {name!r} of {spec.stage.name}; here OpenCV's {name} is called {ours!r}"
-    return f"no such parameter {name!r} of {spec.stage.name}; {nearest(name, spec.legal, kind='parameters')}"
+def no_parameter(stage: Stage, name: str, *, added: bool) -> str:
+    """The message about a parameter that a stage has not, whether a key, an axis or a setting names it."""
+    known = legal(stage, added=added)
+    if name in FACTORS and SLOTS[stage.slot].added:
+        return f"{name!r} belongs to the entries of a list of costs: {stage.slot}: [{{use: {stage.name}, {name}: ...}}, ...]"
+    ours = NAMES.get(name, "") if stage.name.startswith("opencv_") else ""
+    if ours in known or ours.startswith("search."):
+        return f"no such parameter {name!r} of {stage.name}; here OpenCV's {name} is called {ours!r}"
+    return f"no such parameter {name!r} of {stage.name}; {nearest(name, known, kind='parameters')}"
 
 
 def locate(slot: str, specs: Specs, rest: str) -> tuple[int, str] | str:
@@ -103,11 +169,12 @@ def locate(slot: str, specs: Specs, rest: str) -> tuple[int, str] | str:
     """
     if not specs:
         return f"addresses nothing: there is no {slot} stage"
-    names, index = [spec.stage.name for spec in specs], 0
-    if SLOTS[specs[0].stage.slot].many or specs[0].added:
+    steps = [spec.step for spec in specs]
+    names, index = [step.stage.name for step in steps], 0
+    if SLOTS[steps[0].stage.slot].many or steps[0].added:
         name, _, parameter = rest.partition(".")
         # A parameter that a single one of them has needs no stage's name.
-        having = [i for i, spec in enumerate(specs) if name in spec.legal and not parameter]
+        having = [i for i, step in enumerate(steps) if name in step.parameters and not parameter]
         if name.isdecimal():
             index, rest = int(name), parameter
         elif names.count(name) > 1:
@@ -125,17 +192,11 @@ def locate(slot: str, specs: Specs, rest: str) -> tuple[int, str] | str:
             return f"addresses nothing: {slot} has {len(names)} stages, the last one is {slot}.{len(names) - 1}"
     else:
         rest = rest.removeprefix(f"{names[0]}.")
-    spec = specs[index]
-    if rest == "use" and rest not in spec.legal:
+    step = steps[index]
+    if rest in step.parameters:
+        return index, rest
+    if rest == "use":
         return f"'use' is no parameter; give the stages at {slot} itself"
     if not rest:
-        return f"addresses the whole stage {spec.stage.name}; {nearest('', spec.legal, kind='parameters of it')}"
-    return (index, rest) if rest in spec.legal else no_parameter(spec, rest)
-
-
-def same_run(value: Any) -> str:
-    """Equal for values of an axis that make equal runs."""
-    if isinstance(value, tuple):
-        return repr([(spec.added, spec.stage.name, spec.step.parameters) for spec in value])
-    data = value.data() if isinstance(value, Node) else value
-    return repr(float(data) if is_number(data) else data)
+        return f"addresses the whole stage {step.stage.name}; {nearest('', step.parameters, kind='parameters of it')}"
+    return no_parameter(step.stage, rest, added=step.added)

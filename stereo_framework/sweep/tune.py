@@ -21,11 +21,10 @@ from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.evaluation.protocols import Protocol, average
 from stereo_framework.io import check_own, write_bytes
 from stereo_framework.script import Script, Setting, load
-from stereo_framework.script.addresses import split
-from stereo_framework.script.axes import Axis
 from stereo_framework.script.methods import Method
-from stereo_framework.script.reading import is_number
+from stereo_framework.script.reading import Axis, is_number
 from stereo_framework.script.settings import protocols_on
+from stereo_framework.script.specs import split
 from stereo_framework.sweep.executors import Crew
 from stereo_framework.sweep.plan import Task, tasks_of
 from stereo_framework.sweep.runs import scenes_of, stored_or_computed
@@ -297,7 +296,7 @@ def _ordered(axis: Axis) -> bool:
     """Whether an axis lists numbers upwards or downwards; a null at an end means beyond all of them, as for a truncation."""
     if split(axis.name).is_slot:
         return False
-    values = [node.value for node in axis.values]
+    values: list[Any] = [node.value for node in axis.values]
     if None in (values[0], values[-1]):
         values.remove(None)
     return len(values) > 1 and all(map(is_number, values)) and values in (sorted(values), sorted(values, reverse=True))

@@ -7,7 +7,7 @@ import yaml
 from stereo_framework.core.errors import ScriptError
 from stereo_framework.io.places import Faults, from_python
 from stereo_framework.script import load
-from stereo_framework.script.axes import values
+from stereo_framework.script.reading import values
 
 WINDOW = {
     "matching_cost": "absolute_difference",
