@@ -69,17 +69,14 @@ def find_script(name: str | Path, base: Path | None = None) -> Path:
 
 
 def _nearest(path: Path, wanted: str) -> str:
-    """The names next to `wanted`, by last part, of shipped scripts and then of files in its folder; all shipped ones where none is close."""
-    names = shipped.short_script_names()
-    files: dict[str, str] = {}
+    """The names next to `wanted`, by last part, of shipped scripts and of files in its folder; all shipped ones where none is close."""
+    shipped_names = shipped.short_script_names()
+    names = {name.rpartition("/")[2]: name for name in reversed(shipped_names)}
     with contextlib.suppress(OSError, ValueError):
-        files = {file.stem: file.as_posix() for file in path.parent.glob("*.yaml")}
-    close = []
-    for last in ({name.rpartition("/")[2]: name for name in reversed(names)}, files):
-        close += [last[name] for name in close_names(wanted.rpartition("/")[2], last, 3)]
-    if close:
-        return "did you mean " + " or ".join(map(repr, dict.fromkeys(close[:3]))) + "?"
-    return f"legal names: {', '.join(names) or 'none'}"
+        names = {file.stem: file.as_posix() for file in path.parent.glob("*.yaml")} | names
+    if close := [repr(names[last]) for last in close_names(wanted.rpartition("/")[2], names, 3)]:
+        return f"did you mean {' or '.join(close)}?"
+    return f"legal names: {', '.join(shipped_names) or 'none'}"
 
 
 _REFUSED = {KEYS: (), METHOD_KEYS: ("methods",), ALTERNATIVE_KEYS: ("methods", "search", "sweep")}
@@ -118,7 +115,8 @@ class Reader:
         self._read[real] = None
         self.faults.files.append(shown)
         try:
-            content = read_bytes(path, _most(path), empty=True)
+            # One that was written out lists all values of its axes.
+            content = read_bytes(path, limits.WRITTEN if path.name.endswith(RESOLVED) else limits.TEXT, empty=True)
         except DataError as error:
             self.faults.add(Place(shown, 1, 1), str(error).removeprefix(f"{path}: "))
             return None
@@ -187,8 +185,6 @@ class Reader:
                     raise ScriptError(["an include loop: " + " > ".join(os.path.relpath(link) for link in chain)])
                 if len(self._open) > limits.INCLUDE_DEPTH:
                     raise ScriptError([f"includes that are nested more than {limits.INCLUDE_DEPTH} deep"])
-                if len(self._read) > limits.INCLUDES:
-                    raise ScriptError([f"the script includes more than {limits.INCLUDES} files"])
                 node = self.file(path)
             except ScriptError as error:
                 self.faults.add(item.place, error.faults[0])
@@ -196,8 +192,6 @@ class Reader:
                 yield node
             else:
                 self.complete = False
-            if len(self._read) > limits.INCLUDES and not self.complete:
-                break
 
     def load_plugins(self, top: Path | None) -> tuple[str, ...]:
         """Import the plug-ins of a script in the folder `top` (None: from Python); returns the paths of their sources."""
@@ -221,8 +215,3 @@ class Reader:
             return real in self.allowed or real.is_relative_to(top.resolve())
         except (OSError, ValueError):  # a name that no file can have, of which loading says so
             return True
-
-
-def _most(path: Path) -> int:
-    """Bytes that a script file may have; one that was written out lists all values of its axes."""
-    return limits.WRITTEN if path.name.endswith(RESOLVED) else limits.TEXT

@@ -6,7 +6,7 @@ The keys of a mapping are the fields of a dataclass. Its annotations say which v
 import math
 import sys
 import typing
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, Literal
@@ -227,14 +227,14 @@ def values(node: Node, faults: Faults) -> list[Node]:
     if kind not in _KINDS:
         faults.add(node.keys[kind], f"no such kind of axis {kind!r}; {nearest(kind, _KINDS, kind='kinds')}")
         return []
-    generate, last = _KINDS[kind]
     given = arguments.data()
     if not isinstance(given, list) or len(given) != 3 or not all(map(is_number, given)):
-        faults.add(arguments.place, f"{spelled(given)} is not three numbers: [first, last, {last}]")
+        faults.add(arguments.place, f"{spelled(given)} is not three numbers: [first, last, {_KINDS[kind]}]")
         return []
     try:
-        faults.count_values(node.place, _steps(*given) if kind == "range" else int(given[2]))
-        found = generate(*given)
+        count = _count(kind, *given)
+        faults.count_values(node.place, count)
+        found = [_number(kind, i, count, *given) for i in range(count)]
     except (ValueError, ArithmeticError) as error:
         faults.add(arguments.place, str(error) if isinstance(error, ValueError) else f"{spelled(given)}: numbers too far apart")
         return []
@@ -242,45 +242,35 @@ def values(node: Node, faults: Faults) -> list[Node]:
     return [Node(int(value) if whole and value.denominator == 1 else float(value), node.place) for value in found]
 
 
+_KINDS = {"range": "step", "linspace": "count", "geomspace": "count"}
+"""Kinds of axes that are generated, and what their third number is."""
+
+
+def _count(kind: str, first: float, last: float, third: float) -> int:
+    """How many numbers there are."""
+    if kind == "range":
+        if third == 0 or (last - first) * third < 0:
+            raise ValueError(f"an empty axis: steps of {third!r} do not lead from {first!r} to {last!r}")
+        third = math.floor((_exact(last) - _exact(first)) / _exact(third)) + 1
+    elif kind == "geomspace" and first * last <= 0:
+        raise ValueError(f"geometric spacing from {first!r} to {last!r}: both ends must be above 0, or both below")
+    least = 1 if kind == "range" else 2
+    if third != int(third) or not least <= third <= limits.SETTINGS:
+        raise ValueError(f"{third!r} values; a whole number from {least} to {limits.SETTINGS} is possible")
+    return int(third)
+
+
+def _number(kind: str, i: int, count: int, first: float, last: float, step: float) -> Fraction:
+    """One of the numbers."""
+    if kind == "range":
+        return _exact(first) + i * _exact(step)
+    if kind == "linspace":
+        return _exact(first) + (_exact(last) - _exact(first)) * i / (count - 1)
+    share = i / (count - 1)
+    # 15 digits: the cube root of 1000 is then 10, not 9.999999999999998.
+    return Fraction(f"{math.copysign(abs(first) ** (1 - share) * abs(last) ** share, first):.15g}")
+
+
 def _exact(value: float) -> Fraction:
     """The decimal that the user wrote."""
     return Fraction(repr(value))
-
-
-def _range(first: float, last: float, step: float) -> list[Fraction]:
-    return [_exact(first) + i * _exact(step) for i in range(_steps(first, last, step))]
-
-
-def _steps(first: float, last: float, step: float) -> int:
-    """Values of a range."""
-    if step == 0 or (last - first) * step < 0:
-        raise ValueError(f"an empty axis: steps of {step!r} do not lead from {first!r} to {last!r}")
-    count = math.floor((_exact(last) - _exact(first)) / _exact(step)) + 1
-    _check_count(count, 1)
-    return count
-
-
-def _linspace(first: float, last: float, count: float) -> list[Fraction]:
-    _check_count(count, 2)
-    return [_exact(first) + (_exact(last) - _exact(first)) * i / (int(count) - 1) for i in range(int(count))]
-
-
-def _geomspace(first: float, last: float, count: float) -> list[Fraction]:
-    _check_count(count, 2)
-    if first * last <= 0:
-        raise ValueError(f"geometric spacing from {first!r} to {last!r}: both ends must be above 0, or both below")
-    shares = [i / (int(count) - 1) for i in range(int(count))]
-    # 15 digits: the cube root of 1000 is then 10, not 9.999999999999998.
-    return [Fraction(f"{math.copysign(abs(first) ** (1 - t) * abs(last) ** t, first):.15g}") for t in shares]
-
-
-def _check_count(count: float, least: int) -> None:
-    if count != int(count) or not least <= count <= limits.SETTINGS:
-        raise ValueError(f"{count!r} values; a whole number from {least} to {limits.SETTINGS} is possible")
-
-
-_KINDS: dict[str, tuple[Callable[[float, float, float], list[Fraction]], str]] = {
-    "range": (_range, "step"),
-    "linspace": (_linspace, "count"),
-    "geomspace": (_geomspace, "count"),
-}
