@@ -44,7 +44,7 @@ def compare(
     """
     from stereo_framework.datasets import load_scene
     from stereo_framework.evaluation import resolve
-    from stereo_framework.evaluation.consistency import map_difference
+    from stereo_framework.evaluation.disparity_error import map_difference
     from stereo_framework.figures.disparity_figures import write_comparison, write_pictures
     from stereo_framework.io import output_folder
     from stereo_framework.own_pair.choosing import judge

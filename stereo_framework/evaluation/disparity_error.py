@@ -1,4 +1,4 @@
-"""Error statistics of a disparity map against the truth, as the benchmarks and papers define them.
+"""Error statistics of a disparity map against the truth, as the benchmarks and papers define them; and how far two maps of one frame differ.
 
 Disparities and truth are float32 ``(rows, columns)``, in pixels. An estimate that is not finite is missing. A region is a mask, bool ``(rows, columns)``, in
 which the truth must be known everywhere. An empty region gives NaN, and so does one without estimates where a statistic is taken over the estimates. Lower is
@@ -228,6 +228,40 @@ def invalid_pixels(disparity: Disparity, mask: Mask) -> float:
         Percent.
     """
     return 100 - density(disparity, mask)
+
+
+def map_difference(
+    disparity: Disparity, other: Disparity, threshold: float = 1.0, *, mask: Mask | None = None
+) -> dict[str, float]:
+    """How far two maps of one frame differ where both have an estimate.
+
+    Parameters
+    ----------
+    disparity, other : ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+    threshold : float
+        Pixels from which two estimates differ.
+    mask : ndarray, bool, (rows, columns), optional
+        Region; default: everywhere.
+
+    Returns
+    -------
+    dict of str to float
+        ``differing_pixels`` in percent of the pixels that both estimate, and ``mean_difference``, absolute, in pixels; NaN where there are none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> map_difference(np.float32([[1, 2, 3, np.nan]]), np.float32([[1, 5, 3, 4]]), mask=np.array([[True, True, False, True]]))
+    {'differing_pixels': 50.0, 'mean_difference': 1.5}
+    """
+    both = np.isfinite(other) & np.isfinite(disparity)
+    if mask is not None:
+        both &= mask
+    return {
+        "differing_pixels": bad_pixels(disparity, other, both, threshold),
+        "mean_difference": mean_absolute_error(disparity, other, both),
+    }
 
 
 def _absolute_errors(disparity: Disparity, truth: Disparity, mask: Mask) -> NDArray[np.float32]:

@@ -64,7 +64,7 @@ def measure(
         name = function.__name__
         parameters = inspect.signature(function).parameters.values()
         data = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-        choices = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+        choices = [p.replace(default=p.empty) for p in parameters if p.kind is p.KEYWORD_ONLY]
         about: Literal["region", "frame"] = "frame" if "prediction" in data else "region"
         legal = _FRAME if about == "frame" else _REGION
         for one in data:
@@ -76,16 +76,14 @@ def measure(
             )
 
         def compute(seen: Any, **fields: Any) -> float:
-            if "thresholds" in fields and "threshold" in choices:
-                fields["threshold"] = fields.pop("thresholds")[0]
             values = vars(seen) if isinstance(seen, Region) else _view(seen)
             try:
                 return float(function(*(values[one] for one in data), **fields))
             except Exception as error:  # somebody's own code may raise anything
                 raise DataError(told(error, function, f"measure {name}")) from error
 
-        own = [inspect.Parameter("thresholds" if c == "threshold" else c, inspect.Parameter.KEYWORD_ONLY) for c in choices]
-        compute.__signature__ = inspect.Signature([inspect.Parameter("seen", inspect.Parameter.POSITIONAL_ONLY), *own])  # type: ignore[attr-defined]
+        seen = inspect.Parameter("seen", inspect.Parameter.POSITIONAL_ONLY)
+        compute.__signature__ = inspect.Signature([seen, *choices])  # type: ignore[attr-defined]
         if name in METRICS and METRICS[name].compute is None and METRICS[name].about in ("region", "frame"):
             METRICS.forget(name)  # it was known by a results folder alone
         METRICS.add(name, Metric(name, unit, better, about, source, compute, pooled), function.__module__)

@@ -103,9 +103,8 @@ class Metric:
     def measure(self, seen: Any, protocol: Any, **threshold: float) -> float:
         """The value of the metric under a protocol, for what it is about."""
         assert self.compute is not None, "HCI metrics are measured together"
-        return self.compute(
-            seen, **{name: getattr(protocol, name) for name in self._choices if name not in threshold}, **threshold
-        )
+        given = {"threshold": protocol.thresholds[0], **threshold}
+        return self.compute(seen, **{name: given[name] if name in given else getattr(protocol, name) for name in self._choices})
 
     @functools.cached_property
     def _choices(self) -> tuple[str, ...]:
@@ -119,10 +118,8 @@ class Metric:
         if self.about == "subsets":
             return {name: value for name, value in seen.items() if metric_of(name) is self}
         measured: list[tuple[str, dict[str, float]]] = [(self.name, {})]
-        if self.name in THRESHOLDED:
-            several = protocol.thresholds if len(protocol.thresholds) > 1 else ()
-            measured = [(self.name, {"threshold": protocol.thresholds[0]})]
-            measured += [(f"{self.name.removesuffix('_pixels')}{shortest(t)}", {"threshold": t}) for t in several]
+        if self.name in THRESHOLDED and len(protocol.thresholds) > 1:
+            measured += [(f"{self.name.removesuffix('_pixels')}{shortest(t)}", {"threshold": t}) for t in protocol.thresholds]
         return {
             "_".join(filter(None, (name, place))): self.measure(one, protocol, **threshold)
             for name, threshold in measured

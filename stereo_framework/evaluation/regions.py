@@ -16,12 +16,14 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import DataError, nearest
+from stereo_framework.core.errors import DataError, ParameterError, nearest
 from stereo_framework.core.scene import Disparity, Image, Mask, Scene, inside_border
 from stereo_framework.evaluation._protocol import MASKS, Protocol
-from stereo_framework.evaluation.consistency import left_right_difference
+from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.evaluation.hci import Parameters, Subsets, extract_subsets
-from stereo_framework.evaluation.rendering import render
+from stereo_framework.evaluation.prediction import render
+from stereo_framework.kernels.left_right import left_right_kernel
+from stereo_framework.kernels.threads import over_rows
 
 _KEPT = 8
 """How many sets of masks, HCI subsets and matching tables are kept for a scene. A run is seldom measured with more protocols that differ in them."""
@@ -178,6 +180,52 @@ def visible(scene: Scene, *, gap: float = 2.0) -> Mask:
         return ~occluded(truth, scene.direction, gap=gap)
     with np.errstate(invalid="ignore"):
         return left_right_difference(truth, scene.match_truth, scene.direction) <= 1
+
+
+def left_right_difference(disparity: Disparity, match_disparity: Disparity, direction: int) -> Disparity:
+    """Absolute difference between every disparity and that of the pixel that it points to in the match frame's map.
+
+    Parameters
+    ----------
+    disparity, match_disparity : ndarray, float32, (rows, columns)
+        Pixels, of the reference frame and of the match frame, larger = nearer; a value that is not finite is missing. The map of the match frame holds
+        disparities towards the reference frame, so that corresponding pixels of perfect maps have the same value.
+    direction : int
+        1 when the match frame lies to the right of the reference frame, -1 otherwise (`Scene.direction`).
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Pixels; 0 where both maps agree. NaN where there is no estimate, or where it points out of the image or to a pixel without an estimate.
+
+    Raises
+    ------
+    DataError
+        The maps differ in size.
+    ParameterError
+        `direction` is neither 1 nor -1.
+
+    Notes
+    -----
+    The cross-check of Fua 1993, section 2.1, before its threshold. A disparity `d` points to the pixel nearest to ``x - direction * d``, where `d` is
+    rounded with halves away from zero, as in `render`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> left_right_difference(np.float32([[0, 1, 1, 2.5]]), np.float32([[1, 3, 0, 0]]), 1)
+    array([[1. , 0. , 2. , 1.5]], dtype=float32)
+    """
+    check_sizes("left_right_difference", disparity=disparity, match_disparity=match_disparity)
+    if direction not in (1, -1):
+        raise ParameterError(f"direction: {direction!r} is neither 1 nor -1")
+    difference = np.empty(disparity.shape, np.float32)
+    over_rows(
+        lambda a, b: left_right_kernel(disparity[a:b], match_disparity[a:b], direction, difference[a:b]),
+        len(disparity),
+        disparity.size,
+    )
+    return difference
 
 
 def occluded(truth: Disparity, direction: int = 1, *, gap: float = 2.0) -> Mask:

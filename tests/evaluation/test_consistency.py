@@ -10,8 +10,8 @@ from kernel_inputs import in_threads
 
 from stereo_framework import load_scene
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.evaluation.consistency import left_right_difference, map_difference
-from stereo_framework.evaluation.regions import occluded
+from stereo_framework.evaluation.disparity_error import map_difference
+from stereo_framework.evaluation.regions import left_right_difference, occluded
 
 
 @given(st.data(), st.sampled_from([1, -1]))

@@ -7,7 +7,7 @@ from evaluation_inputs import disparity_maps
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stereo_framework.evaluation.rendering import render
+from stereo_framework.evaluation.prediction import render
 
 NAN = np.nan
 SHIFTS = (1.0, -1.0, 0.5, -0.5, 1.25, -2.0, 0.0)

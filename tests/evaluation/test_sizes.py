@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.evaluation.consistency import left_right_difference
 from stereo_framework.evaluation.depth_error import sigma_z_error
 from stereo_framework.evaluation.disparity_error import (
     bad_pixels,
@@ -15,6 +14,7 @@ from stereo_framework.evaluation.disparity_error import (
 )
 from stereo_framework.evaluation.hci import extract_subsets, hci_metrics
 from stereo_framework.evaluation.prediction import Prediction, forward_prediction, inverse_prediction, prediction_error
+from stereo_framework.evaluation.regions import left_right_difference
 from stereo_framework.evaluation.roc import map_errors, matching_table
 
 ROWS, COLUMNS = 6, 8

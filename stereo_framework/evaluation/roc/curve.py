@@ -17,9 +17,6 @@ from stereo_framework.evaluation.roc.points import Point, maximal_points, minima
 
 Floats = NDArray[np.float64]
 
-_ROUNDING = 1e-12
-"""Rates are ratios of pixel counts; curves that differ by less than this differ only by rounding."""
-
 
 @dataclass(frozen=True, eq=False)
 class Curve:
