@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
+from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, told
 from stereo_framework.core.registry import Registry
 from stereo_framework.io._files import PathLike
 
@@ -73,9 +73,7 @@ def own_read(path: PathLike, kind: str) -> NDArray | None:
     except StereoFrameworkError:
         raise
     except Exception as error:
-        raise DataError(
-            f"{path}: its reader {read.__module__}.{read.__name__} failed: {type(error).__name__}: {error}"
-        ) from error
+        raise DataError(f"{path}: {told(error, read, f'its reader {read.__name__} failed')}") from error
     dimensions = (2,) if kind == "disparity" else (2, 3)
     if not isinstance(found, np.ndarray) or found.ndim not in dimensions or found.dtype.kind not in "fui":
         said = f"an array of {found.dtype} {found.shape}" if isinstance(found, np.ndarray) else f"a {type(found).__name__}"

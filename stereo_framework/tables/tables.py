@@ -120,7 +120,7 @@ class Table:
         return [[cell.text for cell in row] for row in self.cells()]
 
     def rows_of(self, kept: Sequence[int]) -> Table:
-        """The table with only some of its rows, given by their numbers. Marks of the best values stay as they were in the whole table."""
+        """The table with some of its rows, given by their numbers, in that order. Marks of the best values stay as they were in the whole table."""
         best = frozenset((n, j) for n, i in enumerate(kept) for j in range(len(self.header)) if (i, j) in self.best)
         return replace(self, rows=tuple(self.rows[i] for i in kept), best=best)
 
@@ -240,5 +240,4 @@ def sort_table(table: Table, keys: Sequence[str]) -> Table:
         if name not in table.header:
             raise ParameterError(f"the table has no column {name!r} to sort by; {nearest(name, table.header)}")
     order = sort_rows(range(len(table.rows)), keys, lambda i, name: table.rows[i][table.header.index(name)])
-    best = frozenset((order.index(i), j) for i, j in table.best)
-    return replace(table, rows=tuple(table.rows[i] for i in order), best=best)
+    return table.rows_of(order)
