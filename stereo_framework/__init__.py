@@ -9,47 +9,36 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "1.0.0"
 
-_HOMES = {
-    "CostVolume": "core.volume",
-    "Energy": "core.volume",
-    "Fraction01": "core.parameters",
-    "Labeling": "core.volume",
-    "Match": "engine.match",
-    "NonNegative": "core.parameters",
-    "NonNegativeInt": "core.parameters",
-    "Pair": "core.pair",
-    "Pipeline": "engine.pipeline",
-    "Positive": "core.parameters",
-    "PositiveInt": "core.parameters",
-    "Scene": "core.scene",
-    "Search": "core.scene",
-    "Smoothness": "core.volume",
-    "Status": "core.volume",
-    "Step": "engine.step",
-    "StereoFrameworkError": "core.errors",
-    "Unit": "core.parameters",
-    "chart": "figures.chart",
-    "dataset": "datasets.dataset",
-    "evaluate": "evaluation",
-    "load": "script",
-    "load_pair": "datasets",
-    "load_scene": "datasets",
-    "match": "own_pair.matching",
-    "measure": "evaluation.measure",
-    "pair_scene": "datasets",
-    "plot": "figures.notebook",
-    "protocol": "evaluation.protocols",
-    "reader": "io.readers",
-    "rank": "tables.ranking",
-    "results": "tables.results",
-    "run": "sweep",
-    "show": "figures.notebook",
-    "stage": "core.stage",
-    "step": "engine.step",
-    "threads": "kernels.threads",
+_NAMES = {
+    "core.errors": ["StereoFrameworkError"],
+    "core.pair": ["Pair"],
+    "core.parameters": ["Fraction01", "NonNegative", "NonNegativeInt", "Positive", "PositiveInt", "Unit"],
+    "core.scene": ["Scene", "Search"],
+    "core.stage": ["stage"],
+    "core.volume": ["CostVolume", "Energy", "Labeling", "Smoothness", "Status"],
+    "datasets": ["load_pair", "load_scene", "pair_scene"],
+    "datasets.dataset": ["dataset"],
+    "engine.match": ["Match"],
+    "engine.pipeline": ["Pipeline"],
+    "engine.step": ["Step", "step"],
+    "evaluation": ["evaluate"],
+    "evaluation.measure": ["measure"],
+    "evaluation.protocols": ["protocol"],
+    "figures.chart": ["chart"],
+    "figures.notebook": ["plot", "show"],
+    "io.readers": ["reader"],
+    "kernels.threads": ["threads"],
+    "own_pair.matching": ["match"],
+    "script": ["load"],
+    "sweep": ["run"],
+    "tables.ranking": ["rank"],
+    "tables.results": ["results"],
 }
+"""Where each name comes from."""
 
-__all__ = [*_HOMES, "__version__"]
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
+
+__all__ = [*sorted(_HOMES), "__version__"]
 
 _ROOMS = (
     *("preprocessing", "matcher", "matching_cost", "aggregation", "smoothness", "optimization", "confidence", "refinement"),

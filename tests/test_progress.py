@@ -12,8 +12,8 @@ from numba.core import event
 
 from stereo_framework import Pipeline, run, step
 from stereo_framework.aggregation import diffusion
-from stereo_framework.core import progress
-from stereo_framework.core.progress import Progress
+from stereo_framework.cli import _progress as progress
+from stereo_framework.cli._progress import Progress
 from stereo_framework.core.scene import Scene
 from stereo_framework.engine import strips
 from stereo_framework.kernels.counting import counted, rounds_counted_by
@@ -27,15 +27,15 @@ SCENE = Scene.from_images(*np.random.default_rng(0).integers(0, 255, (2, 24, 32)
 def test_a_sweep_without_a_terminal(capsys, monkeypatch):
     monkeypatch.setattr(progress, "EVERY_SECONDS", 0.01)
     with Progress(4) as shown:
-        shown.advance()  # was there already
+        shown.count += 1  # was there already
         shown.watch("planes: box")
         assert shown.rate() == ""
-        shown.advance()
+        shown.count += 1
         err = _first_words(capsys)
     capsys.readouterr()  # lines between the first reading and the end are as good
     assert re.match(r"2 of 4 done, \S+ (runs/s|s a run), about \d+ (s|min|h) left \(planes: box\)\n", err)
     with Progress(1) as shown:
-        shown.advance()
+        shown.count += 1
         time.sleep(0.05)
     assert capsys.readouterr().err == ""
 

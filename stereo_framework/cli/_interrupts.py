@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from stereo_framework.core.progress import Progress
+from stereo_framework.cli._progress import Progress
 
 
 class Terminated(KeyboardInterrupt):
@@ -59,8 +59,7 @@ def continuable(progress: Progress, things: str, out: Path | None) -> Iterator[C
     """Work of which parts are counted by what is given. An interrupt says how many there are and how to go on, and ends the program."""
 
     def count(more: int = 1) -> None:
-        for _ in range(more):
-            progress.advance()
+        progress.count += more
         check()
 
     try:

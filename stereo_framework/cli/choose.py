@@ -10,8 +10,8 @@ import typer
 
 from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
+from stereo_framework.cli._progress import Progress
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.progress import Progress
 
 if TYPE_CHECKING:
     from stereo_framework.own_pair.choosing import Chosen

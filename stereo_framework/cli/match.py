@@ -11,8 +11,8 @@ import typer
 
 from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
+from stereo_framework.cli._progress import Progress
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
-from stereo_framework.core.progress import Progress
 
 if TYPE_CHECKING:
     from stereo_framework.own_pair import Matched

@@ -7,7 +7,7 @@ import typer
 
 from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
-from stereo_framework.core.progress import Progress
+from stereo_framework.cli._progress import Progress
 
 
 def reproduce(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereo_framework.cli import _output
-from stereo_framework.core.progress import Progress
+from stereo_framework.cli._progress import Progress
 
 if TYPE_CHECKING:
     from stereo_framework.core.scene import Scene

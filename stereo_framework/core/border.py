@@ -17,7 +17,7 @@ from stereo_framework.core.errors import DataError, ParameterError, warn
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import check_kind, in_short
 from stereo_framework.core.scene import Search, read_only, scale_doubt
-from stereo_framework.core.view import View, mapped
+from stereo_framework.core.view import View, in_one_form, mapped
 from stereo_framework.core.volume import INTEGERS, CostVolume, SearchMask, Smoothness, status_of
 
 
@@ -174,17 +174,6 @@ def fault(value: Any, role: str, shape: tuple[int, ...] | None = None) -> str:
         if np.isinf(value).any() or (not nan and np.isnan(value).any()):
             return f"values that are not finite; expected finite numbers{', NaN = no estimate' * nan}"
     return ""
-
-
-def sealed(name: str, value: Any) -> Any:
-    """A datum of a pipeline with its arrays read-only, which is the one form that kernels are compiled for; they are in C order there."""
-    return mapped(name, value, lambda _, array: read_only(array) if array.flags.writeable else array)
-
-
-def in_one_form(array: NDArray) -> NDArray:
-    """An array as kernels get it: in C order and read-only; itself, or a view where it is in C order."""
-    found = np.ascontiguousarray(array)
-    return read_only(found) if found.flags.writeable else found
 
 
 _WORDS = {"disparity": "disparities", "reference": "reference image"}

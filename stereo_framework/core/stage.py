@@ -34,26 +34,6 @@ from stereo_framework.core.registry import Registry
 from stereo_framework.core.slots import SLOTS, VOLUME_SLOTS, Slot
 from stereo_framework.core.volume import CostVolume, Labeling, as_volume
 
-__all__ = [
-    "SLOTS",
-    "VOLUME_SLOTS",
-    "Fraction01",
-    "NonNegative",
-    "NonNegativeInt",
-    "Positive",
-    "PositiveInt",
-    "Slot",
-    "Stage",
-    "Unit",
-    "find",
-    "import_file",
-    "installed_plugins",
-    "load_plugin",
-    "of",
-    "stage",
-    "stages",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -89,7 +89,7 @@ class View:
         """The view of a pair's reference image before anything was matched."""
         mask, search = pair.mask, pair.search
         invalid = None if mask is None else mask.invalid(search, pair.shape)
-        images = [frozen(image) for image in (pair.reference, pair.match)]
+        images = [in_one_form(image) for image in (pair.reference, pair.match)]
         return View(
             search=search,
             reference=images[0],
@@ -165,9 +165,10 @@ class View:
         return found
 
 
-def frozen(image: Image) -> Image:
-    """An image as stages get it: in C order, as their kernels expect it, and read-only, so that what is kept of it stays true."""
-    return read_only(np.ascontiguousarray(image))
+def in_one_form(array: NDArray) -> NDArray:
+    """An array as kernels get it, so that each compiles for one kind: in C order and read-only; itself, or a view where it is in C order."""
+    found = np.ascontiguousarray(array)
+    return read_only(found) if found.flags.writeable else found
 
 
 def mapped(name: str, value: Any, change: Callable[[str, NDArray], NDArray]) -> Any:

@@ -11,7 +11,7 @@ from stereo_framework.core.errors import StereoFrameworkError, place_of
 from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import Search
 from stereo_framework.core.stage import SLOTS, Stage
-from stereo_framework.core.view import View, frozen
+from stereo_framework.core.view import View, in_one_form
 from stereo_framework.core.volume import (
     CostVolume,
     Labeling,
@@ -31,7 +31,7 @@ def taken(stage: Stage, result: Any, view: View) -> View:
         return restored(view, out_of_view=True)
     check_returned(stage, result, view)
     if stage.slot == "preprocessing":
-        return replace(view, corrected=tuple(map(frozen, result)))
+        return replace(view, corrected=tuple(map(in_one_form, result)))
     if stage.slot == "matching_cost":
         if view.mask is not None:
             view.mask.close(result, result.outside)

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.core import stage as registered
-from stereo_framework.core.border import sealed
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, told
 from stereo_framework.core.parameters import Positive, parameter_faults, parameters_of, spelled, with_defaults
 from stereo_framework.core.stage import SLOTS, Stage
+from stereo_framework.core.view import in_one_form, mapped
 from stereo_framework.core.volume import CostVolume, as_volume
 
 VOLUMES = frozenset({"volume", "raw"})
@@ -144,7 +144,8 @@ class Step:
     def __call__(self, data: Mapping[str, Any]) -> Any:
         """Run it on those data that it names."""
         # Only what is continued has a partial result.
-        given = {name: sealed(name, data.get(name) if name == "partial" else data[name]) for name in self.stage.data}
+        named = {name: data.get(name) if name == "partial" else data[name] for name in self.stage.data}
+        given = mapped("", named, lambda _, array: in_one_form(array))
         own = {name: value for name, value in self.parameters.items() if name in self.stage.parameters}
         with _blaming(self.stage):
             self.stage.check(own)

@@ -20,7 +20,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import in_short
 from stereo_framework.core.per_image import keeping
 from stereo_framework.core.scene import Scene, Search, scale_doubt
-from stereo_framework.core.view import View, Views, frozen
+from stereo_framework.core.view import View, Views, in_one_form
 from stereo_framework.engine.match import Match, match_of
 from stereo_framework.engine.returns import check_direction, check_returned, restored, taken, wrong_return
 from stereo_framework.engine.step import VOLUMES, Step, places
@@ -244,7 +244,7 @@ class Walk:
         for key, image in changed.items():
             result = step({**_data(step, view), "image": image})
             check_returned(step.stage, result, view)
-            changed[key] = frozen(result)
+            changed[key] = in_one_form(result)
         reference, match, *corrected = (changed[id(image)] for image in images)
         return View.of(replace(view.pair, reference=reference, match=match), tuple(corrected), view.alternatives)
 

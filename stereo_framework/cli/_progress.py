@@ -16,18 +16,19 @@ EVERY_SECONDS = 5.0
 """How often progress is told where it cannot be drawn."""
 
 
-class Progress:
+class Progress(contextlib.ExitStack):
     """How far a sweep is, or what a single result waits for: stage, round of its loop, time left; once that kernels are compiled, and which.
 
     Parameters
     ----------
     total : int
-        Results in all.
+        Results in all. Whoever computes adds those that are there to ``count``.
     things : str
         What they are, in the plural.
     """
 
     def __init__(self, total: int, things: str = "runs"):
+        super().__init__()
         self.total, self.things, self.count = total, things, 0
         self._began: tuple[float, int] | None = None
         self._doing: dict[int, str] = {}
@@ -36,27 +37,23 @@ class Progress:
         self._kernel, self._kernels = "", set[str]()
         self._console: Any = None
         self._ended = threading.Event()
-        self._listening = contextlib.ExitStack()
 
     def __enter__(self) -> Progress:
-        self._listening.enter_context(compiling_announced_to(self._compiling))
-        self._listening.enter_context(rounds_counted_by(self._loop))
+        self.enter_context(compiling_announced_to(self._compiling))
+        self.enter_context(rounds_counted_by(self._loop))
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.live import Live
 
             self._console = Console(stderr=True)
-            self._listening.enter_context(Live(get_renderable=self._bar, console=self._console, transient=True))
+            self.enter_context(Live(get_renderable=self._bar, console=self._console, transient=True))
         else:
             teller = threading.Thread(target=self._tell, daemon=True)
             teller.start()
             # No line comes late, between those of the results.
-            self._listening.callback(teller.join)
-            self._listening.callback(self._ended.set)
+            self.callback(teller.join)
+            self.callback(self._ended.set)
         return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._listening.close()
 
     def watch(self, doing: str) -> None:
         """Note what is being computed in this thread; what was counted before the first call was there already."""
@@ -65,10 +62,6 @@ class Progress:
         self._latest = threading.get_ident()
         # A single result is on a single scene.
         self._doing[self._latest] = doing if self.total > 1 else doing.rpartition(": ")[2]
-
-    def advance(self) -> None:
-        """Count one result."""
-        self.count += 1
 
     def rate(self) -> str:
         """Speed and time left in words; empty while nothing can be said."""
