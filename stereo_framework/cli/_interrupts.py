@@ -14,14 +14,10 @@ class Terminated(KeyboardInterrupt):
     """The system, or a batch queue, asks the program to end: as Ctrl-C, with another exit status."""
 
 
-def word(interrupt: KeyboardInterrupt) -> str:
-    """What happened, for the user."""
-    return "terminated" if isinstance(interrupt, Terminated) else "interrupted"
-
-
-def status(interrupt: KeyboardInterrupt) -> int:
-    """The exit status that shells know it by: 128 and the number of the signal."""
-    return 128 + (signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT)
+def ending(interrupt: KeyboardInterrupt) -> tuple[str, int]:
+    """What happened, for the user, and the exit status that shells know it by: 128 and the number of the signal."""
+    terminated = isinstance(interrupt, Terminated)
+    return ("terminated", 128 + signal.SIGTERM) if terminated else ("interrupted", 128 + signal.SIGINT)
 
 
 _KINDS = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
@@ -67,5 +63,6 @@ def continuable(progress: Progress, things: str, out: Path | None) -> Iterator[C
             yield count
     except KeyboardInterrupt as error:
         hint = f"the same command continues from {out}" if out else f"nothing was stored; --out DIR keeps {things}"
-        print(f"{word(error)} after {progress.count} of {progress.total} {things}; {hint}", file=sys.stderr)
-        sys.exit(status(error))
+        word, status = ending(error)
+        print(f"{word} after {progress.count} of {progress.total} {things}; {hint}", file=sys.stderr)
+        sys.exit(status)

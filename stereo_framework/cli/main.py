@@ -25,8 +25,7 @@ from typer.core import TyperCommand, TyperGroup
 from stereo_framework import __version__
 from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
-from stereo_framework.cli._interrupts import interruptible, word
-from stereo_framework.cli._interrupts import status as status_of
+from stereo_framework.cli._interrupts import ending, interruptible
 from stereo_framework.cli.check import check
 from stereo_framework.cli.choose import choose
 from stereo_framework.cli.compare import compare
@@ -67,6 +66,10 @@ class _Verbs(TyperGroup):
 
     def main(self, args: Sequence[str] | None = None, *given: Any, **options: Any) -> NoReturn:
         """Run a command line, and end with its exit status."""
+        # Names of files may hold what the terminal's encoding does not.
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        # Of thousands of results none is a cycle to be found, and looking for them takes a tenth of the time.
+        gc.set_threshold(100_000, 50, 100)
         try:
             _refuse_empty(sys.argv[1:] if args is None else args)
             status = super().main(args, *given, **options | {"standalone_mode": False})
@@ -147,8 +150,8 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
         except StereoFrameworkError as error:
             status = _told(str(error), wanted, 2)
         except KeyboardInterrupt as error:
-            print(f"{word(error)}; results so far are kept", file=sys.stderr)
-            status = status_of(error)
+            word, status = ending(error)
+            print(f"{word}; results so far are kept", file=sys.stderr)
         except MemoryError as error:
             status = _told(f"there is not enough memory: {error or 'the system gives no more'}", wanted, 2)
         except BrokenPipeError:
@@ -250,11 +253,8 @@ def _root(
         print(context.get_help())
 
 
-_MATCH = (match, choose)
-_MEASURE = (run, tune, evaluate, compare)
-_LOOK_AT_RESULTS = (results, rank, report, reproduce)
-_PREPARE = (scenes, stages, check, import_)
-for _verb in (*_MATCH, *_MEASURE, *_LOOK_AT_RESULTS, *_PREPARE):
+# To match, to measure, to look at results, to prepare.
+for _verb in (match, choose, run, tune, evaluate, compare, results, rank, report, reproduce, scenes, stages, check, import_):
     _about = inspect.cleandoc(_verb.__doc__ or "").partition("\nParameters\n")[0].rstrip()
     # In the list of all verbs: the first sentence, or as much of it as has a meaning of its own.
     _first = _about.partition("\n")[0]
@@ -263,11 +263,4 @@ for _verb in (*_MATCH, *_MEASURE, *_LOOK_AT_RESULTS, *_PREPARE):
     _about = _about.replace("\n\nExample:", "\n\n\b\nExample:")
     app.command(_verb.__name__.rstrip("_"), cls=_Verb, help=_about, short_help=_short)(_exits(_verb))
 
-
-def main() -> None:
-    """Entry point of the console script."""
-    # Names of files may hold what the terminal's encoding does not.
-    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    # Of thousands of results none is a cycle to be found, and looking for them takes a tenth of the time.
-    gc.set_threshold(100_000, 50, 100)
-    app(prog_name="stereo-framework")
+main = functools.partial(app, prog_name="stereo-framework")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,10 +10,10 @@ import typer
 
 from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
-from stereo_framework.cli._boundary import print_boundary
 from stereo_framework.core.errors import DataError, ParameterError, few
 
 if TYPE_CHECKING:
+    from stereo_framework.evaluation.roc import Point
     from stereo_framework.sweep import Result
     from stereo_framework.tables.scores import Scores
 
@@ -60,7 +61,7 @@ def rank(
 
     results = chosen([r for table in tables for r in _results(table)], where or [])
     if boundary:
-        print_boundary(results, json=json)
+        _print_boundary(results, json=json)
         return 0
     if both := set(lower or []) & set(higher or []):
         raise ParameterError(f"--lower and --higher: {min(both)!r} stands in both")
@@ -126,3 +127,37 @@ def _table(order: list[int], found: Scores, groups: bool) -> tuple[list[str], li
         for row, (score, place) in zip(rows, cells, strict=True):
             row.append(f"{score:>{widths[0]}} {place:>{widths[1]}}")
     return header, rows
+
+
+def _print_boundary(results: Sequence[Result], *, json: bool) -> None:
+    """Compare methods by error rate against sparsity."""
+    from stereo_framework.tables.boundary import boundary
+
+    found = boundary(results)
+    feasible = {scene: found.feasible(scene) for scene in found.points}
+    if json:
+        _output.print_json([{"efficiencies": found.efficiencies(), "improvements": found.improvements(), "boundary": feasible}])
+        return
+    _matrix("E: efficiency, 1 = ideal; Expected: of the mean curve", found.efficiencies())
+    _matrix("I(row | column): what the row's mean curve gains over the column's", found.improvements())
+    for scene, points in feasible.items():
+        rows = [
+            [f"{p.sparsity_rate:.4f}", f"{p.error_rate:.4f}", p.method, _setting(p, found.points[scene][p.method])]
+            for p in points
+        ]
+        _output.print_table(["sparsity_rate", "error_rate", "method", "setting"], rows, title=f"feasibility boundary of {scene}")
+
+
+def _matrix(title: str, values: Mapping[str, Mapping[str, float]]) -> None:
+    columns = list(dict.fromkeys(name for row in values.values() for name in row))
+    columns = list(values) if set(columns) <= set(values) else columns
+    rows = [[name, *(f"{row[c]:.3f}" if c in row else "-" for c in columns)] for name, row in values.items()]
+    _output.print_table(["method", *columns], rows, title=title)
+
+
+def _setting(point: Point, others: list[Point]) -> str:
+    """What tells a point from the others of its method."""
+    from stereo_framework.tables.values import word
+
+    varied = [k for k, v in point.parameters.items() if any(p.parameters.get(k) != v for p in others)]
+    return ", ".join(f"{k}={word(point.parameters[k])}" for k in varied) or "the only setting"

@@ -1,7 +1,6 @@
 """Matches of the tiles of a large pair, kept in files, so that a `match` that was stopped goes on with the tiles that are left."""
 
 import contextlib
-import hashlib
 import io
 import json
 import shutil
@@ -17,6 +16,7 @@ from stereo_framework.engine.match import Match
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.walk import walked
 from stereo_framework.io import inside, write_bytes
+from stereo_framework.sweep.identity import content_digest
 
 _ARRAYS = ("disparity", "status")
 _VALUES = ("warnings", "memory", "messages")
@@ -59,12 +59,7 @@ def remove_kept(folder: Path) -> None:
 
 def _digest(method: Pipeline, pair: Pair) -> str:
     files = [(str(path), path.stat().st_mtime_ns, path.stat().st_size) for paths in method.files().values() for path in paths]
-    found = hashlib.sha256(repr((method.stages(), files, pair.search)).encode())
-    for array in (pair.reference, pair.match, *(vars(pair.mask).values() if pair.mask else ())):
-        found.update(repr(None if array is None else (array.dtype, array.shape)).encode())
-        if array is not None:
-            found.update(np.ascontiguousarray(array).data)
-    return found.hexdigest()[:32]
+    return content_digest([repr(method.stages()), files, pair], {}).hex()[:32]
 
 
 def _write(path: Path, match: Match) -> None:

@@ -71,29 +71,29 @@ def scene_digest(scene: Scene) -> str:
         loaded: dict[int, Any] = {id(scene.frames[index].load): (image, scene.valid(index)) for index, image in pair}
         if scene.truth is not None:
             loaded[id(scene.truths[scene.reference_index, scene.match_index])] = scene.truth
-        found = _DIGESTS[scene] = _content(scene, loaded).hex()
+        found = _DIGESTS[scene] = content_digest(scene, loaded).hex()
     return found
 
 
-def _content(value: Any, loaded: Mapping[int, Any]) -> bytes:
+def content_digest(value: Any, loaded: Mapping[int, Any]) -> bytes:
     """Digest of a value with all that it holds; `loaded` has what some loaders, by identity, have given already."""
     # Before all else: a loader may be a dataclass as well.
     if callable(value):
         if id(value) in loaded:
-            return _content(loaded[id(value)], loaded)
+            return content_digest(loaded[id(value)], loaded)
         try:
             result = value()
         except Exception:  # whatever a loader of the user's raises: no run may ever ask for what it loads
             return _digest("cannot be loaded")
-        return _content(result, loaded)
+        return content_digest(result, loaded)
     if is_dataclass(value):
         names = [f.name for f in fields(value) if (type(value), f.name) not in _SHOWN]
-        return _digest("fields", *(_content(item, loaded) for name in names for item in (name, getattr(value, name))))
+        return _digest("fields", *(content_digest(item, loaded) for name in names for item in (name, getattr(value, name))))
     if isinstance(value, Mapping):
         pairs = sorted(value.items(), key=lambda pair: repr(pair[0]))
-        return _digest("mapping", *(_content(item, loaded) for pair in pairs for item in pair))
+        return _digest("mapping", *(content_digest(item, loaded) for pair in pairs for item in pair))
     if isinstance(value, list | tuple):
-        return _digest("sequence", *(_content(item, loaded) for item in value))
+        return _digest("sequence", *(content_digest(item, loaded) for item in value))
     if isinstance(value, np.ndarray):
         return _digest(f"array {value.dtype.str} {value.shape}", np.ascontiguousarray(value).data)
     return _digest(repr(value))

@@ -7,7 +7,7 @@ import weakref
 import pytest
 from cli_parts import invoke
 
-from stereo_framework.cli._interrupts import Terminated, interruptible, status, word
+from stereo_framework.cli._interrupts import Terminated, ending, interruptible
 
 
 class _Thing:
@@ -46,8 +46,8 @@ def test_being_asked_to_end_is_as_an_interrupt():
     with pytest.raises(Terminated) as caught, interruptible():
         signal.raise_signal(signal.SIGTERM)
     assert signal.getsignal(signal.SIGTERM) is before
-    assert (status(caught.value), word(caught.value)) == (143, "terminated")
-    assert (status(KeyboardInterrupt()), word(KeyboardInterrupt())) == (130, "interrupted")
+    assert ending(caught.value) == ("terminated", 143)
+    assert ending(KeyboardInterrupt()) == ("interrupted", 130)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
