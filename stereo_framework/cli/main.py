@@ -25,7 +25,7 @@ from typer.core import TyperCommand, TyperGroup
 from stereo_framework import __version__
 from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
-from stereo_framework.cli._interrupts import ending, interruptible
+from stereo_framework.cli._progress import ending, interruptible
 from stereo_framework.cli.check import check
 from stereo_framework.cli.choose import choose
 from stereo_framework.cli.compare import compare

@@ -10,8 +10,7 @@ import typer
 
 from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
-from stereo_framework.cli._interrupts import continuable
-from stereo_framework.cli._progress import Progress
+from stereo_framework.cli._progress import Progress, continuable
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
 
 if TYPE_CHECKING:

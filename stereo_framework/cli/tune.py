@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
-from stereo_framework.cli._interrupts import continuable
-from stereo_framework.cli._progress import Progress
+from stereo_framework.cli._progress import Progress, continuable
 
 if TYPE_CHECKING:
     from stereo_framework.sweep.tune import Tuned

@@ -19,8 +19,7 @@ from stereo_framework.io import PathLike, StereoCalibration, read_any_calibratio
 from stereo_framework.own_pair.intensities import intensity_doubts, stretched
 from stereo_framework.own_pair.kept_parts import kept_match
 from stereo_framework.own_pair.matched import CONFIDENCE, Matched
-from stereo_framework.own_pair.rectify import rectified
-from stereo_framework.own_pair.rectify_by_points import rectified_by_points
+from stereo_framework.own_pair.rectify import rectified, rectified_by_points
 from stereo_framework.own_pair.search_range import doubts, looked_at
 from stereo_framework.script import Setting, load
 

@@ -7,7 +7,7 @@ import weakref
 import pytest
 from cli_parts import invoke
 
-from stereo_framework.cli._interrupts import Terminated, ending, interruptible
+from stereo_framework.cli._progress import Terminated, ending, interruptible
 
 
 class _Thing:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stereo_framework import load_scene, match
-from stereo_framework.own_pair.picture import picture
+from stereo_framework.own_pair.matched import picture
 
 LOWEST, HIGHEST = (68, 1, 84), (253, 231, 37)
 """The ends of viridis, as van der Walt & Smith published it."""

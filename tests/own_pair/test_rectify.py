@@ -22,7 +22,7 @@ from stereo_framework.io import (
 )
 from stereo_framework.own_pair.intensities import intensity_doubts
 from stereo_framework.own_pair.rectify import rectified
-from stereo_framework.own_pair.sparse import sparse_matches
+from stereo_framework.own_pair.search_range import sparse_matches
 
 FOCAL, BASELINE = 350.0, 0.2
 CAMERA = np.array([[FOCAL, 0, 160], [0, FOCAL, 120], [0, 0, 1]])

@@ -6,8 +6,8 @@ import pytest
 
 from stereo_framework import Scene, load_scene, match
 from stereo_framework.core.errors import DataError
-from stereo_framework.own_pair.rectify_by_points import _right_matches, _turns, rectified_by_points
-from stereo_framework.own_pair.sparse import SparseMatches, sparse_matches
+from stereo_framework.own_pair.rectify import _right_matches, _turns, rectified_by_points
+from stereo_framework.own_pair.search_range import SparseMatches, sparse_matches
 
 
 def _turned(*angles):

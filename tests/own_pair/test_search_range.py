@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from stereo_framework import Scene, Search, load_scene
-from stereo_framework.own_pair.search_range import doubts, estimate_range
-from stereo_framework.own_pair.sparse import SparseMatches, sparse_matches
+from stereo_framework.own_pair.search_range import SparseMatches, doubts, estimate_range, sparse_matches
 
 
 @pytest.fixture(scope="module")
