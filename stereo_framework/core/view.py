@@ -13,7 +13,7 @@ from stereo_framework.core.errors import ParameterError, StereoFrameworkError, n
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import brief
 from stereo_framework.core.scene import Image, Mask, Scene, Search, read_only
-from stereo_framework.core.volume import CostVolume, Labeling, SearchMask, Smoothness, Status
+from stereo_framework.core.volume import CostVolume, Labeling, SearchMask, Smoothness, Status, restore_outside_inplace
 from stereo_framework.kernels.threads import over_rows
 
 
@@ -150,6 +150,31 @@ class View:
         if all(volume.costs.dtype == np.float32 for name, volume in self.volumes.items() if name in names):
             return self
         return replace(self, volumes={name: made.get(id(volume.costs), volume) for name, volume in self.volumes.items()})
+
+    def known(self, disparity: Any, status: Any) -> View:
+        """The same with a map. Pixels without an open cell stay without an estimate."""
+        if self.invalid is not None and self.invalid.any():
+            disparity = np.where(self.invalid, np.float32(np.nan), disparity)
+            status = np.where(self.invalid, np.uint8(Status.INVALID), status)
+        return replace(self, disparity=disparity, status=status)
+
+    def restored_cells(self, *, out_of_view: bool) -> View:
+        """The same with the cells set that take no part: closed ones and, after an aggregation has mixed them with others, those out of view."""
+        volume, mask = self.volume, self.mask
+        if mask is not None and volume.costs.dtype == np.uint8:
+            volume = replace(volume, costs=volume.costs.astype(np.uint16))
+        elif (mask is not None or out_of_view) and (
+            self.shared or not volume.costs.flags.writeable or ("raw" in self.volumes and self.raw.costs is volume.costs)
+        ):
+            volume = replace(volume, costs=volume.costs.copy())
+        if out_of_view:
+            restore_outside_inplace(volume)
+        if mask is not None:
+            mask.close(volume, volume.closed)
+            volume.costs[self.invalid] = 0
+        # What was written into is no longer anybody else's.
+        shared = self.shared and volume is self.volume
+        return replace(self, volumes={**self.volumes, "volume": volume}, shared=shared, restored=True)
 
     def rows(self, top: int, bottom: int) -> View:
         """Some rows of all that is known."""

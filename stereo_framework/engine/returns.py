@@ -12,15 +12,7 @@ from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import Search
 from stereo_framework.core.stage import SLOTS, Stage
 from stereo_framework.core.view import View, in_one_form
-from stereo_framework.core.volume import (
-    CostVolume,
-    Labeling,
-    Smoothness,
-    Status,
-    fill_levels,
-    restore_outside_inplace,
-    status_of,
-)
+from stereo_framework.core.volume import CostVolume, Labeling, Smoothness, Status, fill_levels, status_of
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.step import RESTORE, Step
 
@@ -28,7 +20,7 @@ from stereo_framework.engine.step import RESTORE, Step
 def taken(stage: Stage, result: Any, view: View) -> View:
     """The view after a stage has returned something, which is checked."""
     if stage is RESTORE.stage:
-        return restored(view, out_of_view=True)
+        return view.restored_cells(out_of_view=True)
     check_returned(stage, result, view)
     if stage.slot == "preprocessing":
         return replace(view, corrected=tuple(map(in_one_form, result)))
@@ -56,7 +48,7 @@ def taken(stage: Stage, result: Any, view: View) -> View:
         before, status = view.disparity, view.status.copy()
         status[np.isnan(before) & ~np.isnan(disparity)] = Status.FILLED
         status[~np.isnan(before) & np.isnan(disparity)] = Status.MISMATCHED
-    return _known(view, disparity, status)
+    return view.known(disparity, status)
 
 
 def _decided(view: View, result: Any) -> View:
@@ -67,7 +59,7 @@ def _decided(view: View, result: Any) -> View:
         levels = np.where(np.isnan(result), -1, nearest).astype(np.int16)
         if mask is not None:
             result = np.where(mask.closed(levels, search), np.float32(np.nan), result)
-        return _known(view, result, status_of(result))
+        return view.known(result, status_of(result))
     levels, volume = result.levels, result.volume or view.volume
     if mask is not None and (closed := mask.closed(levels, search)).any():
         levels = np.where(closed, np.int16(-1), levels)
@@ -76,34 +68,7 @@ def _decided(view: View, result: Any) -> View:
     volumes = {**view.volumes, "volume": volume}
     view = replace(view, levels=levels, data_costs=costs, labelings=(replace(result, volume=None),), volumes=volumes)
     disparity = search.disparity_of(levels)
-    return _known(view, disparity, status_of(disparity))
-
-
-def _known(view: View, disparity: Any, status: Any) -> View:
-    """The view with a map. Pixels without an open cell stay without an estimate."""
-    if view.invalid is not None and view.invalid.any():
-        disparity = np.where(view.invalid, np.float32(np.nan), disparity)
-        status = np.where(view.invalid, np.uint8(Status.INVALID), status)
-    return replace(view, disparity=disparity, status=status)
-
-
-def restored(view: View, *, out_of_view: bool) -> View:
-    """The view with the cells set that take no part: closed ones and, after an aggregation has mixed them with others, those out of view."""
-    volume, mask = view.volume, view.mask
-    if mask is not None and volume.costs.dtype == np.uint8:
-        volume = replace(volume, costs=volume.costs.astype(np.uint16))
-    elif (mask is not None or out_of_view) and (
-        view.shared or not volume.costs.flags.writeable or ("raw" in view.volumes and view.raw.costs is volume.costs)
-    ):
-        volume = replace(volume, costs=volume.costs.copy())
-    if out_of_view:
-        restore_outside_inplace(volume)
-    if mask is not None:
-        mask.close(volume, volume.closed)
-        volume.costs[view.invalid] = 0
-    # What was written into is no longer anybody else's.
-    shared = view.shared and volume is view.volume
-    return replace(view, volumes={**view.volumes, "volume": volume}, shared=shared, restored=True)
+    return view.known(disparity, status_of(disparity))
 
 
 def wrong_return(stage: Stage, wrong: str) -> StereoFrameworkError:

@@ -22,7 +22,7 @@ from stereo_framework.core.per_image import keeping
 from stereo_framework.core.scene import Scene, Search, scale_doubt
 from stereo_framework.core.view import View, Views, in_one_form
 from stereo_framework.engine.match import Match, match_of
-from stereo_framework.engine.returns import check_direction, check_returned, restored, taken, wrong_return
+from stereo_framework.engine.returns import check_direction, check_returned, taken, wrong_return
 from stereo_framework.engine.step import VOLUMES, Step, places
 from stereo_framework.engine.strips import Strips, strip_rows
 from stereo_framework.kernels.compiling import working_time
@@ -328,7 +328,7 @@ def _branches(plans: Sequence[Steps]) -> tuple[set[Steps], dict[Steps, Steps]]:
 def _ready(step: Step, view: View, reads: Any) -> View:
     """A view whose volumes are as a step wants them: an optimizer with what takes no part closed, others than of integers float32."""
     if step.stage.slot == "optimization" and not view.restored:
-        view = restored(view, out_of_view=False)
+        view = view.restored_cells(out_of_view=False)
     return view if step.stage.integer else view.floats(reads)
 
 
