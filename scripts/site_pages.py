@@ -42,7 +42,7 @@ ROOMS = {
         "figures.chart",
         "tables.ranking",
     ],
-    "Writing stages": ["core.stage", "core.parameters", "core.view", "core.per_image", "core.errors"],
+    "Writing stages": ["core.stage", "core.parameters", "core.view", "core.calls", "core.errors"],
 }
 """Modules whose public names are documented, each on a page of its own."""
 

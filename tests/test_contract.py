@@ -24,8 +24,8 @@ from networks import write_network
 
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
 from stereo_framework import Match, step
+from stereo_framework.core.calls import keeping
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
-from stereo_framework.core.per_image import keeping
 from stereo_framework.core.stage import SLOTS, stages
 from stereo_framework.core.view import Views
 from stereo_framework.core.volume import INTEGERS, SearchMask

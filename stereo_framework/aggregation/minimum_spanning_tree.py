@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.per_image import per_image
+from stereo_framework.core.calls import per_image
 from stereo_framework.core.scene import Image
 from stereo_framework.core.stage import Positive, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.aggregation._match_arms import in_level_order, origins
-from stereo_framework.core.per_image import per_image
+from stereo_framework.core.calls import per_image
 from stereo_framework.core.scene import Image
 from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume, SearchMask

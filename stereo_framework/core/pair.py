@@ -77,9 +77,9 @@ class Pair:
             )
         a, b = scene.reference_index, scene.match_index
         reference, match = scene.reference, scene.match
-        mask = SearchMask(scene.valid(a), scene.valid(b), *scene.range(a, b), *scene.range(b, a))
-        limited = any(limit is not None for limit in vars(mask).values())
-        return Pair(reference, match, replace(search, direction=scene.direction), mask if limited else None, scene)
+        maps = scene.valid(a), scene.valid(b), *scene.range(a, b), *scene.range(b, a)
+        mask = None if all(one is None for one in maps) else SearchMask(*maps)
+        return Pair(reference, match, replace(search, direction=scene.direction), mask, scene)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.call_reports import CallReport
+from stereo_framework.core.calls import CallReport
 from stereo_framework.core.scene import Disparity, Search
 from stereo_framework.core.view import View
 from stereo_framework.core.volume import CostVolume, Levels, Status, fill_levels

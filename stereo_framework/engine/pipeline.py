@@ -9,10 +9,10 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
+from stereo_framework.core.calls import kept_here
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest, warn
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import check_kind
-from stereo_framework.core.per_image import kept_here
 from stereo_framework.core.scene import Scene, Search
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS, stages
 from stereo_framework.engine.match import Match

@@ -14,11 +14,10 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from stereo_framework.core.call_reports import CallReport, collecting_reports
+from stereo_framework.core.calls import CallReport, collecting_reports, keeping
 from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import in_short
-from stereo_framework.core.per_image import keeping
 from stereo_framework.core.scene import Scene, Search, scale_doubt
 from stereo_framework.core.view import View, Views, in_one_form
 from stereo_framework.engine.match import Match, match_of

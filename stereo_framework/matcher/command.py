@@ -19,7 +19,7 @@ from typing import IO, Annotated, Literal
 import cv2
 import numpy as np
 
-from stereo_framework.core.call_reports import CallReport, is_stopped, report_call
+from stereo_framework.core.calls import CallReport, is_stopped, report_call
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, nearest
 from stereo_framework.core.parameters import Located
 from stereo_framework.core.scene import Disparity, Image, Search

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from stereo_framework.core.call_reports import CallReport, report_call
+from stereo_framework.core.calls import CallReport, report_call
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.scene import Disparity, Image, Scene, Search
 from stereo_framework.core.stage import Positive, Unit, stage

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.per_image import per_image
+from stereo_framework.core.calls import per_image
 from stereo_framework.core.scene import Image
 from stereo_framework.kernels.bits import count_bits
 from stereo_framework.kernels.decorator import kernel

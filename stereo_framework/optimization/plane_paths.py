@@ -9,8 +9,8 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.calls import per_image
 from stereo_framework.core.pair import shrunk
-from stereo_framework.core.per_image import per_image
 from stereo_framework.core.scene import Disparity, Image, Search, read_only
 from stereo_framework.core.stage import NonNegative, NonNegativeInt, PositiveInt, Unit, stage
 from stereo_framework.core.view import View, Views, one_of

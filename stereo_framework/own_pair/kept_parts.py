@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stereo_framework.core.call_reports import CallReport, report_call
+from stereo_framework.core.calls import CallReport, report_call
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.pair import Pair
 from stereo_framework.engine.match import Match

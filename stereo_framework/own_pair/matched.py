@@ -9,21 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework import io
 from stereo_framework.confidence import left_right_consistency
 from stereo_framework.core.errors import DataError, harmless
 from stereo_framework.core.scene import Disparity, Image, Mask, Scene, Search
 from stereo_framework.engine.match import Match
 from stereo_framework.figures.grid import NO_VALUE, rgb
-from stereo_framework.io import (
-    check_own,
-    geo_tags,
-    output_folder,
-    write_disparity,
-    write_image,
-    write_opencv_calibration,
-    write_pfm,
-    write_points,
-)
 from stereo_framework.io.disparity import KITTI_SCALE
 from stereo_framework.io.tiff import write_float_tiff
 
@@ -52,9 +43,9 @@ def check_folder(folder: Path) -> None:
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     if not there.is_dir():
         raise DataError(f"{folder}: is no folder, or lies in none: {there} is a file")
-    with output_folder(folder):
+    with io.output_folder(folder):
         for name in _FILES:
-            check_own(folder / name)
+            io.check_own(folder / name)
 
 
 class PointCloud(NamedTuple):
@@ -201,7 +192,7 @@ class Matched:
         folder = Path(folder)
         check_folder(folder)
         names = []
-        with output_folder(folder):
+        with io.output_folder(folder):
             for name, write, *contents in (*self._maps(), *self._rectified()):
                 write(folder / name, *contents)
                 names.append(name)
@@ -210,26 +201,27 @@ class Matched:
     def _maps(self) -> Iterator[tuple[Any, ...]]:
         """The files of the map: names, what writes them, and what it is given."""
         path = Path(self.scene.frames[self.scene.reference_index].name)
-        tags = () if self.rectified or not path.is_file() else geo_tags(path)
-        write_tagged = functools.partial(write_disparity, tags=tags)
-        yield "disparity.pfm", write_disparity, self.disparity
+        tags = () if self.rectified or not path.is_file() else io.geo_tags(path)
+        write_tagged = functools.partial(io.write_disparity, tags=tags)
+        yield "disparity.pfm", io.write_disparity, self.disparity
         # Smoothing may take disparities a little below the range; they are moved to its end.
         within = np.where((self.disparity < 0) & (self.disparity > -1), np.float32(0), self.disparity)
         if not ((within < 0) | (within * KITTI_SCALE > np.iinfo(np.uint16).max)).any():
-            yield "disparity.png", write_disparity, within
+            yield "disparity.png", io.write_disparity, within
         if tags:
             yield "disparity.tiff", write_tagged, self.disparity
         known = self.disparity[np.isfinite(self.disparity)]
         # The colours end at the extremes of the map, except one percent at either end.
         low, high = np.percentile(known, [1, 99]) if known.size else (self.search.minimum, self.search.maximum)
-        yield "picture.png", write_image, picture(self.scene.reference, self.disparity, (float(low), float(max(high, low + 1))))
-        yield "confidence.pfm", write_pfm, self.confidence
-        yield "status.png", write_image, _STATUS_GREYS[self.status]
+        shown = float(low), float(max(high, low + 1))
+        yield "picture.png", io.write_image, picture(self.scene.reference, self.disparity, shown)
+        yield "confidence.pfm", io.write_pfm, self.confidence
+        yield "status.png", io.write_image, _STATUS_GREYS[self.status]
         for measure in sorted(self.result.confidence.keys() - {CONFIDENCE}):
-            yield f"confidence_{measure}.pfm", write_pfm, self.result.confidence[measure]
+            yield f"confidence_{measure}.pfm", io.write_pfm, self.result.confidence[measure]
         if self.scene.calibration is not None:
             yield "depth.tiff", write_tagged, self.depth()
-            yield "points.ply", write_points, *self.points()
+            yield "points.ply", io.write_points, *self.points()
 
     def _rectified(self) -> Iterator[tuple[Any, ...]]:
         """The files of a rectified pair."""
@@ -237,14 +229,14 @@ class Matched:
         for name, index in sides if self.rectified else ():
             image, valid = self.scene.image(index), self.scene.valid(index)
             if image.dtype == np.uint8:
-                yield f"{name}.png", write_image, image, valid
+                yield f"{name}.png", io.write_image, image, valid
                 continue
             samples = image.astype(np.float32)  # as they were matched, to the last digit
             if valid is not None:
                 samples[~valid] = np.nan
             yield f"{name}.tiff", write_float_tiff, samples
         if self.rectified and self.scene.calibration is not None:  # by points alone there is none
-            yield "rectified.yml", write_opencv_calibration, self.scene.calibration, self.disparity.shape
+            yield "rectified.yml", io.write_opencv_calibration, self.scene.calibration, self.disparity.shape
 
 
 def picture(image: Image, disparity: Disparity, shown: tuple[float, float]) -> NDArray[np.uint8]:

@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.call_reports import CallReport, report_call
+from stereo_framework.core.calls import CallReport, report_call
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import NonNegative, Unit, stage
 from stereo_framework.core.view import View, one_of

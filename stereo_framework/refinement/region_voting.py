@@ -8,7 +8,7 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from stereo_framework.core.per_image import per_image
+from stereo_framework.core.calls import per_image
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import Fraction01, NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Levels, Status

@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.per_image import per_image
+from stereo_framework.core.calls import per_image
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Status

@@ -22,7 +22,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from stereo_framework.core.call_reports import stopped_by
+from stereo_framework.core.calls import stopped_by
 from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError, StereoFrameworkError, brings
 from stereo_framework.engine.memory import free_memory, refusal
 from stereo_framework.engine.step import Step, blame
@@ -143,7 +143,8 @@ class Crew(contextlib.ExitStack):
             elif isinstance(need, str):
                 yield unit[0], failed(unit[0], need)
             elif self._pool is None:
-                yield from ((unit[i], results) for i, results in self._measured(unit))
+                for i, results in self._measured(unit):
+                    yield unit[i], results
             else:
                 # One more than there are workers, so that none waits.
                 while len(self._running) > self._workers or (self._running and need > self._left()):

@@ -15,7 +15,7 @@ from networks import write_network
 from pipeline_parts import textured
 
 from stereo_framework import Pipeline, Search, step
-from stereo_framework.core.call_reports import collecting_reports, stopped_by
+from stereo_framework.core.calls import collecting_reports, stopped_by
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.io import read_image, read_pfm, write_disparity, write_image
 from stereo_framework.matcher import command, maps, onnx, python
