@@ -24,7 +24,6 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 def new_stage(slot: str | None, name: str, out: Path | None) -> None:
     """Write a complete example of a slot's stages, or of another kind of what can be added, under a name of one's own."""
     from stereo_framework.core import stage
-    from stereo_framework.engine import pipeline  # noqa: F401  registers the stages
     from stereo_framework.io import write_bytes
 
     if slot is None:

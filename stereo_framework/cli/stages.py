@@ -46,7 +46,6 @@ def stages(
     """
     from stereo_framework.core import stage
     from stereo_framework.core.errors import ParameterError, nearest
-    from stereo_framework.engine import pipeline  # noqa: F401  registers the stages
     from stereo_framework.evaluation.protocols import PRESETS
 
     if new is not None:

@@ -8,7 +8,6 @@ from stereo_framework.core.docstrings import parameter_texts, summary
 from stereo_framework.core.parameters import checkers_of, parameters_of
 from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.core.stage import SLOTS, Stage, find, stages
-from stereo_framework.engine import pipeline as _pipeline  # noqa: F401  registers the built-in stages
 from stereo_framework.engine.step import weighted
 from stereo_framework.script.reading import ALTERNATIVE_KEYS, METHOD_KEYS, SEARCH, SearchKeys, SeedKey
 from stereo_framework.script.report import PARTS, Report
