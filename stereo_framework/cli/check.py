@@ -6,7 +6,7 @@ import typer
 
 from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
-from stereo_framework.cli._examples import NO_SOURCE
+from stereo_framework.cli.stages import NO_SOURCE
 
 
 def check(

@@ -12,7 +12,7 @@ from contract_world import world_of
 
 from stereo_framework import Pipeline, load_scene, step
 from stereo_framework.aggregation import box
-from stereo_framework.cli._examples import KINDS, example
+from stereo_framework.cli.stages import KINDS, example
 from stereo_framework.core.stage import SLOTS, find, load_plugin, stages
 from stereo_framework.io import write_image
 from stereo_framework.io.disparity import map_files
