@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.core.scene import Calibration, Disparity, Mask, Scene, Search
+from stereo_framework.core.scene import Calibration, Disparity, Scene, Search
 from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.datasets.dataset import dataset, frames_of, truths_of
 from stereo_framework.io import read_bytes, read_calibration, read_disparity, read_mask
@@ -47,7 +47,7 @@ def _place(folder: Path, name: str) -> Path:
 @dataset("motorcycle", names=_names)
 def listed(folder: Path, name: str) -> Scene:
     """A scene by its name; its files are read on first use."""
-    entry, place = dict(_listed()[folder.name][name]), _place(folder, name)
+    entry, place, masks = dict(_listed()[folder.name][name]), _place(folder, name), folder.parent / _MASKS / name
     files, match, sparse = entry.pop("frames"), entry.pop("match"), entry.pop("sparse", False)
     truths, encoding = entry.pop("truths"), entry.pop("truth", {})
     entry.pop("folder", None)
@@ -63,14 +63,9 @@ def listed(folder: Path, name: str) -> Scene:
         truths={
             (there.index(a), there.index(b)): partial(read_disparity, place / file, **encoding) for file, (a, b) in truths.items()
         },
-        masks=_masks(folder.parent / _MASKS / name),
+        masks={m: partial(read_mask, masks / f"{m}.png") for m in ("nonocc", "all", "disc") if masks.is_dir()},
         **entry,
     )
-
-
-def _masks(folder: Path) -> dict[str, Callable[[], Mask]]:
-    """Functions that load a scene's masks, by name; empty if the data root has no masks."""
-    return {mask: partial(read_mask, folder / f"{mask}.png") for mask in ("nonocc", "all", "disc") if folder.is_dir()}
 
 
 def _of_benchmark(folder: Path) -> Iterator[str]:

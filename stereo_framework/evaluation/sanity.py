@@ -83,7 +83,7 @@ def _by_truth(disparity: Disparity, scene: Scene, truth: Disparity) -> list[str]
         ]
     if as_it_is > 0.5:
         return []
-    best = max(_scales(), key=share)
+    best = max((sign * scale for sign in (1, -1) for f in (1, *_FACTORS) for scale in (f, 1 / f)), key=share)
     if share(best) <= 0.5 or as_it_is > share(best) / 2:
         return []
     return [
@@ -101,10 +101,6 @@ def _of_other_view(disparity: Disparity, scene: Scene, truth: Disparity, mask: N
     with np.errstate(invalid="ignore"):
         found = np.abs(disparity[rows[inside], places[inside]] - true[inside]) <= 1
     return float(found.mean()) if found.size else 0.0
-
-
-def _scales() -> list[float]:
-    return [sign * scale for sign in (1, -1) for f in (1, *_FACTORS) for scale in (f, 1 / f)]
 
 
 def _wrong(scale: float) -> str:

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.parameters import brief
 
-Floats = NDArray[np.float64]
-
 
 @brief
 @dataclass(frozen=True, eq=False)
@@ -53,12 +51,6 @@ class Sparsification:
         values = sure[order]
         last = np.flatnonzero(np.append(values[1:] != values[:-1], True)[: values.size])
         return last + 1, np.cumsum(self.bad[order])[last]
-
-    @property
-    def curve(self) -> tuple[Floats, Floats]:
-        """Densities, ascending to 1, and for each of them the error rate of this share of the pixels, the surest ones."""
-        pixels, bad = self.counts
-        return pixels / max(self.bad.size, 1), bad / pixels
 
     @property
     def error_rate(self) -> float:

@@ -19,8 +19,6 @@ class PublishedTable:
 
     Parameters
     ----------
-    source : str
-        Paper and table.
     columns : tuple of str
     rows : mapping of str to mapping of str to float
         By row label and column; a value that is not printed is absent.
@@ -29,7 +27,6 @@ class PublishedTable:
         as a ``share`` of it, and the ``reason``.
     """
 
-    source: str
     columns: tuple[str, ...]
     rows: Mapping[str, Mapping[str, Any]]
     tolerances: Sequence[Mapping[str, Any]] = ()
@@ -65,7 +62,7 @@ def published_table(paper: str, name: str) -> PublishedTable:
         label: {c: value for c, value in zip(columns, values, strict=True) if value is not None}
         for label, values in content["rows"].items()
     }
-    return PublishedTable(content["source"], tuple(columns), rows, content.get("tolerances", ()))
+    return PublishedTable(tuple(columns), rows, content.get("tolerances", ()))
 
 
 @dataclass(frozen=True)

@@ -53,10 +53,9 @@ def test_bounds_are_exact(seed, share):
 
 
 def test_the_curve_and_ties():
-    order = Sparsification(np.array([3.0, 1, 3, np.nan]), np.array([False, True, True, True]))
-    density, error_rate = order.curve
-    assert density.tolist() == [0.5, 0.75, 1]
-    assert error_rate.tolist() == [0.5, 2 / 3, 0.75]
+    pixels, bad = Sparsification(np.array([3.0, 1, 3, np.nan]), np.array([False, True, True, True])).counts
+    assert pixels.tolist() == [2, 3, 4]
+    assert bad.tolist() == [1, 2, 3]
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def test_the_first_tolerance_that_fits_counts(rule, below, above):
         {"column": "c?", "reason": "this", **rule},
         {"within": 8, "reason": "all"},
     ]
-    table = PublishedTable("Paper, Table 1", ("c1",), {"row": {"c1": 1299.0}}, rules)
+    table = PublishedTable(("c1",), {"row": {"c1": 1299.0}}, rules)
     [cell] = compared(table, {"row": {"c1": 1300.0}})
     assert (cell.published, cell.ours, cell.below, cell.above, cell.reason) == (1299.0, 1300.0, below, above, "this")
     [unjudged] = compared(table, {}, lambda row, column: f"{row} {column} is lost")
