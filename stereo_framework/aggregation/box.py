@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import read_only
+from stereo_framework.aggregation._iterate import iterate
 from stereo_framework.core.stage import PositiveInt, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.threads import over_rows
 
 
 @stage("aggregation", source="Scharstein & Szeliski 2002, section 4.2", halo=lambda size, iterations: iterations * (size // 2))
@@ -56,24 +56,12 @@ def box(
     >>> box(CostVolume(costs, Search(0, 1), 255.0), size=3).costs[0, :, 0].tolist()
     [0.0, 3.0, 6.0]
     """
-    costs = volume.costs
-    for _ in range(iterations):
-        costs = _mean(read_only(costs), size)
-    return replace(volume, costs=costs)
-
-
-def _mean(costs: Costs, size: int) -> Costs:
-    """Mean over a square window of every level, borders replicated; float32 ``(rows, columns, levels)``.
-
-    Sums run in float64 and are rounded once, so that the result does not depend on where a row range starts.
-    """
-    mean = np.empty_like(costs)
-    over_rows(lambda start, stop: _kernel(costs, start, size, mean[start:stop]), costs.shape[0], costs.size)
-    return mean
+    return replace(volume, costs=iterate(functools.partial(_kernel, size), volume.costs, iterations))
 
 
 @kernel
-def _kernel(costs: Costs, start: int, size: int, out: Costs) -> None:
+def _kernel(size: int, costs: Costs, start: int, out: Costs) -> None:
+    """Means of the rows from `start` on. Sums run in float64 and are rounded once, so that the result does not depend on where a row range starts."""
     rows, columns, levels = costs.shape
     before, after = (size - 1) // 2, size // 2
     scale = 1.0 / (size * size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stereo_framework.aggregation._diffuse import diffuse, diverges
+from stereo_framework.aggregation.membrane_diffusion import diverges, membrane_diffusion
 from stereo_framework.core.stage import Positive, PositiveInt, stage
 from stereo_framework.core.volume import CostVolume
 
@@ -52,4 +52,4 @@ def diffusion(
     >>> diffusion(CostVolume(costs, Search(0, 1), 255.0), iterations=1, rate=0.25).costs[0, :, 0].tolist()
     [2.0, 4.0, 2.0]
     """
-    return diffuse(volume, partial, iterations, rate, 0.0)
+    return membrane_diffusion(volume, partial, iterations=iterations, rate=rate, beta=0.0)

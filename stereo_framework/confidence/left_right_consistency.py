@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.scene import Disparity, Search
 from stereo_framework.core.stage import stage
 from stereo_framework.core.view import View
-from stereo_framework.kernels.left_right import left_right_kernel
-from stereo_framework.kernels.threads import over_rows
+from stereo_framework.kernels.left_right import apart
 
 
 @stage("confidence", source="Hu & Mordohai 2012, section 3 (LRC); Egnal & Wildes 2002")
@@ -43,12 +42,7 @@ def left_right_consistency(disparity: Disparity, other: View, search: Search) ->
     >>> left_right_consistency(left, other, Search(0, 2)).tolist()
     [[0.0, -1.0, 0.0, -0.5]]
     """
-    difference = np.empty_like(disparity)
-
-    def run(start: int, stop: int) -> None:
-        left_right_kernel(disparity[start:stop], other.disparity[start:stop], search.direction, difference[start:stop])
-
-    over_rows(run, disparity.shape[0], 5 * disparity.size)
+    difference = apart(disparity, other.disparity, search.direction)
     width = np.float32(search.maximum - search.minimum)
     # Where both maps agree the result is 0, not -0.
     return np.float32(0) - np.fmin(difference, width)

@@ -22,8 +22,7 @@ from stereo_framework.evaluation._protocol import MASKS, Protocol
 from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.evaluation.hci import Parameters, Subsets, extract_subsets
 from stereo_framework.evaluation.prediction import render
-from stereo_framework.kernels.left_right import left_right_kernel
-from stereo_framework.kernels.threads import over_rows
+from stereo_framework.kernels.left_right import apart
 
 _KEPT = 8
 """How many sets of masks, HCI subsets and matching tables are kept for a scene. A run is seldom measured with more protocols that differ in them."""
@@ -219,13 +218,7 @@ def left_right_difference(disparity: Disparity, match_disparity: Disparity, dire
     check_sizes("left_right_difference", disparity=disparity, match_disparity=match_disparity)
     if direction not in (1, -1):
         raise ParameterError(f"direction: {direction!r} is neither 1 nor -1")
-    difference = np.empty(disparity.shape, np.float32)
-    over_rows(
-        lambda a, b: left_right_kernel(disparity[a:b], match_disparity[a:b], direction, difference[a:b]),
-        len(disparity),
-        disparity.size,
-    )
-    return difference
+    return apart(disparity, match_disparity, direction)
 
 
 def occluded(truth: Disparity, direction: int = 1, *, gap: float = 2.0) -> Mask:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
+
+
+def apart(disparity: NDArray[np.float32], other: NDArray[np.float32], direction: int) -> NDArray[np.float32]:
+    """How far a map and the match frame's own are apart where the map points to; NaN where that has no estimate or lies outside."""
+    found = np.empty(disparity.shape, np.float32)
+    over_rows(lambda a, b: _kernel(disparity[a:b], other[a:b], direction, found[a:b]), len(disparity), 5 * disparity.size)
+    return found
 
 
 @kernel
-def left_right_kernel(disparity, match_disparity, direction, out):  # type: ignore[no-untyped-def]
-    """Write the differences of a map and the one of the match frame where it points to; see `left_right_difference`."""
+def _kernel(disparity, match_disparity, direction, out):  # type: ignore[no-untyped-def]
     rows, columns = disparity.shape
     for y in range(rows):
         for x in range(columns):

@@ -13,7 +13,7 @@ from stereo_framework.core.stage import Fraction01, NonNegative, NonNegativeInt,
 from stereo_framework.core.view import Views
 from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.kernels.counting import counted
-from stereo_framework.kernels.left_right import left_right_kernel
+from stereo_framework.kernels.left_right import apart
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matcher import _patches
 from stereo_framework.matcher._patches import NOTHING, TILE, Costs, Side
@@ -137,13 +137,10 @@ def _told(side: Side, own: NDArray, theirs: NDArray, tolerance: float | None) ->
     sure = np.where(side.valid, sure, sure.min(where=side.valid, initial=0)).astype(np.float32)
     if tolerance is None:
         return own, status, sure
-    difference = np.empty_like(own)
-    rows = own.shape[0]
-    over_rows(lambda a, b: left_right_kernel(own[a:b], theirs[a:b], side.sign, difference[a:b]), rows, 5 * own.size)
     with np.errstate(invalid="ignore"):
-        kept = difference <= tolerance
+        kept = apart(own, theirs, side.sign) <= tolerance
     filled = np.empty_like(own)
-    over_rows(functools.partial(_patches.fill, side.planes, kept, side.low, side.high, filled), rows, 5 * own.size)
+    over_rows(functools.partial(_patches.fill, side.planes, kept, side.low, side.high, filled), len(own), 5 * own.size)
     found = np.where(side.valid, filled, np.float32(np.nan))
     status[side.valid & ~kept] = Status.FILLED
     status[side.valid & np.isnan(found)] = Status.OCCLUDED

@@ -14,7 +14,6 @@ from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.stage import Positive, Unit, stage
 from stereo_framework.core.view import View, differences, one_of
 from stereo_framework.core.volume import CostVolume
-from stereo_framework.kernels.any_costs import AnyCosts, any_costs
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.local_averages import local_averages
@@ -170,8 +169,10 @@ def ad_census(
     def run(start: int, stop: int) -> None:
         lines = arranged(samples_of(match[start:stop], search.denominator, cubic), view)
         strings = left_strings[:, start:stop], arranged(right_strings[:, start:stop].swapaxes(0, 1), view)
-        own = any_costs(costs[start:stop])
-        _kernel(left[start:stop], lines, weights[start:stop], *strings, view, saturation, np.float32(outside), own)
+        found = costs[start:stop] if steps is None else np.empty(costs[start:stop].shape, np.float32)
+        _kernel(left[start:stop], lines, weights[start:stop], *strings, view, saturation, np.float32(outside), found)
+        if steps is not None:
+            costs[start:stop] = found
 
     over_bands(run, rows, costs.size)
     return CostVolume(costs, search, float(outside))
@@ -201,29 +202,14 @@ def _kernel(
     view: Geometry,
     saturation: _Saturation,
     outside: float,
-    costs: AnyCosts,
+    costs: NDArray[np.float32],
 ) -> None:
     """Costs of some rows, from those of the reference image ``(rows, columns, channels)``, lines of the match image ``(rows, channels, room)``, weights of
     differences and of bits, bit strings ``(words, rows, columns)``, and lines of those of the match image ``(rows, words, room)``.
     """
-    found = np.empty((reference.shape[1], view.levels), np.float32)
-    whole, wide, fractions = costs
     for y in range(reference.shape[0]):
-        _row(reference[y], weights[y], left[:, y], lines[y], right[y], view.origins, saturation, found)
-        close_view(view, outside, found)
-        if whole.size > 0:
-            _copy(found.reshape(-1), whole[y].reshape(-1))
-        elif wide.size > 0:
-            _copy(found.reshape(-1), wide[y].reshape(-1))
-        else:
-            _copy(found.reshape(-1), fractions[y].reshape(-1))
-
-
-@kernel
-def _copy(found: NDArray[np.float32], costs: NDArray) -> None:
-    # What is copied from slice to slice takes much longer to compile.
-    for i in range(found.shape[0]):
-        costs[i] = found[i]
+        _row(reference[y], weights[y], left[:, y], lines[y], right[y], view.origins, saturation, costs[y])
+        close_view(view, outside, costs[y])
 
 
 @kernel

@@ -13,11 +13,7 @@ from stereo_framework.core.scene import read_only
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._smoothness import reach_of
-from stereo_framework.optimization._winners import ordered
-
-HIGHEST = np.int32(0x7FFFFFFF)
-"""Above the bits of every cost."""
-
+from stereo_framework.optimization._winners import lowest_of
 
 Values = NDArray[np.float32]
 Two = tuple[Values, Values]
@@ -120,11 +116,7 @@ def send(of_level: Values, spare: Values, weight: float, prior: Prior, damping: 
     `of_level` and `spare`, of its size, are used up. Returns the lowest value of a message, which is taken off.
     """
     levels = of_level.shape[0]
-    least = HIGHEST
-    for k in range(levels):
-        key = ordered(np.float32(of_level[k]).view(np.int32))
-        least = key if key < least else least
-    lowest, cap = np.int32(ordered(least)).view(np.float32), weight * prior.highest
+    lowest, cap = lowest_of(of_level), weight * prior.highest
     for k in range(levels):
         of_level[k] -= lowest
     if prior.reach > 1 and prior.linear:

@@ -52,11 +52,7 @@ def constant(shape: tuple[int, ...], steps: int, p1: float, p2: float) -> Penalt
 
 def _reached(shape: tuple[int, ...], steps: int) -> NDArray[np.uint8]:
     """The classes of steps that are all `FLAT`, of which those from outside the image are `START`."""
-    rows, columns = shape[:2]
-    classes = np.full((steps, rows + 1, columns + 2), START, np.uint8)
-    for i, (down, right) in enumerate(STEPS[:steps]):
-        classes[i, down:rows, 1 + max(right, 0) : 1 + columns + min(right, 0)] = FLAT
-    return classes
+    return _between(np.full(shape[:2], FLAT, np.uint8), steps, lambda here, there: here)
 
 
 def by_gradient(reference: Image, steps: int, p1: float, p2: float) -> Penalties:
@@ -71,14 +67,13 @@ def by_gradient(reference: Image, steps: int, p1: float, p2: float) -> Penalties
         large = np.rint(large)
     prices = np.zeros((256, 4))
     prices[1:, ::2], prices[1:, 1::2] = p1, np.maximum(large, p1)[:, None]
-    return Penalties(prices, classes.astype(np.uint8))
+    return Penalties(prices, classes)
 
 
 def by_edges(reference: Image, match: Image, steps: int, p1: float, p2: float, threshold: float) -> Penalties:
     """Mei et al. 2011: a quarter of the penalties where one image has an edge, a tenth where both have one."""
     left, right = (image_edges(image, steps, float(threshold)) for image in (reference, match))
-    inside = _between(np.ones(reference.shape[:2], np.uint8), steps, lambda a, b: a).astype(np.uint8)
-    classes = inside * (np.uint8(FLAT) + left * np.uint8(EDGE - FLAT))
+    classes = _reached(reference.shape, steps) * np.where(left, np.uint8(EDGE), np.uint8(FLAT))
     pair = np.array([p1, p2], float)
     prices = np.zeros((3, 4))
     prices[FLAT], prices[EDGE] = np.append(pair, pair / 4), np.append(pair / 4, pair / 10)
@@ -118,10 +113,10 @@ def _mark(here: NDArray[np.float32], there: NDArray[np.float32], threshold: floa
         edges[x] |= abs(here[x] - there[x]) >= threshold
 
 
-def _between(image: NDArray, steps: int, measure: Callable[[NDArray, NDArray], NDArray]) -> NDArray:
-    """What a measure of two pixels says of all pixels and those they are reached from, as in `Penalties.classes`; 0 where there is none."""
+def _between(image: NDArray, steps: int, measure: Callable[[NDArray, NDArray], NDArray]) -> NDArray[np.uint8]:
+    """What a measure of two pixels says of all pixels and those they are reached from, as in `Penalties.classes`; `START` where there is none."""
     rows, columns = image.shape[:2]
-    found = np.zeros((steps, rows + 1, columns + 2), np.float32)
+    found = np.full((steps, rows + 1, columns + 2), START, np.uint8)
     for i, (down, right) in enumerate(STEPS[:steps]):
         here = image[down:, max(right, 0) : columns + min(right, 0)]
         there = image[: rows - down, max(-right, 0) : columns - max(right, 0)]

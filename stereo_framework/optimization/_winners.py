@@ -15,6 +15,20 @@ def ordered(bits: Any) -> Any:
     return np.int32((bits ^ (sign & np.int32(0x7FFFFFFF))) - sign)
 
 
+HIGHEST = np.int32(0x7FFFFFFF)
+"""Above the bits of every cost."""
+
+
+@kernel(inline="always")
+def lowest_of(values: Any) -> Any:
+    """The lowest of some float32 values."""
+    least = HIGHEST
+    for k in range(values.shape[0]):
+        key = ordered(np.float32(values[k]).view(np.int32))
+        least = key if key < least else least
+    return np.int32(ordered(least)).view(np.float32)
+
+
 Searched = tuple[NDArray | None, NDArray[np.int32] | None]
 """Costs in C order as winners are searched in them: whole numbers as they are, or the bits of float32. The other one is None, and what would run for it is not
 compiled.

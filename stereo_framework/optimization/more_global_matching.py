@@ -12,7 +12,7 @@ from stereo_framework.core.stage import NonNegative, Unit, stage
 from stereo_framework.core.volume import CLOSED_FLOAT, CostVolume, Labeling
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.optimization._winners import ordered
+from stereo_framework.optimization._winners import lowest_of
 from stereo_framework.optimization.winner_take_all import winner_take_all
 
 Values = NDArray[np.float32]
@@ -115,7 +115,6 @@ def _walk(
     length, levels = kept.shape[2], costs.shape[1]
     nothing = np.zeros(levels + 2, np.float32)
     from_one, from_other, heard = np.empty(levels, np.float32), np.empty(levels, np.float32), np.empty(levels, np.float32)
-    bits = heard.view(np.int32)
     for i in range(lines[0], lines[1]):
         for j in range(length):
             pixel = np.uint64(first + i * steps[0] + j * steps[1])
@@ -138,12 +137,7 @@ def _walk(
                 for n in range(levels):
                     k = np.uint64(n)
                     heard[k] = cost[k] + np.float32(0.5) * (from_one[k] + from_other[k])
-                least = np.int32(0x7FFFFFFF)
-                for n in range(levels):
-                    key = ordered(bits[np.uint64(n)])
-                    least = key if key < least else least
-                lowest = np.int32(ordered(least)).view(np.float32)
-                here = own[j, 1:]
+                lowest, here = lowest_of(heard), own[j, 1:]
                 for n in range(levels):
                     k = np.uint64(n)
                     total[k] += heard[k]

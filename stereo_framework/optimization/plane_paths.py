@@ -16,7 +16,7 @@ from stereo_framework.core.stage import NonNegative, NonNegativeInt, PositiveInt
 from stereo_framework.core.view import View, Views, one_of
 from stereo_framework.core.volume import CostVolume, SearchMask
 from stereo_framework.kernels.filling import fill_rows
-from stereo_framework.kernels.left_right import left_right_kernel
+from stereo_framework.kernels.left_right import apart
 from stereo_framework.kernels.local_planes import local_planes
 from stereo_framework.kernels.parabola import vertices
 from stereo_framework.kernels.segment_planes import plane_values
@@ -222,10 +222,10 @@ def _start(side: _Side, other: Image, p1: float, p2: float) -> Disparity:
 
 def _filled(side: _Side, disparity: Disparity, other: Disparity) -> Disparity:
     """A map in which all that the other one contradicts is replaced: by planes of segments, and from the background of the row."""
-    search, apart = side.volume.search, np.empty_like(disparity)
-    left_right_kernel(read_only(disparity), read_only(other), search.direction, apart)
+    search = side.volume.search
+    difference = apart(read_only(disparity), read_only(other), search.direction)
     # Comparisons with NaN are false.
-    checked = np.where(apart <= _TOLERANCE, disparity, np.float32(np.nan))
+    checked = np.where(difference <= _TOLERANCE, disparity, np.float32(np.nan))
     wanted = np.isnan(checked)
     if not wanted.any():
         return checked

@@ -10,10 +10,7 @@ from stereo_framework.core.volume import Costs, CostVolume, Labeling, Levels, Sm
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._smoothness import no_smoothness, reach_of, required_smoothness
-from stereo_framework.optimization._winners import ordered
-
-HIGHEST = np.int32(0x7FFFFFFF)
-"""Above the bits of every cost."""
+from stereo_framework.optimization._winners import HIGHEST, ordered
 
 
 @stage("optimization", source="Scharstein & Szeliski 2002, section 4.3", halo=lambda: 0, check_parameters=no_smoothness)

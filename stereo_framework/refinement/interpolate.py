@@ -19,8 +19,6 @@ Places = NDArray[np.int64]
 Found = NDArray[np.int32]
 Map = NDArray[np.float32]
 
-RULES = ("hirschmueller", "mei")
-
 _FILLED, _INVALID = int(Status.FILLED), int(Status.INVALID)
 # In half pixels down and to the right: all multiples of 45 degrees, and the knight's moves between them.
 _EIGHT = [(2 * down, 2 * right) for down in (-1, 0, 1) for right in (-1, 0, 1) if (down, right) != (0, 0)]

@@ -18,8 +18,6 @@ Floats = NDArray[np.float64]
 Alike = tuple[float, Floats]
 """By how much the exponent of a weight falls for a squared difference in colour, and the weights of whole ones."""
 
-WHERE = ("status", "everywhere")
-
 _WHOLE = 2**20
 """The weight of the pixel itself. Whole numbers add up to the same sum in any order, so that two halves of equal weight are recognized."""
 _LEAST = math.log(2 * _WHOLE)

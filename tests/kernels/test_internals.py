@@ -13,7 +13,7 @@ import pytest
 from stereo_framework.kernels import internals
 from stereo_framework.kernels.bits import count_bits, count_bits_in_a_loop
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.optimization import _path_lanes, _plane_passes
+from stereo_framework.optimization import _plane_passes, _semi_global_paths
 
 jit = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled where the JIT is off")
 OTHER = f"numba {numba.__version__} is another one than stereo_framework/kernels/internals.py knows: "
@@ -130,10 +130,10 @@ def test_where_it_cannot_be_the_loops_are_taken(monkeypatch):
 def test_a_path_goes_on_alike_in_vectors_and_in_a_loop(kind, edges):
     rng, most = np.random.default_rng(0), 30_000 if kind is np.uint16 else 1e6
     costs, paths, totals = ((rng.random(n) * most).astype(kind) for n in (64, 200, 64))
-    costs[50:] = _path_lanes.HIGHEST[np.dtype(kind)]
+    costs[50:] = _semi_global_paths.HIGHEST[np.dtype(kind)]
     penalties = (rng.random((3, 4)) * most).astype(kind)
     found = []
-    for step in (_path_lanes.step, _path_lanes.step_in_a_loop):
+    for step in (_semi_global_paths.step, _semi_global_paths.step_in_a_loop):
         go = kernel(
             lambda costs, paths, edges, totals, step=step: step(
                 costs, paths, 70, paths[70:134].min(), penalties, 1, edges, 5, totals
