@@ -1,21 +1,34 @@
-"""Plug-ins: somebody's modules whose decorators register things, and the package's own families of stages, which are loaded in the same way."""
+"""Plug-ins: somebody's modules whose decorators register things, and the package's own families of stages, which are loaded in the same way.
 
+Which source files a module consists of is known too: those that its import loads, and those that it names and loads later.
+"""
+
+import ast
 import functools
 import hashlib
 import importlib
 import importlib.util
 import os
 import sys
+import sysconfig
+from collections.abc import Callable, Iterator
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, short
-from stereo_framework.core.imported import noted
 from stereo_framework.core.slots import SLOTS
 
 NO_PLUGINS = "STEREO_NO_PLUGINS"
 """Environment variable that keeps plug-ins, those of scripts and installed ones, from being imported."""
+
+_INSTALLED = ("site-packages", "dist-packages")
+_ROOTS = [Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+_LOADED: dict[Path, set[Path]] = {}
+"""The files that were loaded while a file was imported."""
 
 
 @functools.cache
@@ -104,3 +117,115 @@ def _from_file(name: str, path: str | Path) -> ModuleType:
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def noted(load: Callable[[], ModuleType]) -> ModuleType:
+    """Import a module, and remember what its import loads.
+
+    Parameters
+    ----------
+    load : callable
+        Imports the module and returns it.
+    """
+    before = set(sys.modules)
+    module = load()
+    found = [getattr(other, "__file__", None) for name, other in list(sys.modules.items()) if name not in before]
+    if module.__file__:
+        _LOADED.setdefault(Path(module.__file__).resolve(), set()).update(Path(path).resolve() for path in found if path)
+    return module
+
+
+def sources(file: Path) -> list[Path]:
+    """The files that decide what a module does.
+
+    Parameters
+    ----------
+    file : Path
+        Of the module. What its import loads is known once it was imported under `noted`.
+
+    Returns
+    -------
+    list of Path
+        The file itself, then, sorted, the files that its import loaded and those that an import statement anywhere in it names, and theirs. A
+        file counts that is neither of the standard library, nor of an installed package, nor of this one; of an installed package those in
+        the module's own folder count.
+    """
+    file = file.resolve()
+    found: set[Path] = set()
+    waiting = [file]
+    while waiting:
+        one = waiting.pop()
+        if one in found or not one.is_file() or not (one == file or _counts(one, file.parent)):
+            continue
+        found.add(one)
+        waiting += _LOADED.get(one, ())
+        waiting += [
+            path for name, level in _imports(one, one.stat().st_mtime_ns) for path in _named(name, level, one, file.parent)
+        ]
+    return [file, *sorted(found - {file})]
+
+
+def forget(files: list[Path]) -> None:
+    """Let the modules in some files be imported anew."""
+    gone, folders = set(files), {os.path.realpath(file.parent) for file in files}
+    real = functools.cache(os.path.realpath)
+    for name, module in list(sys.modules.items()):
+        path = getattr(module, "__file__", None)
+        # Of thousands of modules hardly one lies there.
+        if path and name != "__main__" and real(os.path.dirname(path)) in folders and Path(path).resolve() in gone:
+            del sys.modules[name]
+    importlib.invalidate_caches()
+
+
+def _counts(file: Path, own: Path) -> bool:
+    if file.is_relative_to(_PACKAGE):
+        return False
+    if own not in _ROOTS and own.name not in _INSTALLED and file.is_relative_to(own):
+        return True
+    return not any(file.is_relative_to(root) for root in _ROOTS) and not set(_INSTALLED) & set(file.parts)
+
+
+@functools.lru_cache(maxsize=4096)
+def _imports(file: Path, time: int) -> tuple[tuple[str, int], ...]:
+    """Dotted names that the import statements of a file of some time name, and how many folders up they start; 0 is anywhere."""
+    if file.suffix != ".py":
+        return ()
+    try:
+        nodes = list(ast.walk(ast.parse(file.read_bytes())))
+    except (OSError, SyntaxError, ValueError, RecursionError):  # whoever imports it is told
+        return ()
+    found: dict[tuple[str, int], None] = {}
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {(alias.name, 0): None for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            found |= {(f"{base}.{alias.name}".strip("."), node.level): None for alias in node.names}
+    return tuple(found)
+
+
+def _named(name: str, level: int, file: Path, own: Path) -> Iterator[Path]:
+    """The files of a name in an import statement of `file`, its packages' included; `own` is the folder of the module that all begins with."""
+    parts = name.split(".")
+    if level:
+        folder = file.parents[min(level, len(file.parents)) - 1]
+        yield folder / "__init__.py"
+        yield from _below(PathFinder.find_spec(parts[0], [str(folder)]), parts[1:])
+        return
+    for folder in {own, file.parent}:
+        yield from _below(PathFinder.find_spec(parts[0], [str(folder)]), parts[1:])
+    try:
+        spec = importlib.util.find_spec(parts[0])
+    except Exception:  # whatever finders of others raise
+        return
+    yield from _below(spec, parts[1:])
+
+
+def _below(spec: ModuleSpec | None, parts: list[str]) -> Iterator[Path]:
+    """The files of a module or package and of those within it that a dotted name leads to, as far as there are any."""
+    while spec is not None:
+        if spec.has_location and spec.origin:
+            yield Path(spec.origin).resolve()
+        places = list(spec.submodule_search_locations or ())
+        spec = PathFinder.find_spec(parts[0], places) if parts and places else None
+        parts = parts[1:]

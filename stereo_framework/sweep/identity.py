@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from stereo_framework.core.imported import sources
+from stereo_framework.core.plugins import sources
 from stereo_framework.core.scene import Frame, Scene
 from stereo_framework.kernels.threads import available_cores
 

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from stereo_framework.core.imported import forget, sources
+from stereo_framework.core.plugins import forget, sources
 from stereo_framework.core.stage import load_plugin
 from stereo_framework.sweep.identity import code_digest
 
