@@ -18,7 +18,7 @@ from rich.table import Table
 from stereo_framework import CostVolume, Search, threads
 from stereo_framework.aggregation import box, cross_based, guided_filter, min_filter
 from stereo_framework.aggregation.cross_based import arms_of
-from stereo_framework.engine.strips import STRIP_ROWS
+from stereo_framework.engine.walk import STRIP_ROWS
 from stereo_framework.matching_cost import absolute_difference, ad_census, census, gradient_difference, rank, squared_difference
 from stereo_framework.matching_cost._bit_strings import bit_strings
 from stereo_framework.optimization import semi_global, winner_take_all

@@ -1,4 +1,4 @@
-"""One view of a pair as it stands between two stages: what stages see of the other view and of alternative methods."""
+"""One view of a pair as it stands between two stages: what stages see of the other view and of alternative methods; and views put together from strips."""
 
 from __future__ import annotations
 
@@ -217,6 +217,56 @@ def mapped(name: str, value: Any, change: Callable[[str, NDArray], NDArray]) -> 
     if type(value) is tuple and value:
         return tuple([mapped(f"{name}[{i}]", item, change) for i, item in enumerate(value)])
     return value
+
+
+class Strips:
+    """A view that is put together from those of its strips.
+
+    Parameters
+    ----------
+    before : View
+        That which the strips are made of.
+
+    Attributes
+    ----------
+    view : View
+        What is known so far.
+    """
+
+    def __init__(self, before: View):
+        self.before, self.view = before, before
+        self._old: dict[str, NDArray] = {}
+        mapped("", before, self._old.setdefault)
+        self._whole = dict(self._old)
+
+    def add(self, strip: View, start: int) -> None:
+        """Write what was made of a strip, from its first row on, into whole arrays; where nothing was changed, into those from before."""
+        if strip.shape == self.before.shape:
+            self.view = strip
+            return
+        known: dict[int, NDArray] = {}
+
+        def joined(name: str, part: NDArray) -> NDArray:
+            # The raw costs may be the present ones.
+            if not name.endswith(".rho") and id(part) not in known:
+                known[id(part)] = self._whole[name] = self._joined(name, part, start)
+            return known.get(id(part), part)
+
+        labelings = self.before.labelings or (*self.view.labelings, *strip.labelings)
+        self.view = replace(mapped("", strip, joined), labelings=labelings)
+
+    def _joined(self, name: str, part: NDArray, start: int) -> NDArray:
+        """The whole array of a name, with the part in its place."""
+        whole, place = self._whole.get(name), slice(start, start + len(part))
+        # The same view of the same memory.
+        if whole is not None and part.__array_interface__ == whole[place].__array_interface__:
+            return whole
+        if whole is None or whole is self._old.get(name):
+            before, whole = whole, np.empty((self.before.shape[0], *part.shape[1:]), part.dtype)
+            if before is not None and start:
+                whole[:start] = before[:start]
+        whole[place] = part
+        return whole
 
 
 def one_of(parameter: str, alternatives: Mapping[str, View], name: str | None) -> View:

@@ -15,8 +15,7 @@ from stereo_framework.core.scene import Search
 from stereo_framework.core.view import View
 from stereo_framework.core.volume import CostVolume
 from stereo_framework.engine.step import step
-from stereo_framework.engine.strips import strip_rows
-from stereo_framework.engine.walk import State, Walk
+from stereo_framework.engine.walk import State, Walk, strip_rows
 from stereo_framework.scheme import tiles
 
 _LARGE = 2**29

@@ -19,11 +19,10 @@ from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import Scene, Search, scale_doubt
-from stereo_framework.core.view import View, Views, in_one_form
+from stereo_framework.core.view import Strips, View, Views, in_one_form
 from stereo_framework.engine.match import Match, match_of
 from stereo_framework.engine.returns import check_direction, check_returned, taken, wrong_return
 from stereo_framework.engine.step import VOLUMES, Step, places
-from stereo_framework.engine.strips import Strips, strip_rows
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 
@@ -34,6 +33,12 @@ State = tuple[Steps, int]
 
 _BOTH = ("preprocessing", "alternatives")
 """The slots whose steps are run for both sides at once."""
+
+STRIP_ROWS = 128
+"""Most rows of a strip, without its halo."""
+
+_STRIP_BYTES = 64 * 2**20
+"""Size of a strip's volume above which strips are halved, for less memory at the price of computing more halos."""
 
 
 class Walk:
@@ -294,6 +299,15 @@ class Walk:
                 address = addresses[len(state[0]) - 1]
                 seconds[address] = seconds.get(address, 0.0) + spent
         return match_of(view, seconds, reports, self.scale)
+
+
+def strip_rows(steps: Sequence[Step], rows: int, columns: int, levels: int) -> int:
+    """Rows of a strip of these steps, without its halo; all where they see the whole."""
+    # So does a single cost: no further step reads the costs while they are in the cache; made at once they are where they stay, and nothing is
+    # computed twice.
+    if len(steps) == 1 and (steps[0].halo is None or steps[0].stage.slot == "matching_cost" or not steps[0].touches_volume):
+        return rows
+    return max(1, STRIP_ROWS // 2) if 4 * STRIP_ROWS * columns * levels > _STRIP_BYTES else STRIP_ROWS
 
 
 def _sources(state: State, needs: frozenset[str]) -> Iterator[tuple[State, frozenset[str]]]:

@@ -11,7 +11,7 @@ from stereo_framework import Search, load_scene, step
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.shipped import library
 from stereo_framework.core.volume import SearchMask
-from stereo_framework.engine import strips
+from stereo_framework.engine import walk
 from stereo_framework.engine.walk import Walk
 from stereo_framework.script import load
 
@@ -84,7 +84,7 @@ def test_all_in_one_sweep(pair):
 @pytest.mark.parametrize("height", [5, pytest.param(16, marks=pytest.mark.slow)])
 def test_in_strips(name, height, monkeypatch):
     expected = {pair: alone(shipped(name), pair) for pair in PAIRS}
-    monkeypatch.setattr(strips, "STRIP_ROWS", height)
+    monkeypatch.setattr(walk, "STRIP_ROWS", height)
     for pair in PAIRS:
         [match] = walked([shipped(name)], pair)
         assert_same(match, expected[pair])
@@ -123,7 +123,7 @@ def neighbours(method):
 def test_beside_methods_that_begin_alike(name, monkeypatch):
     some = neighbours(shipped(name))
     expected = {(i, pair): alone(method, pair) for i, method in enumerate(some) for pair in ("plain", "masks and ranges")}
-    monkeypatch.setattr(strips, "STRIP_ROWS", 16)
+    monkeypatch.setattr(walk, "STRIP_ROWS", 16)
     for pair in ("plain", "masks and ranges"):
         # The order in which they are asked for decides nothing.
         for order in (range(len(some)), range(len(some))[::-1]):
@@ -141,7 +141,7 @@ def test_more_iterations_continue_fewer(stage, refinement, monkeypatch):
     # Only the longest looks across: the others' second side is computed for it.
     some += [some[-1].having(refinement="left_right_check")]
     expected = {(i, pair): alone(method, pair) for i, method in enumerate(some) for pair in ("plain", "masks and ranges")}
-    monkeypatch.setattr(strips, "STRIP_ROWS", 16)
+    monkeypatch.setattr(walk, "STRIP_ROWS", 16)
     for pair in ("plain", "masks and ranges"):
         for i, match in enumerate(walked(some, pair)):
             assert_same(match, expected[i, pair])
@@ -190,9 +190,7 @@ def test_steps_of_one_thread_free_what_they_used():
         volumes.append((one.stage.name, sum(ref() is not None for ref in alive)))
 
     alive = []
-    from stereo_framework.engine import walk as module
-
-    plain = module.taken
+    plain = walk.taken
 
     def noted(stage, result, view):
         if stage.slot == "aggregation":
@@ -202,8 +200,8 @@ def test_steps_of_one_thread_free_what_they_used():
     gc.disable()
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(strips, "STRIP_ROWS", 16)
-            patch.setattr(module, "taken", noted)
+            patch.setattr(walk, "STRIP_ROWS", 16)
+            patch.setattr(walk, "taken", noted)
             [_] = list(Walk([shipped("ssd")], pairs()["masks"], watch=watch))
         assert len(alive) == 2 * 3
         assert max(count for _, count in volumes) <= 2

@@ -13,7 +13,7 @@ from stereo_framework.aggregation import box
 from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import stage
-from stereo_framework.engine import strips
+from stereo_framework.engine import walk
 from stereo_framework.engine.walk import Walk
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
@@ -101,7 +101,7 @@ def test_the_longer_continues_the_shorter(counted):
 
 def test_where_nothing_is_shared_no_volume_exists(counted, monkeypatch):
     calls, cost, *_ = counted
-    monkeypatch.setattr(strips, "STRIP_ROWS", 2)
+    monkeypatch.setattr(walk, "STRIP_ROWS", 2)
     some = [
         Pipeline([step(cost, truncation=float(t)), step(box, size=3), winner_take_all, r]) for t in (5, 20) for r in (parabola,)
     ]
@@ -194,7 +194,7 @@ def test_volumes_of_local_chains_never_exist_whole(registry, monkeypatch, strip_
         return dataclasses.replace(volume, costs=volume.costs.copy())
 
     # Slabs that would be too large are halved.
-    monkeypatch.setattr(strips, "_STRIP_BYTES", strip_bytes)
+    monkeypatch.setattr(walk, "_STRIP_BYTES", strip_bytes)
     method = Pipeline([absolute_difference, spy, step(box, size=5), winner_take_all])
     in_strips(2, method, textured(rows=12))
     assert max(heights) == rows
@@ -229,17 +229,17 @@ def test_costs_alone_are_made_at_once(registry, monkeypatch):
     def decide(volume):
         return winner_take_all(volume)
 
-    rows, columns, levels = 3 * strips.STRIP_ROWS, 4, 4
+    rows, columns, levels = 3 * walk.STRIP_ROWS, 4, 4
     pair = Pair(*[np.zeros((rows, columns), np.uint8) for _ in range(2)], Search(0, levels - 1))
     a_row = 4 * columns * levels
     for room, last, expected in (
         (rows * a_row, decide, [rows]),
         (0, decide, [rows]),
-        (rows * a_row, winner_take_all, 3 * [strips.STRIP_ROWS]),
+        (rows * a_row, winner_take_all, 3 * [walk.STRIP_ROWS]),
         # Slabs of large images are halved.
-        (0, winner_take_all, 6 * [strips.STRIP_ROWS // 2]),
+        (0, winner_take_all, 6 * [walk.STRIP_ROWS // 2]),
     ):
         heights.clear()
-        monkeypatch.setattr(strips, "_STRIP_BYTES", room)
+        monkeypatch.setattr(walk, "_STRIP_BYTES", room)
         Pipeline([noted, last])(pair)
         assert heights == expected

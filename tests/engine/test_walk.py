@@ -14,7 +14,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import Positive, PositiveInt, stage
 from stereo_framework.core.view import View, Views
 from stereo_framework.core.volume import CostVolume, SearchMask, Status
-from stereo_framework.engine import strips
+from stereo_framework.engine import walk
 from stereo_framework.engine.walk import Walk
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.smoothness import potts
@@ -296,7 +296,7 @@ def test_methods_at_random_agree_with_the_twin(stages, seed, monkeypatch):
     some += [some[1].having(refinement=[some[1].in_slot("refinement"), stages["beside"]])]
     some += [first.having(aggregation=[aggregation, stages["near"]]) if (aggregation := first.in_slot("aggregation")) else first]
     some += [first.having(steps=7)] if sum(one.stage.name == "counting" for one in first.steps) == 1 else []
-    monkeypatch.setattr(strips, "STRIP_ROWS", int(rng.integers(1, 6)))
+    monkeypatch.setattr(walk, "STRIP_ROWS", int(rng.integers(1, 6)))
     for index, found in Walk(some, pair, both=both):
         for side, match in enumerate(found if both else [found]):
             expected = matched(some[index], pair, side)
