@@ -66,12 +66,8 @@ def run(
         raise ParameterError("--report: needs --out DIR, where the page is written")
     given = {"protocol": protocol, "measures": measure and f"[{', '.join(measure)}]"}
     overrides = [*(settings or []), *(f"evaluation.{key}={value}" for key, value in given.items() if value)]
-    scripts: list[Script] = []
-    tasks: list[Task] = []
-    for name in script:
-        loaded = load(name, overrides=overrides, plugins=plugin or [])
-        scripts.append(loaded)
-        tasks += plan(loaded, scenes_of(loaded, scene or None, None))
+    scripts = [load(name, overrides=overrides, plugins=plugin or []) for name in script]
+    tasks = [task for one in scripts for task in plan(one, scenes_of(one, scene or None, None))]
     options: dict[str, Any] = {"workers": workers, "memory": memory, "out": out, "maps": maps if out else False}
     progress = Progress(sum(len(task.protocols) for task in tasks))
     found: dict[Task, list[Result]] = {}
