@@ -14,13 +14,11 @@ from stereo_framework.core.stage import SLOTS, Stage
 from stereo_framework.core.view import View, in_one_form
 from stereo_framework.core.volume import CostVolume, Labeling, Smoothness, Status, fill_levels, status_of
 from stereo_framework.engine.match import Match
-from stereo_framework.engine.step import RESTORE, Step
+from stereo_framework.engine.step import Step
 
 
 def taken(stage: Stage, result: Any, view: View) -> View:
     """The view after a stage has returned something, which is checked."""
-    if stage is RESTORE.stage:
-        return view.restored_cells(out_of_view=True)
     check_returned(stage, result, view)
     if stage.slot == "preprocessing":
         return replace(view, corrected=tuple(map(in_one_form, result)))

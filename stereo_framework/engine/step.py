@@ -255,6 +255,6 @@ def _own(name: str, function: Callable[..., Any] | None = None, **declared: Any)
     return Stage(name, name, function or _own, function or _own, "", **{"halo": None, "data": (), **declared})
 
 
-RESTORE = Step(_own("restore_outside", lambda volume: volume, data=("volume",), halo=lambda: 0, integer=True))
+RESTORE = Step(_own("restore_outside", data=("volume",), halo=lambda: 0, integer=True))
 """The cells out of view get their cost again after the last aggregation."""
 ALTERNATIVES = _own("alternatives")

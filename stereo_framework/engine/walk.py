@@ -252,6 +252,10 @@ class Walk:
         reference, match, *corrected = (changed[id(image)] for image in images)
         return View.of(replace(view.pair, reference=reference, match=match), tuple(corrected), view.alternatives)
 
+    def _restore_outside(self, state: State, view: View, other: View | None) -> View:
+        """Give the cells out of view their cost again after the last aggregation."""
+        return view.restored_cells(out_of_view=True)
+
     def _alternatives(self, state: State, view: View, other: View | None) -> View:
         """Match the pair, or both its sides, by other methods; what stays are maps, status and confidence."""
         both, pair, methods = "both" in self.needs[state], view.pair, dict(state[0][-1].inner)
