@@ -6,7 +6,6 @@ Verbs import what they need when they run, so that ``--help`` stays quick.
 import contextlib
 import copy
 import functools
-import gc
 import inspect
 import itertools
 import math
@@ -68,8 +67,6 @@ class _Verbs(TyperGroup):
         """Run a command line, and end with its exit status."""
         # Names of files may hold what the terminal's encoding does not.
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-        # Of thousands of results none is a cycle to be found, and looking for them takes a tenth of the time.
-        gc.set_threshold(100_000, 50, 100)
         try:
             _refuse_empty(sys.argv[1:] if args is None else args)
             status = super().main(args, *given, **options | {"standalone_mode": False})
