@@ -23,7 +23,7 @@ from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from stereo_framework.core.calls import stopped_by
-from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError, StereoFrameworkError, brings
+from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError, StereoFrameworkError, brings, warn
 from stereo_framework.engine.memory import free_memory, refusal
 from stereo_framework.engine.step import Step, blame
 from stereo_framework.kernels.threads import available_cores, threads
@@ -38,6 +38,9 @@ _GONE = "--dask: the scheduler is gone; results so far are kept, and the same co
 
 _CONNECTING = 4
 """Seconds in which a Dask scheduler must have answered."""
+
+_PATIENCE = 20
+"""Seconds without a Dask worker, after which that is told."""
 
 Done = tuple[Task, list[Result]]
 """A task and its results, one for each protocol."""
@@ -79,12 +82,13 @@ class Crew(contextlib.ExitStack):
         if memory is not None and memory <= 0:
             raise ParameterError(f"memory: {memory} bytes is nothing")
         self.keep, self._watch, self._pool = keep, watch, executor
-        self._client = getattr(executor, "_client", None)  # of Dask's
+        self._client: Any = getattr(executor, "_client", None)  # of Dask's
         many = sum(self._client.nthreads().values()) if self._client else getattr(executor, "_max_workers", None)
         self._workers = workers or many or available_cores()
         self._memory = memory or (math.inf if self._client else _SHARE_OF_FREE * free_memory())
         self._running: dict[Future[list[Found]], tuple[Unit, int]] = {}
         self._lost: list[Task] = []
+        self._alone = 0  # seconds without a worker
         # An interrupt cannot leave its lock behind, as it could those of futures.
         self._done: queue.SimpleQueue[Future[list[Found]]] = queue.SimpleQueue()
         self._stopped = threading.Event()
@@ -190,6 +194,10 @@ class Crew(contextlib.ExitStack):
             # Nobody tells what was with a scheduler that is gone.
             if self._is_gone():
                 raise
+            self._alone = 0 if self._client is None or self._client.nthreads() else self._alone + 1
+            if self._alone == _PATIENCE:
+                address = self._client.scheduler.address
+                warn([f"--dask: no worker for {_PATIENCE} seconds; the sweep goes on when one comes: dask worker {address}"])
             return
         unit, _ = self._running.pop(future)
         try:

@@ -3,7 +3,7 @@
 import functools
 import hashlib
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -107,15 +107,11 @@ def tasks_of(scene: Scene, settings: Iterable[Setting], plugins: tuple[str, ...]
     content, code = scene_digest(scene), code_digest(plugins + installed_plugins(), typed_stages())
     shape = scene.reference.shape[:2]
     # Settings share them.
-    searches: dict[Hashable, Search | ParameterError] = {}
-    digests: dict[Hashable, str] = {}
+    search_of, digest_of = functools.cache(lambda *wanted: _search(scene, dict(wanted))), functools.cache(files_digest)
     protocols: dict[int, tuple[Protocol, ...]] = {}
     tiled: set[str] = set()
     for setting in settings:
-        wanted = tuple(setting.search.items())
-        if wanted not in searches:
-            searches[wanted] = _search(scene, setting.search)
-        search = searches[wanted]
+        search = search_of(*setting.search.items())
         if not isinstance(search, Search):
             yield search
             continue
@@ -126,9 +122,7 @@ def tasks_of(scene: Scene, settings: Iterable[Setting], plugins: tuple[str, ...]
             tiled.add(f"{shape[1]}x{shape[0]} pixels and {search.levels} levels are matched in tiles of {size} pixels")
         parameters = setting.parameters
         for address, paths in pipeline.files(scene).items():
-            if tuple(paths) not in digests:
-                digests[tuple(paths)] = files_digest(paths)
-            parameters[f"{address}.files"] = digests[tuple(paths)]
+            parameters[f"{address}.files"] = digest_of(paths)
         if id(setting.shared) not in protocols:
             protocols[id(setting.shared)] = protocols_on(scene, setting.protocols, setting.shared)
         measured = protocols[id(setting.shared)]

@@ -7,13 +7,14 @@ import os
 import re
 import sys
 import threading
+import types
 
 import numpy as np
 import pytest
 from sweep_parts import WINDOW, assert_equal, dots, numbers, stored
 
 import stereo_framework
-from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError
+from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError, ResultWarning
 from stereo_framework.core.stage import stage
 from stereo_framework.engine import walk
 from stereo_framework.kernels.counting import rounds_counted_by
@@ -148,6 +149,29 @@ def test_what_an_executor_has_not_begun_is_taken_back(registry):
     assert result.error == "KeyError: 'gone'"
     assert len(busy.futures) == 3
     assert all(future.cancelled() for future in busy.futures[1:])
+
+
+class Deserted(Busy):
+    """Begins nothing, as a Dask cluster whose workers are gone; the first call is given up when somebody asks for them."""
+
+    def __init__(self):
+        super().__init__()
+        scheduler = types.SimpleNamespace(address="tcp://somewhere:8786")
+        self._client = types.SimpleNamespace(status="running", scheduler=scheduler, nthreads=self.no_threads)
+
+    def no_threads(self):
+        for future in self.futures[:1]:
+            future.set_exception(KeyError("gone"))
+        return {}
+
+
+def test_that_no_dask_worker_comes_is_told(registry, monkeypatch):
+    monkeypatch.setattr(executors, "_PATIENCE", 1)
+    with (
+        Crew(workers=2, executor=Deserted()) as crew,
+        pytest.warns(ResultWarning, match=r"^--dask: no worker for 1 seconds; .* comes: dask worker tcp://somewhere:8786$"),
+    ):
+        next(crew.computed(plan(load(SWEEP), [dots()])))
 
 
 def test_who_listens_hears_of_the_rounds_in_threads():
