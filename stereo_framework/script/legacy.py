@@ -71,14 +71,22 @@ def translate(parameters: Mapping[str, Any], *, report: Callable[[str], None] | 
         for table in ("search", "protocol")
     )
     blur, local = value["preproc_blur_iter"], value["opt_fn"]["use"] == "winner_take_all"
+    aggregation = [value["aggr_fn"]] if value["aggr_iter"] > 0 else []
+    if value["aggr_minfilter"] > 1:
+        aggregation.append({"use": "min_filter", "size": value["aggr_minfilter"]})
+    refinement: list[dict[str, Any]] = []
+    if value["opt_fn"]["use"] == "dynamic_programming":
+        refinement.append({"use": "fill_occlusions", "rule": "left"})
+    if value["refine_subpix"]:
+        refinement.append({"use": "parabola", "limit": 1.0})
     script = {
         "search": search,
         "preprocessing": [{"use": "binomial_blur", "iterations": blur}] if blur else [],
         "matching_cost": _filled(_TABLES["matching_cost"], value),
-        "aggregation": _aggregation(value),
+        "aggregation": aggregation,
         "smoothness": None if local else _filled(_TABLES["smoothness"], value),
         "optimization": value["opt_fn"],
-        "refinement": _refinement(value),
+        "refinement": refinement,
         "evaluation": {"protocol": {"base": "taxonomy2002", **protocol}} if protocol else None,
     }
     return {key: item for key, item in script.items() if item}
@@ -109,19 +117,6 @@ def _filled(template: Any, value: Mapping[str, Any]) -> Any:
     if isinstance(template, str):
         return template
     return {key: value[word[1:]] if word.startswith("$") else word for key, word in template.items()}
-
-
-def _aggregation(value: Mapping[str, Any]) -> list[dict[str, Any]]:
-    stages = [value["aggr_fn"]] if value["aggr_iter"] > 0 else []
-    if value["aggr_minfilter"] > 1:
-        stages.append({"use": "min_filter", "size": value["aggr_minfilter"]})
-    return stages
-
-
-def _refinement(value: Mapping[str, Any]) -> list[dict[str, Any]]:
-    filled = value["opt_fn"]["use"] == "dynamic_programming"
-    stages: list[dict[str, Any]] = [{"use": "fill_occlusions", "rule": "left"}] if filled else []
-    return stages + ([{"use": "parabola", "limit": 1.0}] if value["refine_subpix"] else [])
 
 
 # --- script files --------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from stereo_framework.script.include import RESOLVED, Reader, find_script
 from stereo_framework.script.merging import axes, lacks, merge, said, tree, without_axes
 from stereo_framework.script.methods import Method, count_runs, methods
 from stereo_framework.script.model import Model
-from stereo_framework.script.reading import KEYS, METHOD_KEYS, NOTHING, text
+from stereo_framework.script.reading import KEYS, METHOD_KEYS, NOTHING, Axis, text
 from stereo_framework.script.settings import Setting
 from stereo_framework.script.specs import split
 
@@ -212,32 +212,31 @@ def resolved(name: str, scenes: tuple[str, ...], root: Node, found: Sequence[Met
     if not root.at("methods").entries:
         return {**script, **_method(found[0], shared["search"])}
     # Axes at the top stay there, so that they stay outside the methods' own. A method may have replaced some by axes of its own.
-    grid, zipped = dict[str, Any](), dict[str, Any]()
+    top = []
     for address in axes(root):
         used = [(one.axes[address], one) for one in found if address in one.axes and address not in one.own]
-        if used:
-            # A method that has not all of some axes that move together may have left out settings.
-            axis, method = max(used, key=lambda one: len(one[0].values))
-            (zipped if axis.zipped else grid)[address] = method.written(axis)
-    return {**script, **_sweep(grid, zipped), "methods": {method.name: _method(method, shared["search"]) for method in found}}
+        # A method that has not all of some axes that move together may have left out settings.
+        top += sorted(used, key=lambda one: -len(one[0].values))[:1]
+    return {**script, **_sweep(top), "methods": {method.name: _method(method, shared["search"]) for method in found}}
 
 
 def _method(method: Method, search: dict[str, float]) -> dict[str, Any]:
     """A method as `resolved` writes it; `search` is the whole script's, which stands at its top."""
-    # A zip of one axis is the same as the last axis of the grid.
-    grid = {axis.name: method.written(axis) for group in method.own_groups if len(group) == 1 for axis in group}
-    zipped = {axis.name: method.written(axis) for group in method.own_groups if len(group) > 1 for axis in group}
     own = {key: node.value for key, node in method.search.items() if search.get(key) != node.value}
     slots = method.mapping()
     if slots.keys() == {"matcher"} and slots["matcher"]["use"] == "maps":
         # Axes of the top that are none of its own stay so.
         slots = {"maps": {name: value for name, value in slots["matcher"].items() if name != "use"}}
-    return {"seed": method.seed, **slots, **_sweep(grid, zipped), **({"search": own} if own else {})}
+    swept = [(axis, method) for name, axis in method.axes.items() if name in method.own]
+    return {"seed": method.seed, **slots, **_sweep(swept), **({"search": own} if own else {})}
 
 
-def _sweep(grid: dict[str, Any], zipped: dict[str, Any]) -> dict[str, Any]:
-    filled = {kind: axes for kind, axes in (("grid", grid), ("zip", zipped)) if axes}
-    return {"sweep": filled} if filled else {}
+def _sweep(swept: Iterable[tuple[Axis, Method]]) -> dict[str, Any]:
+    """Axes of methods as a script writes them."""
+    found: dict[str, dict[str, Any]] = {}
+    for axis, method in swept:
+        found.setdefault("zip" if axis.zipped else "grid", {})[axis.name] = method.written(axis)
+    return {"sweep": found} if found else {}
 
 
 # --- what --set says -----------------------------------------------------------------------------------------------------

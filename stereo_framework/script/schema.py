@@ -1,7 +1,7 @@
 """JSON Schema of parameter scripts, from the stages that are registered: editors complete and check with it."""
 
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 from stereo_framework.core.docstrings import parameter_texts, summary
@@ -51,7 +51,7 @@ def _report() -> Schema:
     properties = {
         name: {
             "type": ["object", "null"],
-            "additionalProperties": _keys(keys, without=("name",)),
+            "additionalProperties": _keys(keys),
             "description": texts[name],
         }
         for name, keys in PARTS.items()
@@ -64,11 +64,11 @@ def _stage(stage: Stage) -> Schema:
     return {**_object({"use": use} | _properties(stage.function), stage.summary), "required": ["use"]}
 
 
-def _keys(keys: type, *, without: Collection[str] = ()) -> Schema:
-    """A mapping whose keys are the fields of a dataclass."""
-    found = {name: about for name, about in _properties(keys).items() if name not in without}
-    needed = [name for name in found if parameters_of(keys)[name].default is inspect.Parameter.empty]
-    return {**_object(found, summary(keys)), "required": needed}
+def _keys(part: type) -> Schema:
+    """A mapping whose keys are the fields of a part of a report, but for the name that it stands under."""
+    found = {name: about for name, about in _properties(part).items() if name != "name"}
+    needed = [name for name in found if parameters_of(part)[name].default is inspect.Parameter.empty]
+    return {**_object(found, summary(part)), "required": needed}
 
 
 def _properties(function: Callable[..., Any]) -> dict[str, Schema]:

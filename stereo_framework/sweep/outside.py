@@ -256,7 +256,7 @@ def export_maps(results: Sequence[Result], form: str, method: str, folder: Path)
     ours = {r.scene.removeprefix(f"{form}/"): r for r in results if r.map is not None and r.scene.startswith(f"{form}/")}
     if not ours:
         raise DataError(f"{method}: no map of a scene of {form}; run with --maps on some, such as --scene {form}")
-    told = []
+    plain, told = re.sub(r"[^\w-]", "", method), []
     for scene, result in ours.items():
         disparity = result.disparity
         if disparity is None:
@@ -264,13 +264,7 @@ def export_maps(results: Sequence[Result], form: str, method: str, folder: Path)
             continue
         part, _, last = scene.rpartition("/")
         holes = "_s" if np.isnan(disparity).any() else ""
-        names = {
-            "part": part or "training",
-            "folder": part,
-            "scene": last,
-            "method": re.sub(r"[^\w-]", "", method),
-            "holes": holes,
-        }
+        names = {"part": part or "training", "folder": part, "scene": last, "method": plain, "holes": holes}
         # A store of somebody else may name any scenes: joined as texts, an absolute one stays below the folder, and what leads out is not written.
         write_disparity(f"{folder}/{map_path.format(**names)}", disparity)
         if time_path and result.matching_seconds is None:
