@@ -127,7 +127,9 @@ def load(
     name, root, found, settings = _checked(read, path, reader, overrides, tuning)
     scenes = tuple(dict.fromkeys(filter(None, map(text, root.at("scenes").items))))
     report = root.at("report").data() or {}
-    return Script(name, path, scenes, settings, tuple(found), report, files, resolved(name, scenes, root, found))
+    whole = resolved(name, scenes, root, found)
+    found[0].model.forget()
+    return Script(name, path, scenes, settings, tuple(found), report, files, whole)
 
 
 def check_without_plugins(source: str | Path, overrides: Sequence[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
