@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stereo_framework.confidence._costs import Costs
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import Positive, stage
-from stereo_framework.core.volume import CostVolume, SearchMask
+from stereo_framework.core.volume import ConfidenceMap, CostVolume, SearchMask
 
 
 @stage("confidence", source="Sarrazin et al. 2021", integer=True)
-def ambiguity(
-    disparity: Disparity, volume: CostVolume, mask: SearchMask | None, *, excess: Positive = 0.7
-) -> NDArray[np.float32]:
+def ambiguity(disparity: Disparity, volume: CostVolume, mask: SearchMask | None, *, excess: Positive = 0.7) -> ConfidenceMap:
     """One minus the share of levels that cost at most a little more than the chosen one, averaged over what is little.
 
     Parameters

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stereo_framework.confidence._costs import Costs
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import stage
-from stereo_framework.core.volume import CostVolume, SearchMask
+from stereo_framework.core.volume import ConfidenceMap, CostVolume, SearchMask
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (CUR)", integer=True)
-def curvature(disparity: Disparity, volume: CostVolume, mask: SearchMask | None) -> NDArray[np.float32]:
+def curvature(disparity: Disparity, volume: CostVolume, mask: SearchMask | None) -> ConfidenceMap:
     """The second difference of the costs at the chosen level.
 
     Parameters

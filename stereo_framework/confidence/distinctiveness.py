@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import PositiveInt, Unit, stage
+from stereo_framework.core.volume import ConfidenceMap
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import extended
@@ -18,7 +19,7 @@ from stereo_framework.kernels.window_statistics import extended
 @stage("confidence", source="Manduchi & Tomasi 1999; Hu & Mordohai 2012 (DTS)")
 def distinctiveness(
     disparity: Disparity, reference: Image, search: Search, *, size: Annotated[PositiveInt, Unit("pixels")] = 9
-) -> NDArray[np.float32]:
+) -> ConfidenceMap:
     """The smallest difference between the window around a pixel and any other window in the same row of the same image.
 
     Parameters

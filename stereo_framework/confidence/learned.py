@@ -13,13 +13,14 @@ from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.core.stage import stage
+from stereo_framework.core.volume import ConfidenceMap
 from stereo_framework.kernels.decorator import kernel
 
 _STEPS = 2**16
 
 
 @stage("confidence", source="logistic regression, Cox 1958; what it combines is ours")
-def learned(disparity: Disparity, confidence: Mapping[str, NDArray[np.float32]]) -> NDArray[np.float32]:
+def learned(disparity: Disparity, confidence: Mapping[str, ConfidenceMap]) -> ConfidenceMap:
     """The probability that a pixel is right, from the ranks that other measures give it.
 
     Parameters

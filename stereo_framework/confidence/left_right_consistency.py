@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Disparity, Search
 from stereo_framework.core.stage import stage
 from stereo_framework.core.view import View
+from stereo_framework.core.volume import ConfidenceMap
 from stereo_framework.kernels.left_right import apart
 
 
 @stage("confidence", source="Hu & Mordohai 2012, section 3 (LRC); Egnal & Wildes 2002")
-def left_right_consistency(disparity: Disparity, other: View, search: Search) -> NDArray[np.float32]:
+def left_right_consistency(disparity: Disparity, other: View, search: Search) -> ConfidenceMap:
     """Minus the difference between a pixel's disparity and the disparity of its matched pixel in the match frame's own map.
 
     Parameters

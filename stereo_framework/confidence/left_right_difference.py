@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stereo_framework.confidence._costs import Costs
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import stage
-from stereo_framework.core.volume import CostVolume, SearchMask
+from stereo_framework.core.volume import ConfidenceMap, CostVolume, SearchMask
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (LRD)", integer=True)
-def left_right_difference(disparity: Disparity, volume: CostVolume, mask: SearchMask | None) -> NDArray[np.float32]:
+def left_right_difference(disparity: Disparity, volume: CostVolume, mask: SearchMask | None) -> ConfidenceMap:
     """The second lowest cost minus the chosen one, divided by how much better the matched pixel could do elsewhere.
 
     Parameters

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stereo_framework.confidence._costs import Costs
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import Positive, stage
-from stereo_framework.core.volume import CostVolume, SearchMask
+from stereo_framework.core.volume import ConfidenceMap, CostVolume, SearchMask
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (MLM)", integer=True)
 def maximum_likelihood(
     disparity: Disparity, volume: CostVolume, mask: SearchMask | None, *, sigma: Positive = 0.3
-) -> NDArray[np.float32]:
+) -> ConfidenceMap:
     """The probability of the chosen level, if costs are negative logarithms of likelihoods.
 
     Parameters

@@ -21,6 +21,8 @@ from stereo_framework.kernels.threads import over_rows
 
 Costs = NDArray[np.float32]
 Levels = NDArray[np.int16]
+StatusMap = NDArray[np.uint8]
+ConfidenceMap = NDArray[np.float32]
 INTEGERS = (np.uint8, np.uint16)
 """Types of the costs of integer volumes."""
 CLOSED, CLOSED_FLOAT = 65535, np.float32(1e6)
@@ -199,7 +201,7 @@ class Status(enum.IntEnum):
     INVALID = 4
 
 
-def status_of(disparity: Disparity) -> NDArray[np.uint8]:
+def status_of(disparity: Disparity) -> StatusMap:
     """The status map of disparities of which nothing else is known: matched, and occluded where there is none."""
     return np.where(np.isnan(disparity), np.uint8(Status.OCCLUDED), np.uint8(Status.MATCHED))
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.border import in_one_form
 from stereo_framework.core.scene import Disparity, Image, Mask, Search
 from stereo_framework.core.stage import NonNegative, Positive, PositiveInt, Unit, stage
-from stereo_framework.core.volume import Status
+from stereo_framework.core.volume import Status, StatusMap
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.local_planes import solve
 from stereo_framework.kernels.threads import over_rows
@@ -28,12 +28,12 @@ def border_fill(
     disparity: Disparity,
     reference: Image,
     search: Search,
-    status: NDArray[np.uint8],
+    status: StatusMap,
     *,
     reach: Annotated[PositiveInt, Unit("pixels")] = 25,
     gate: Annotated[Positive, Unit("pixels")] = 2.5,
     steepest: Annotated[NonNegative, Unit("pixels per pixel")] = 0.3,
-) -> tuple[Disparity, NDArray[np.uint8]]:
+) -> tuple[Disparity, StatusMap]:
     """Fill the border that the match image does not show by continuing the surfaces next to it as planes.
 
     Parameters

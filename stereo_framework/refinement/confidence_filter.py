@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import Fraction01, stage
-from stereo_framework.core.volume import Status
+from stereo_framework.core.volume import ConfidenceMap, Status, StatusMap
 
 
 @stage("refinement", source="Hu & Mordohai 2012 for the measures")
 def confidence_filter(
     disparity: Disparity,
-    status: NDArray[np.uint8],
-    confidence: Mapping[str, NDArray[np.float32]],
+    status: StatusMap,
+    confidence: Mapping[str, ConfidenceMap],
     *,
     measure: str | None = None,
     threshold: float | None = None,
@@ -68,7 +67,7 @@ def confidence_filter(
     return np.where(sure < least, np.float32(np.nan), disparity)
 
 
-def _measured(confidence: Mapping[str, NDArray[np.float32]], measure: str | None) -> NDArray[np.float32]:
+def _measured(confidence: Mapping[str, ConfidenceMap], measure: str | None) -> ConfidenceMap:
     if not confidence:
         raise ParameterError("confidence_filter.measure: the method measures no confidence; name a measure under confidence:")
     if measure is not None and measure not in confidence:
@@ -78,7 +77,7 @@ def _measured(confidence: Mapping[str, NDArray[np.float32]], measure: str | None
     return confidence[measure or list(confidence)[-1]]
 
 
-def _least_kept(values: NDArray, share: float) -> float:
+def _least_kept(values: ConfidenceMap, share: float) -> float:
     """The value below which values are left out so that at most a share of them is, equal ones together.
 
     Examples

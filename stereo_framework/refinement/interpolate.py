@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.border import in_one_form
 from stereo_framework.core.scene import Disparity, Image, Mask
 from stereo_framework.core.stage import stage
-from stereo_framework.core.volume import Status
+from stereo_framework.core.volume import Status, StatusMap
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
@@ -28,8 +28,8 @@ _DIRECTIONS = {"hirschmueller": np.array(_EIGHT, np.int64), "mei": np.array(_EIG
 
 @stage("refinement", source="Hirschmueller 2008, section 2.5.3; Mei et al. 2011, section 3.4")
 def interpolate(
-    disparity: Disparity, reference: Image, status: NDArray[np.uint8], *, rule: Literal["hirschmueller", "mei"] = "hirschmueller"
-) -> tuple[Disparity, NDArray[np.uint8]]:
+    disparity: Disparity, reference: Image, status: StatusMap, *, rule: Literal["hirschmueller", "mei"] = "hirschmueller"
+) -> tuple[Disparity, StatusMap]:
     """Give every pixel without an estimate one of the nearest estimates in 8 or 16 directions.
 
     Parameters
@@ -147,7 +147,7 @@ def _outwards(halves: int) -> int:
 
 @kernel
 def _choose(
-    disparity: Map, colours: Map, occluded: Mask, mei: bool, holes: Places, nearest: Found, filled: Map, status: NDArray[np.uint8]
+    disparity: Map, colours: Map, occluded: Mask, mei: bool, holes: Places, nearest: Found, filled: Map, status: StatusMap
 ) -> None:
     directions = nearest.shape[0]
     # The estimates found, in ascending order, and the colour differences of their pixels.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.scene import Disparity, Search
 from stereo_framework.core.stage import NonNegative, Unit, stage
 from stereo_framework.core.view import View
-from stereo_framework.core.volume import Status, status_of
+from stereo_framework.core.volume import Status, StatusMap, status_of
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.left_right import round_half_away
 from stereo_framework.kernels.threads import over_rows
@@ -23,10 +23,10 @@ def left_right_check(
     disparity: Disparity,
     other: View,
     search: Search | None = None,
-    status: NDArray[np.uint8] | None = None,
+    status: StatusMap | None = None,
     *,
     tolerance: Annotated[NonNegative, Unit("pixels")] = 1.0,
-) -> tuple[Disparity, NDArray[np.uint8]]:
+) -> tuple[Disparity, StatusMap]:
     """Remove the disparities that the match frame's own map contradicts, and distinguish occluded pixels from mismatched ones.
 
     Parameters
@@ -77,8 +77,8 @@ def left_right_check(
 
 
 def confirmed(
-    disparity: Disparity, other: Disparity, direction: int, status: NDArray[np.uint8] | None, tolerance: float
-) -> tuple[Disparity, NDArray[np.uint8]]:
+    disparity: Disparity, other: Disparity, direction: int, status: StatusMap | None, tolerance: float
+) -> tuple[Disparity, StatusMap]:
     """What `left_right_check` returns, by the match frame's map alone."""
     checked, judged = disparity.copy(), status_of(disparity) if status is None else status.copy()
     limit = np.float32(tolerance)
@@ -92,7 +92,7 @@ def confirmed(
 
 @kernel
 def _kernel(
-    other: NDArray[np.float32], direction: int, tolerance: float, disparity: NDArray[np.float32], status: NDArray[np.uint8]
+    other: NDArray[np.float32], direction: int, tolerance: float, disparity: NDArray[np.float32], status: StatusMap
 ) -> None:
     rows, columns = disparity.shape
     met = np.empty(columns, np.bool_)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import NonNegative, Unit, stage
-from stereo_framework.core.volume import CostVolume
+from stereo_framework.core.volume import CostVolume, StatusMap
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.refinement.left_right_check import confirmed
@@ -19,10 +19,10 @@ from stereo_framework.refinement.left_right_check import confirmed
 def left_right_check_fast(
     disparity: Disparity,
     volume: CostVolume,
-    status: NDArray[np.uint8] | None = None,
+    status: StatusMap | None = None,
     *,
     tolerance: Annotated[NonNegative, Unit("pixels")] = 1.0,
-) -> tuple[Disparity, NDArray[np.uint8]]:
+) -> tuple[Disparity, StatusMap]:
     """Remove the disparities that the match frame's winners in the same volume contradict, and distinguish occluded pixels from mismatched ones.
 
     Parameters

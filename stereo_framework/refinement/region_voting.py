@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.calls import per_image
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import Fraction01, NonNegativeInt, Positive, PositiveInt, Unit, stage
-from stereo_framework.core.volume import Levels, Status
+from stereo_framework.core.volume import Levels, Status, StatusMap
 from stereo_framework.kernels.arms import LONGEST, Arms, arms
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
@@ -30,7 +30,7 @@ def region_voting(
     disparity: Disparity,
     reference: Image,
     search: Search,
-    status: NDArray[np.uint8],
+    status: StatusMap,
     *,
     minimum_count: Annotated[NonNegativeInt, Unit("pixels")] = 20,
     minimum_share: Fraction01 = 0.4,
@@ -39,7 +39,7 @@ def region_voting(
     threshold: Annotated[Positive, Unit("grey levels")] = 20.0,
     far: Annotated[PositiveInt, Unit("pixels")] = 17,
     far_threshold: Annotated[Positive, Unit("grey levels")] = 6.0,
-) -> tuple[Disparity, NDArray[np.uint8]]:
+) -> tuple[Disparity, StatusMap]:
     """Give pixels without an estimate the most frequent one in the region of similar colour around them.
 
     Parameters

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stereo_framework.core.calls import per_image
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
-from stereo_framework.core.volume import Status
+from stereo_framework.core.volume import Status, StatusMap
 from stereo_framework.kernels.segment_planes import plane_values
 from stereo_framework.kernels.segments import segments
 
@@ -22,7 +21,7 @@ def segment_planes(
     disparity: Disparity,
     reference: Image,
     search: Search,
-    status: NDArray[np.uint8],
+    status: StatusMap,
     *,
     sigma: Annotated[NonNegative, Unit("pixels")] = 0.5,
     scale: Annotated[Positive, Unit("grey levels")] = 150.0,
@@ -32,7 +31,7 @@ def segment_planes(
     minimum_share: Fraction01 = 0.5,
     trials: PositiveInt = 200,
     seed: NonNegativeInt = 0,
-) -> tuple[Disparity, NDArray[np.uint8]]:
+) -> tuple[Disparity, StatusMap]:
     """Fit a plane to the estimates of each segment of the image, and put the segment's pixels without an estimate on it.
 
     Parameters

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Disparity, Image, Mask
 from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
-from stereo_framework.core.volume import Costs, Levels, Status
+from stereo_framework.core.volume import Costs, Levels, Status, StatusMap
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
@@ -32,7 +32,7 @@ _BINS = 1024
 def weighted_median(
     disparity: Disparity,
     reference: Image,
-    status: NDArray[np.uint8],
+    status: StatusMap,
     *,
     size: Annotated[PositiveInt, Unit("pixels")] = 19,
     sigma_colour: Annotated[Positive, Unit("grey levels")] = 10.0,
