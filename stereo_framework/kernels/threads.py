@@ -78,3 +78,28 @@ def over_rows(kernel: Callable[[int, int], object], rows: int, work: int) -> Non
     finally:
         for future in others:
             future.result()
+
+
+def over_blocks(run: Callable[[int, int, int], object], blocks: tuple[int, int], work: int, backwards: bool = False) -> None:
+    """Call ``run(antidiagonal, start, stop)`` on all blocks of an image in raster order: of an antidiagonal those in the rows of blocks `start` to `stop` - 1.
+
+    Parameters
+    ----------
+    run : callable
+        Visits all pixels of its blocks, in raster order or backwards.
+    blocks : (int, int)
+        How many stand one below the other, and side by side.
+    work : int
+        Elements touched in all.
+    backwards : bool
+        The last pixel comes first.
+    """
+    down, across = blocks
+    for n in range(down + across - 1):
+        antidiagonal = down + across - 2 - n if backwards else n
+        first, stop = max(0, antidiagonal - across + 1), min(down, antidiagonal + 1)
+
+        def part(a: int, b: int, antidiagonal: int = antidiagonal, first: int = first) -> None:
+            run(antidiagonal, first + a, first + b)
+
+        over_rows(part, stop - first, work * (stop - first) // (down * across))

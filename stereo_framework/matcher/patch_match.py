@@ -14,7 +14,7 @@ from stereo_framework.core.view import Views
 from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.left_right import apart
-from stereo_framework.kernels.threads import over_rows
+from stereo_framework.kernels.threads import over_blocks, over_rows
 from stereo_framework.matcher import _patches
 from stereo_framework.matcher._patches import NOTHING, TILE, Costs, Side
 
@@ -115,7 +115,7 @@ def _spread(sides: list[Side], by: Costs, radius: int, iterations: int, width: f
     for side, key in zip(sides, keys, strict=True):
         over_rows(functools.partial(_patches.start, side, key), rows, work)
     heads, following = (np.empty((rows, columns), np.int32) for _ in range(2))
-    down, along = -(-rows // TILE), -(-columns // TILE)
+    tiles = -(-rows // TILE), -(-columns // TILE)
     for i in counted(iterations, "iteration"):
         step = 1 if i % 2 == 0 else -1
         for side, key, opposite in zip(sides, keys, sides[::-1], strict=True):
@@ -123,11 +123,8 @@ def _spread(sides: list[Side], by: Costs, radius: int, iterations: int, width: f
             meet = functools.partial(_patches.meet, opposite.planes, opposite.valid, side.sign, heads, following)
             over_rows(meet, rows, 5 * rows * columns)
             seen = opposite.planes, heads, following, step, np.float32(width), key, 3 + i * halvings, radius, by
-            # A pixel waits for its neighbours to the left and above, and a tile for such tiles; tiles of one diagonal do not wait for each other.
-            for diagonal in range(down + along - 1):
-                first, stop = max(0, diagonal + 1 - along), min(down, diagonal + 1)
-                sweep = functools.partial(_patches.sweep, side, *seen, diagonal)
-                over_rows(lambda a, b, sweep=sweep, first=first: sweep(first + a, first + b), stop - first, work)  # type: ignore[misc]
+            # A pixel tries dozens of planes, and waits for its neighbours to the left and above.
+            over_blocks(functools.partial(_patches.sweep, side, *seen), tiles, 50 * work)
 
 
 def _told(side: Side, own: NDArray, theirs: NDArray, tolerance: float | None) -> tuple[NDArray, NDArray, NDArray]:

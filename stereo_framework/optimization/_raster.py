@@ -4,13 +4,11 @@ A pixel depends on its left and its upper neighbour alone. Blocks of an antidiag
 after the other comes to the same as visiting the pixels row by row.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.threads import over_rows
+from stereo_framework.kernels.threads import over_blocks
 from stereo_framework.optimization._messages import Passing, send
 
 BLOCK_ROWS, BLOCK_COLUMNS = 32, 64
@@ -20,30 +18,6 @@ BLOCK_ROWS, BLOCK_COLUMNS = 32, 64
 def blocks_of(rows: int, columns: int) -> tuple[int, int]:
     """How many blocks stand one below the other, and side by side."""
     return -(-rows // BLOCK_ROWS), -(-columns // BLOCK_COLUMNS)
-
-
-def over_blocks(run: Callable[[int, int, int], object], rows: int, columns: int, work: int, backwards: bool = False) -> None:
-    """Call ``run(antidiagonal, start, stop)`` on all blocks in raster order: of an antidiagonal those in the rows of blocks `start` to `stop` - 1.
-
-    Parameters
-    ----------
-    run : callable
-        Visits all pixels of its blocks, in raster order or backwards.
-    rows, columns : int
-    work : int
-        Elements touched in all.
-    backwards : bool
-        The last pixel comes first.
-    """
-    down, across = blocks_of(rows, columns)
-    for n in range(down + across - 1):
-        antidiagonal = down + across - 2 - n if backwards else n
-        first, stop = max(0, antidiagonal - across + 1), min(down, antidiagonal + 1)
-
-        def part(a: int, b: int, antidiagonal: int = antidiagonal, first: int = first) -> None:
-            run(antidiagonal, first + a, first + b)
-
-        over_rows(part, stop - first, work * (stop - first) // (down * across))
 
 
 def sequential(passing: Passing, trees: bool = False) -> float:
@@ -69,7 +43,7 @@ def sequential(passing: Passing, trees: bool = False) -> float:
         def run(antidiagonal: int, start: int, stop: int, sign: int = sign) -> None:
             _pass_on(antidiagonal, start, stop, sign, passing, trees, bounds)
 
-        over_blocks(run, rows, columns, work, backwards=sign < 0)
+        over_blocks(run, bounds.shape, work, backwards=sign < 0)
     return float(bounds.sum())
 
 

@@ -112,29 +112,19 @@ def path_sums(
     ]
     own, read = Prices(penalties.classes, prices, starts), any_costs(costs)
 
-    def run(i: int, course: Course) -> None:
-        _pass(read, levels, own, None if edges is None else edges[i].reshape(-1), course, scratch[i], found, searched(sums))
-
-    in_two_passes(run, rows, closes, costs.size)
-    return sums, found.labels, found.chosen
-
-
-def in_two_passes(run: Callable[[int, Course], None], rows: int, closes: bool, cells: int) -> None:
-    """Let pass 0, down the image, and pass 1, up, run side by side.
-
-    Each first does the half of the rows that it starts at, and then adds to the other half what the other pass left there.
-    """
+    # Pass 0, down the image, and pass 1, up, run side by side: each first does the half of the rows that it starts at, and then adds to the other half what the
+    # other pass left there.
     bounds = [0, rows // 2, rows], [0, rows - rows // 2, rows]
-
-    def half(adds: bool) -> Callable[[int, int], None]:
-        def some(start: int, stop: int) -> None:
-            for i in range(start, stop):
-                run(i, Course(i == 1, bounds[i][adds], bounds[i][adds + 1], adds, closes))
-
-        return some
-
     for adds in (False, True):
-        over_rows(half(adds), 2, cells)
+
+        def run(start: int, stop: int, adds: bool = adds) -> None:
+            for i in range(start, stop):
+                course = Course(i == 1, bounds[i][adds], bounds[i][adds + 1], adds, closes)
+                marks = None if edges is None else edges[i].reshape(-1)
+                _pass(read, levels, own, marks, course, scratch[i], found, searched(sums))
+
+        over_rows(run, 2, costs.size)
+    return sums, found.labels, found.chosen
 
 
 _DOWN, _RIGHT = (np.array(amounts) for amounts in zip(*STEPS, strict=True))

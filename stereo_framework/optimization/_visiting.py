@@ -36,13 +36,6 @@ def random_rounds(rows: int, columns: int, key: int, other: int) -> tuple[NDArra
     priorities = np.full(pixels + 2 * columns, _LAST, np.int32)
     for p in range(pixels):
         priorities[p + columns] = random_number(p, key, other) >> 2
-    return rounds_by_priority(priorities, columns)
-
-
-@kernel
-def rounds_by_priority(priorities: NDArray[np.int32], columns: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The pixels by `priorities`, which have one more row at either end; of equal neighbours the first comes first."""
-    pixels = priorities.shape[0] - 2 * columns
     before = np.empty((4, pixels), np.uint8)
     _compare(priorities, columns, before[0], before[1], before[2], before[3])
     # The ends of successive rows are no neighbours.
@@ -56,7 +49,7 @@ def rounds_by_priority(priorities: NDArray[np.int32], columns: int) -> tuple[NDA
 
 @kernel
 def _compare(priorities: NDArray[np.int32], columns: int, left: Bytes, right: Bytes, up: Bytes, down: Bytes) -> None:
-    """Whether a pixel's neighbour comes before it, 255 or 0, for each of the four."""
+    """Whether a pixel's neighbour comes before it, 255 or 0, for each of the four; of equal ones the first comes first."""
     own = priorities[columns:-columns]
     beside = priorities[columns - 1 : -columns - 1], priorities[columns + 1 :]
     above, below = priorities[: -2 * columns], priorities[2 * columns :]

@@ -10,7 +10,8 @@ from stereo_framework.core.volume import Costs, CostVolume, Energy, Labeling, Sm
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.optimization._raster import BLOCK_COLUMNS, BLOCK_ROWS, blocks_of, over_blocks
+from stereo_framework.kernels.threads import over_blocks
+from stereo_framework.optimization._raster import BLOCK_COLUMNS, BLOCK_ROWS, blocks_of
 from stereo_framework.optimization._smoothness import differences_of, edge_weights, no_smoothness, required_smoothness
 from stereo_framework.optimization.winner_take_all import winner_take_all
 
@@ -67,7 +68,7 @@ def icm(volume: CostVolume, smoothness: Smoothness | None = None, *, iterations:
         _visit(antidiagonal, first, stop, costs, weights, differences, labels, changed)
 
     for _ in counted(iterations, "sweep"):
-        over_blocks(run, rows, columns, 2 * costs.size)
+        over_blocks(run, changed.shape, 2 * costs.size)
         trace.append((working_time() - start, energy.of(labels)))
         if not changed.any():
             break

@@ -10,8 +10,9 @@ from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothnes
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_blocks
 from stereo_framework.optimization._messages import Messages, Passing, Values, prior_of
-from stereo_framework.optimization._raster import BLOCK_COLUMNS, BLOCK_ROWS, over_blocks, sequential
+from stereo_framework.optimization._raster import BLOCK_COLUMNS, BLOCK_ROWS, blocks_of, sequential
 from stereo_framework.optimization._smoothness import differences_of, no_smoothness, required_smoothness
 
 
@@ -86,7 +87,7 @@ def trw_s(volume: CostVolume, smoothness: Smoothness | None = None, *, iteration
 
     for _ in counted(iterations, "iteration"):
         now = sequential(passing, trees=True)
-        over_blocks(decide, rows, columns, costs.size)
+        over_blocks(decide, blocks_of(rows, columns), costs.size)
         trace.append((working_time() - start, energy.of(labels), now))
         bound = max(bound, now)
         if trace[-1][1] < lowest:

@@ -21,11 +21,7 @@ arms_of = per_image(arms)
 _FILLED = int(Status.FILLED)
 
 
-def _halo(length: int, iterations: int) -> int:
-    return iterations * (length - 1)
-
-
-@stage("refinement", source="Mei et al. 2011, section 3.4", halo=_halo)
+@stage("refinement", source="Mei et al. 2011, section 3.4", halo=lambda length, iterations: iterations * (length - 1))
 def region_voting(
     disparity: Disparity,
     reference: Image,
