@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.calls import per_image
-from stereo_framework.core.scene import Image
+from stereo_framework.core.scene import Image, Search
 from stereo_framework.kernels.bits import count_bits
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.matching_cost._sampling import samples_of
+from stereo_framework.matching_cost._sampling import Interpolation, samples_of
 
 Strings = NDArray[np.uint64]
 
@@ -31,38 +31,35 @@ _PIECE = 16
 """Pixels of a window are compared so many at a time: the bits of a lane of grey values."""
 
 
-def bit_count(width: int, height: int, form: Form) -> int:
-    """Bits of a string: the pixels of a window around its centre or, centre-symmetric, the pairs of them."""
-    return (width * height - 1) // (1 if form == "plain" else 2)
-
-
 def bit_strings(
-    image: Image, *, width: int, height: int, form: Form, grey: Grey, denominator: int = 1, cubic: bool = True
-) -> Strings:
-    """The bit string of the window around each pixel or, with a `denominator`, around each position between pixels too.
+    reference: Image, match: Image, search: Search, width: int, height: int, form: Form, grey: Grey, interpolation: Interpolation
+) -> tuple[Strings, Strings]:
+    """The bit strings of the windows around each pixel of the reference image, and around each position of the match image that levels meet.
 
     Parameters
     ----------
-    image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Beyond its borders its outermost pixels repeat.
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Beyond its borders the outermost pixels of an image repeat.
+    search : Search
+        Positions are 1/denominator pixels apart along rows; the pixels of a window remain one pixel apart.
     width, height : int
         Of the windows in pixels, odd.
     form : {"plain", "centre_symmetric"}
         Whether a pixel of the window is compared with its centre or with its mirror image about that.
     grey : {"mean", "luma"}
-        Whether the channels of a colour are added, or weighted as in `luma`.
-    denominator : int
-        Positions are 1/denominator pixels apart along rows; the pixels of a window remain one pixel apart.
-    cubic : bool
-        How the image is sampled between its pixels.
+        Whether the channels of a colour are added, or weighted as in `_luma`.
+    interpolation : {"linear", "cubic"}
+        How the match image is sampled between its pixels.
 
     Returns
     -------
-    ndarray, uint64, (words, rows, (columns - 1) * denominator + 1)
-        Read-only to whoever gets it: it may be kept for others.
+    ndarray, uint64, (words, rows, columns) and (words, rows, (columns - 1) * denominator + 1)
+        Read-only to whoever gets them: they may be kept for others.
     """
     # At whole pixels nothing is interpolated: both views of a pair share their strings.
-    return _strings(image, width, height, form, grey, denominator, cubic or denominator == 1)
+    cubic = interpolation == "cubic" or search.denominator == 1
+    own = _strings(reference, width, height, form, grey, 1, True)
+    return own, _strings(match, width, height, form, grey, search.denominator, cubic)
 
 
 @functools.cache

@@ -150,11 +150,7 @@ def ad_census(
         # What differences lose census gains, so that costs as a whole weigh the same everywhere.
         weights[..., 0] = most * kept / (kept + census_weight)
         weights[..., 1] = most - weights[..., 0]
-    cubic = interpolation == "cubic"
-    left_strings = bit_strings(reference, width=width, height=height, form="plain", grey=grey)
-    right_strings = bit_strings(
-        match, width=width, height=height, form="plain", grey=grey, denominator=search.denominator, cubic=cubic
-    )
+    left_strings, right_strings = bit_strings(reference, match, search, width, height, "plain", grey, interpolation)
     left, view = floats_of(reference), geometry(columns, search)
     saturation = _Saturation(
         np.float32(1 / (difference_scale * left.shape[2])),
@@ -167,7 +163,7 @@ def ad_census(
     costs = np.empty((rows, columns, search.levels), dtype)
 
     def run(start: int, stop: int) -> None:
-        lines = arranged(samples_of(match[start:stop], search.denominator, cubic), view)
+        lines = arranged(samples_of(match[start:stop], search.denominator, interpolation == "cubic"), view)
         strings = left_strings[:, start:stop], arranged(right_strings[:, start:stop].swapaxes(0, 1), view)
         found = costs[start:stop] if steps is None else np.empty(costs[start:stop].shape, np.float32)
         _kernel(left[start:stop], lines, weights[start:stop], *strings, view, saturation, np.float32(outside), found)

@@ -11,7 +11,7 @@ from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.stage import Unit, stage
 from stereo_framework.core.volume import CostVolume
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.matching_cost._bit_strings import Form, Grey, Odd, Strings, bit_count, bit_strings, count_differences
+from stereo_framework.matching_cost._bit_strings import Form, Grey, Odd, Strings, bit_strings, count_differences
 from stereo_framework.matching_cost._sampling import Geometry, Interpolation, arranged, close_view, geometry, over_bands
 
 
@@ -82,10 +82,8 @@ def census(
     [[0, 4], [0, 3], [0, 3], [0, 6], [0, 6], [0, 6]]
     """
     rows, columns = reference.shape[:2]
-    outside = bit_count(width, height, form) // 2
-    left = bit_strings(reference, width=width, height=height, form=form, grey=grey)
-    n, cubic = search.denominator, interpolation == "cubic"
-    right = bit_strings(match, width=width, height=height, form=form, grey=grey, denominator=n, cubic=cubic)
+    outside = (width * height - 1) // (2 if form == "plain" else 4)
+    left, right = bit_strings(reference, match, search, width, height, form, grey, interpolation)
     view = geometry(columns, search)
     costs: NDArray[Any] = np.empty((rows, columns, search.levels), np.uint8)
 

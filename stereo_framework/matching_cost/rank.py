@@ -72,9 +72,7 @@ def rank(
     """
     rows, columns = reference.shape[:2]
     outside = (width * height - 1) // 2
-    window: dict[str, Any] = {"width": width, "height": height, "form": "plain", "grey": "mean"}
-    left = _ranks(bit_strings(reference, **window))
-    right = _ranks(bit_strings(match, **window, denominator=search.denominator, cubic=interpolation == "cubic"))
+    left, right = map(_ranks, bit_strings(reference, match, search, width, height, "plain", "mean", interpolation))
     view = geometry(columns, search)
     costs: NDArray[Any] = np.empty((rows, columns, search.levels), np.uint8)
 
