@@ -67,14 +67,6 @@ class AnyCosts(NamedTuple):
     floats: NDArray[np.float32]
 
 
-def largest_open(costs: NDArray) -> int:
-    """The largest of integer costs that is not `CLOSED`; of uint8 the largest there may be."""
-    if costs.dtype == np.uint8:
-        return 255
-    largest = int(costs.max())
-    return largest if largest != CLOSED else int(np.max(costs, initial=0, where=costs != CLOSED))
-
-
 def path_sums(
     costs: NDArray, search: Search, penalties: Penalties, kind: type
 ) -> tuple[NDArray, NDArray[np.int16], NDArray[np.float32]]:

@@ -11,7 +11,7 @@ from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Image
 from stereo_framework.core.stage import NonNegative, Unit, stage
 from stereo_framework.core.volume import CLOSED, CLOSED_FLOAT, Costs, CostVolume, Labeling
-from stereo_framework.optimization._semi_global_paths import largest_open, path_sums
+from stereo_framework.optimization._semi_global_paths import path_sums
 from stereo_framework.optimization._semi_global_penalties import Penalties, by_edges, by_gradient, constant
 
 
@@ -116,5 +116,9 @@ def _fits(costs: Costs, penalties: Penalties, paths: int) -> bool:
     prices = penalties.prices
     if costs.dtype == np.float32 or (prices != np.rint(prices)).any():
         return False
+    # Of bytes the largest there may be, else the largest of the open cells.
+    largest = 255 if costs.dtype == np.uint8 else int(costs.max())
+    if largest == CLOSED:
+        largest = int(np.max(costs, initial=0, where=costs != CLOSED))
     # A path costs at its end no more than the pixel there and one change.
-    return paths * (largest_open(costs) + float(prices.max())) < CLOSED
+    return paths * (largest + float(prices.max())) < CLOSED
