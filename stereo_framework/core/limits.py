@@ -33,6 +33,9 @@ NODES = 20_000
 NESTING = 100
 """Levels of a YAML text."""
 
+INCLUDES = 500
+"""Script files that one script includes, each counted once."""
+
 INCLUDE_DEPTH = 50
 """Script files, each of which includes the next."""
 

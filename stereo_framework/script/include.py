@@ -185,6 +185,8 @@ class Reader:
                     raise ScriptError(["an include loop: " + " > ".join(os.path.relpath(link) for link in chain)])
                 if len(self._open) > limits.INCLUDE_DEPTH:
                     raise ScriptError([f"includes that are nested more than {limits.INCLUDE_DEPTH} deep"])
+                if len(self._read) > limits.INCLUDES:
+                    raise ScriptError([f"the script includes more than {limits.INCLUDES} files"])
                 node = self.file(path)
             except ScriptError as error:
                 self.faults.add(item.place, error.faults[0])
@@ -192,6 +194,8 @@ class Reader:
                 yield node
             else:
                 self.complete = False
+            if len(self._read) > limits.INCLUDES and not self.complete:
+                break
 
     def load_plugins(self, top: Path | None) -> tuple[str, ...]:
         """Import the plug-ins of a script in the folder `top` (None: from Python); returns the paths of their sources."""
