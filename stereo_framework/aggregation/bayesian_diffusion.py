@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from stereo_framework.core.border import in_one_form
-from stereo_framework.core.stage import Fraction01, NonNegative, Positive, PositiveInt, Unit, stage
+from stereo_framework.core.stage import Fraction01, NonNegative, Positive, PositiveInt, Unit, in_one_form, stage
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel

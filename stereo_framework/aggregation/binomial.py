@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.aggregation._iterate import iterate
-from stereo_framework.core.stage import PositiveInt, Unit, stage
-from stereo_framework.core.volume import CostVolume
+from stereo_framework.core.stage import CostVolume, PositiveInt, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 
 

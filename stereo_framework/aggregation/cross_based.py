@@ -11,9 +11,7 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from stereo_framework.aggregation._match_arms import along_levels, origins, to_the_border
-from stereo_framework.core.calls import per_image
-from stereo_framework.core.scene import Image, read_only
-from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
+from stereo_framework.core.stage import Image, Positive, PositiveInt, Unit, per_image, read_only, stage
 from stereo_framework.core.volume import Costs, CostVolume, SearchMask
 from stereo_framework.kernels.arms import LONGEST, Arms, arms
 from stereo_framework.kernels.decorator import kernel

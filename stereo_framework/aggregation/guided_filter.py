@@ -11,9 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.calls import per_image
-from stereo_framework.core.scene import Image
-from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
+from stereo_framework.core.stage import Image, Positive, PositiveInt, Unit, per_image, stage
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows

@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.aggregation._match_arms import in_level_order, origins
-from stereo_framework.core.calls import per_image
-from stereo_framework.core.scene import Image
-from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
+from stereo_framework.core.stage import Image, Positive, PositiveInt, Unit, per_image, stage
 from stereo_framework.core.volume import Costs, CostVolume, SearchMask
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stereo_framework.confidence._costs import Costs
-from stereo_framework.core.scene import Disparity
-from stereo_framework.core.stage import Positive, stage
-from stereo_framework.core.volume import ConfidenceMap, CostVolume, SearchMask
+from stereo_framework.core.stage import ConfidenceMap, CostVolume, Disparity, Positive, SearchMask, stage
 
 
 @stage("confidence", source="Sarrazin et al. 2021", integer=True)

@@ -8,9 +8,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import Disparity, Image, Search
-from stereo_framework.core.stage import PositiveInt, Unit, stage
-from stereo_framework.core.volume import ConfidenceMap
+from stereo_framework.core.stage import ConfidenceMap, Disparity, Image, PositiveInt, Search, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import extended

@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.scene import Disparity
 from stereo_framework.core.shipped import shipped_yaml
-from stereo_framework.core.stage import stage
-from stereo_framework.core.volume import ConfidenceMap
+from stereo_framework.core.stage import ConfidenceMap, Disparity, ParameterError, stage
 from stereo_framework.kernels.decorator import kernel
 
 _STEPS = 2**16

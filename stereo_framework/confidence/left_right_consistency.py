@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stereo_framework.core.scene import Disparity, Search
-from stereo_framework.core.stage import stage
-from stereo_framework.core.view import View
-from stereo_framework.core.volume import ConfidenceMap
+from stereo_framework.core.stage import ConfidenceMap, Disparity, Search, View, stage
 from stereo_framework.kernels.left_right import apart
 
 

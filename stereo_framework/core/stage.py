@@ -1,7 +1,8 @@
 """Stages: how a function becomes one, and what its signature says.
 
 A stage is a plain function. Its positional arguments are data, chosen by name; its keyword-only arguments are its
-parameters: annotations are types and bounds, defaults are defaults, the docstring is the documentation.
+parameters: annotations are types and bounds, defaults are defaults, the docstring is the documentation. What stages are written in has
+its names here too, so that a stage needs one import.
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from stereo_framework.core.border import border
+from stereo_framework.core.calls import CallReport, per_image, report_call
 from stereo_framework.core.docstrings import summary
-from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest
+from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, nearest
+from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import (
     Fraction01,
+    Located,
     NonNegative,
     NonNegativeInt,
     Positive,
@@ -31,8 +35,20 @@ from stereo_framework.core.parameters import (
 )
 from stereo_framework.core.plugins import import_file, installed_plugins, load_plugin
 from stereo_framework.core.registry import Registry
+from stereo_framework.core.scene import Disparity, Image, Mask, Scene, Search, read_only
 from stereo_framework.core.slots import SLOTS, VOLUME_SLOTS, Slot
-from stereo_framework.core.volume import CostVolume, Labeling, as_volume
+from stereo_framework.core.view import View, in_one_form, one_of
+from stereo_framework.core.volume import (
+    ConfidenceMap,
+    CostVolume,
+    Labeling,
+    Levels,
+    SearchMask,
+    Smoothness,
+    Status,
+    StatusMap,
+    as_volume,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 

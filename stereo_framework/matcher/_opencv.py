@@ -7,8 +7,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.scene import Disparity, Image, Search
+from stereo_framework.core.stage import Disparity, Image, ParameterError, Search
 
 SIXTEENTHS = 16
 """Units of a pixel in OpenCV's maps; it searches a multiple of as many disparities."""

@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from stereo_framework.core.errors import ParameterError, StereoFrameworkError
-from stereo_framework.core.parameters import Located
 from stereo_framework.core.scene import Disparity, Image, Search, unmasked
+from stereo_framework.core.stage import Located, ParameterError, StereoFrameworkError
 
 
 def _from(path: str, folder: Path) -> str:

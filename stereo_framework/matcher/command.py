@@ -21,9 +21,7 @@ import numpy as np
 
 from stereo_framework.core.calls import CallReport, is_stopped, report_call
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, nearest
-from stereo_framework.core.parameters import Located
-from stereo_framework.core.scene import Disparity, Image, Search
-from stereo_framework.core.stage import NonNegativeInt, Positive, Unit, stage
+from stereo_framework.core.stage import Disparity, Image, Located, NonNegativeInt, Positive, Search, Unit, stage
 from stereo_framework.io import read_disparity, write_image, write_pfm
 from stereo_framework.matcher import _measured
 from stereo_framework.matcher._outside import FilePaths, existing, left_and_right, taken

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from stereo_framework.core.calls import CallReport, report_call
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.core.scene import Disparity, Image, Scene, Search
-from stereo_framework.core.stage import Positive, Unit, stage
+from stereo_framework.core.stage import CallReport, Disparity, Image, Positive, Scene, Search, Unit, report_call, stage
 from stereo_framework.io.disparity import map_of, read_map
 from stereo_framework.matcher._outside import FilePath
 

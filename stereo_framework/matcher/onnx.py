@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, brings, nearest
-from stereo_framework.core.scene import Disparity, Image, Search
-from stereo_framework.core.stage import NonNegativeInt, Positive, PositiveInt, Unit, stage
+from stereo_framework.core.stage import Disparity, Image, NonNegativeInt, Positive, PositiveInt, Search, Unit, stage
 from stereo_framework.kernels.threads import thread_count
 from stereo_framework.matcher._outside import FilePath, existing, left_and_right, taken
 

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 import cv2
 from annotated_types import Ge, Le
 
-from stereo_framework.core.scene import Disparity, Image, Search
-from stereo_framework.core.stage import NonNegativeInt, Positive, Unit, stage
+from stereo_framework.core.stage import Disparity, Image, NonNegativeInt, Positive, Search, Unit, stage
 from stereo_framework.matcher._opencv import SIXTEENTHS, check_odd, compute
 
 _FILTERS = {"sobel": cv2.STEREO_BM_PREFILTER_XSOBEL, "normalized": cv2.STEREO_BM_PREFILTER_NORMALIZED_RESPONSE}

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 import cv2
 from annotated_types import Ge, Le
 
-from stereo_framework.core.scene import Disparity, Image, Search
-from stereo_framework.core.stage import NonNegativeInt, PositiveInt, Unit, stage
+from stereo_framework.core.stage import Disparity, Image, NonNegativeInt, PositiveInt, Search, Unit, stage
 from stereo_framework.matcher._opencv import check_odd, compute
 
 _MODES = {

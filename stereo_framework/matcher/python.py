@@ -12,10 +12,8 @@ from types import ModuleType
 from typing import Annotated, Any
 
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, told
-from stereo_framework.core.parameters import Located
 from stereo_framework.core.plugins import forget, noted, sources
-from stereo_framework.core.scene import Disparity, Image, Scene, Search
-from stereo_framework.core.stage import import_file, stage
+from stereo_framework.core.stage import Disparity, Image, Located, Scene, Search, import_file, stage
 from stereo_framework.matcher._outside import FilePaths, existing, left_and_right, taken
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from stereo_framework.core.scene import Image, Search
-from stereo_framework.core.stage import Positive, Unit, stage
-from stereo_framework.core.volume import CostVolume
+from stereo_framework.core.stage import CostVolume, Image, Positive, Search, Unit, stage
 from stereo_framework.matching_cost._difference import Interval, difference_volume
 from stereo_framework.matching_cost._sampling import Interpolation
 

@@ -9,11 +9,8 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.scene import Image, Search
-from stereo_framework.core.stage import Positive, Unit, stage
+from stereo_framework.core.stage import CostVolume, Image, ParameterError, Positive, Search, Unit, stage
 from stereo_framework.core.view import View, differences, one_of
-from stereo_framework.core.volume import CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.local_averages import local_averages

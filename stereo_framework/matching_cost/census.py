@@ -7,9 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import Image, Search
-from stereo_framework.core.stage import Unit, stage
-from stereo_framework.core.volume import CostVolume
+from stereo_framework.core.stage import CostVolume, Image, Search, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.matching_cost._bit_strings import Form, Grey, Odd, Strings, bit_strings, count_differences
 from stereo_framework.matching_cost._sampling import Geometry, Interpolation, arranged, close_view, geometry, over_bands

@@ -7,8 +7,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import Image, Search
-from stereo_framework.core.stage import Fraction01, Positive, Unit, stage
+from stereo_framework.core.stage import Fraction01, Image, Positive, Search, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.matching_cost._difference import difference_row

@@ -9,12 +9,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import DataError
-from stereo_framework.core.parameters import Positive
-from stereo_framework.core.scene import Image, Search
-from stereo_framework.core.stage import Unit, stage
-from stereo_framework.core.view import View, one_of
-from stereo_framework.core.volume import CostVolume, Status
+from stereo_framework.core.stage import CostVolume, DataError, Image, Positive, Search, Status, Unit, View, one_of, stage
 
 _LEVELS = 256
 _WORST = 255.0

@@ -8,9 +8,7 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import Image, Search
-from stereo_framework.core.stage import Unit, stage
-from stereo_framework.core.volume import CostVolume
+from stereo_framework.core.stage import CostVolume, Image, Search, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import Floats, extended, rounded, window_spread, window_sums

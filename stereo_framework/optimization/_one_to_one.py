@@ -1,7 +1,6 @@
 """What optimizers share that match every pixel of either image once at most."""
 
-from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.scene import Search
+from stereo_framework.core.stage import ParameterError, Search
 
 
 def check_whole_steps(name: str, search: Search) -> None:

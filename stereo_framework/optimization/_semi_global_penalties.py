@@ -11,9 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.border import in_one_form
-from stereo_framework.core.calls import per_image
-from stereo_framework.core.scene import Image, Search
+from stereo_framework.core.stage import Image, Search, in_one_form, per_image
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 

@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.volume import Smoothness
+from stereo_framework.core.stage import ParameterError, Smoothness
 
 _MISSING = (
     "the energy has no smoothness term, so every pixel would stand alone; "

@@ -7,8 +7,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.stage import NonNegative, Unit, stage
+from stereo_framework.core.stage import NonNegative, ParameterError, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume, Labeling, Levels, Smoothness
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows

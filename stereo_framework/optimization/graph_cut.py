@@ -9,8 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.border import in_one_form
-from stereo_framework.core.stage import NonNegativeInt, PositiveInt, stage
+from stereo_framework.core.stage import NonNegativeInt, PositiveInt, in_one_form, stage
 from stereo_framework.core.volume import Costs, CostVolume, Energy, Labeling, Levels, Smoothness
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import round_counter

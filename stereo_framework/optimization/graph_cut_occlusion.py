@@ -7,9 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.border import in_one_form
-from stereo_framework.core.scene import Image, Mask
-from stereo_framework.core.stage import NonNegative, NonNegativeInt, PositiveInt, Unit, stage
+from stereo_framework.core.stage import Image, Mask, NonNegative, NonNegativeInt, PositiveInt, Unit, in_one_form, stage
 from stereo_framework.core.volume import Costs, CostVolume, Energy, Labeling, Levels, Smoothness
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted

@@ -7,9 +7,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import Mask
-from stereo_framework.core.stage import NonNegative, Unit, stage
-from stereo_framework.core.volume import CostVolume, Labeling
+from stereo_framework.core.stage import CostVolume, Labeling, Mask, NonNegative, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._one_to_one import check_whole_steps

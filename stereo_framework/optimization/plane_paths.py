@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from stereo_framework.core.calls import per_image
 from stereo_framework.core.pair import shrunk
 from stereo_framework.core.scene import Disparity, Image, Search, read_only
-from stereo_framework.core.stage import NonNegative, NonNegativeInt, PositiveInt, Unit, stage
+from stereo_framework.core.stage import CostVolume, NonNegative, NonNegativeInt, PositiveInt, SearchMask, Unit, stage
 from stereo_framework.core.view import View, Views, one_of
-from stereo_framework.core.volume import CostVolume, SearchMask
 from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.kernels.left_right import apart
 from stereo_framework.kernels.local_planes import local_planes

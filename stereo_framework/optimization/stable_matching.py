@@ -8,9 +8,7 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
-from stereo_framework.core.border import in_one_form
-from stereo_framework.core.scene import Image, Mask
-from stereo_framework.core.stage import NonNegative, Unit, stage
+from stereo_framework.core.stage import Image, Mask, NonNegative, Unit, in_one_form, stage
 from stereo_framework.core.volume import Costs, CostVolume, Labeling, Levels
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows

@@ -9,8 +9,7 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import Image
-from stereo_framework.core.stage import NonNegative, Unit, stage
+from stereo_framework.core.stage import Image, NonNegative, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume, Labeling
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import stage
-from stereo_framework.core.volume import CostVolume, Labeling
+from stereo_framework.core.stage import CostVolume, Labeling, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._winners import Searched, chosen_costs, row_winners, searched

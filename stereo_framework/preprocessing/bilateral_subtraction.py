@@ -7,9 +7,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import Positive
-from stereo_framework.core.scene import Image
-from stereo_framework.core.stage import PositiveInt, Unit, stage
+from stereo_framework.core.stage import Image, Positive, PositiveInt, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.preprocessing.mean_subtraction import around_the_middle

@@ -8,9 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import Positive
-from stereo_framework.core.scene import Image
-from stereo_framework.core.stage import Unit, stage
+from stereo_framework.core.stage import Image, Positive, Unit, stage
 from stereo_framework.preprocessing.mean_subtraction import around_the_middle
 
 _PLAIN = 2.0

@@ -6,9 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.parameters import NonNegative, Positive
-from stereo_framework.core.scene import Image
-from stereo_framework.core.stage import Fraction01, NonNegativeInt, Unit, stage
+from stereo_framework.core.stage import Fraction01, Image, NonNegative, NonNegativeInt, Positive, Unit, stage
 
 
 @stage("preprocessing", source="Hirschmueller & Scharstein 2009, section 4.1")

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.scene import Image, Search
-from stereo_framework.core.stage import Positive, Unit, stage
+from stereo_framework.core.stage import Image, Positive, Search, Unit, stage
 from stereo_framework.core.view import View, differences, one_of
 from stereo_framework.kernels.local_averages import local_averages
 

@@ -10,10 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.calls import CallReport, report_call
-from stereo_framework.core.scene import Disparity, Image, Search
-from stereo_framework.core.stage import NonNegative, Unit, stage
-from stereo_framework.core.view import View, one_of
-from stereo_framework.core.volume import Status
+from stereo_framework.core.stage import Disparity, Image, NonNegative, Search, Status, Unit, View, one_of, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.border import in_one_form
 from stereo_framework.core.scene import Disparity, Image, Mask, Search
-from stereo_framework.core.stage import NonNegative, Positive, PositiveInt, Unit, stage
-from stereo_framework.core.volume import Status, StatusMap
+from stereo_framework.core.stage import NonNegative, Positive, PositiveInt, Status, StatusMap, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.local_planes import solve
 from stereo_framework.kernels.threads import over_rows

@@ -6,10 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from stereo_framework.core.errors import ParameterError, nearest
-from stereo_framework.core.scene import Disparity
-from stereo_framework.core.stage import Fraction01, stage
-from stereo_framework.core.volume import ConfidenceMap, Status, StatusMap
+from stereo_framework.core.stage import ConfidenceMap, Disparity, Fraction01, ParameterError, Status, StatusMap, nearest, stage
 
 
 @stage("refinement", source="Hu & Mordohai 2012 for the measures")

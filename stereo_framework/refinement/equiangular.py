@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stereo_framework.core.scene import Disparity
-from stereo_framework.core.stage import stage
-from stereo_framework.core.volume import CostVolume, SearchMask
+from stereo_framework.core.stage import CostVolume, Disparity, SearchMask, stage
 
 
 @stage("refinement", source="Haller & Nedevschi 2012; Shimizu & Okutomi 2001", halo=lambda: 0, integer=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from stereo_framework.core.scene import Disparity
-from stereo_framework.core.stage import stage
+from stereo_framework.core.stage import Disparity, stage
 from stereo_framework.kernels.filling import fill_rows
 
 

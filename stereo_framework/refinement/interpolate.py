@@ -8,10 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.border import in_one_form
-from stereo_framework.core.scene import Disparity, Image, Mask
-from stereo_framework.core.stage import stage
-from stereo_framework.core.volume import Status, StatusMap
+from stereo_framework.core.stage import Disparity, Image, Mask, Status, StatusMap, in_one_form, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 

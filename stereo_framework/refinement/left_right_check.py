@@ -7,9 +7,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import Disparity, Search
-from stereo_framework.core.stage import NonNegative, Unit, stage
-from stereo_framework.core.view import View
+from stereo_framework.core.stage import Disparity, NonNegative, Search, Unit, View, stage
 from stereo_framework.core.volume import Status, StatusMap, status_of
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.left_right import round_half_away

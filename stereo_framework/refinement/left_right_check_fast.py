@@ -7,9 +7,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import Disparity
-from stereo_framework.core.stage import NonNegative, Unit, stage
-from stereo_framework.core.volume import CostVolume, StatusMap
+from stereo_framework.core.stage import CostVolume, Disparity, NonNegative, StatusMap, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.refinement.left_right_check import confirmed

@@ -8,8 +8,7 @@ import cv2
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from stereo_framework.core.scene import Disparity, Mask
-from stereo_framework.core.stage import PositiveInt, Unit, stage
+from stereo_framework.core.stage import Disparity, Mask, PositiveInt, Unit, stage
 from stereo_framework.kernels.threads import over_rows
 
 _BY_OPENCV = (3, 5)

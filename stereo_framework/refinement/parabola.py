@@ -6,9 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.scene import Disparity
-from stereo_framework.core.stage import Positive, Unit, stage
-from stereo_framework.core.volume import CostVolume, SearchMask
+from stereo_framework.core.stage import CostVolume, Disparity, Positive, SearchMask, Unit, stage
 from stereo_framework.kernels.parabola import vertices
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from stereo_framework.core.scene import Disparity, Image
-from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
+from stereo_framework.core.stage import Disparity, Image, Positive, PositiveInt, Unit, stage
 from stereo_framework.kernels.local_planes import local_planes
 
 

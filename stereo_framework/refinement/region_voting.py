@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.calls import per_image
 from stereo_framework.core.scene import Disparity, Image, Search
-from stereo_framework.core.stage import Fraction01, NonNegativeInt, Positive, PositiveInt, Unit, stage
-from stereo_framework.core.volume import Levels, Status, StatusMap
+from stereo_framework.core.stage import Fraction01, Levels, NonNegativeInt, Positive, PositiveInt, Status, StatusMap, Unit, stage
 from stereo_framework.kernels.arms import LONGEST, Arms, arms
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows

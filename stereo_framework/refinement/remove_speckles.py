@@ -7,8 +7,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import Disparity
-from stereo_framework.core.stage import NonNegative, PositiveInt, Unit, stage
+from stereo_framework.core.stage import Disparity, NonNegative, PositiveInt, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 

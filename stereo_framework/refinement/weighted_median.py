@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import Disparity, Image, Mask
-from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
+from stereo_framework.core.stage import Disparity, Image, Mask, Positive, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Costs, Levels, Status, StatusMap
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows

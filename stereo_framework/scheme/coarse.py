@@ -9,9 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.pair import Pair
-from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
-from stereo_framework.core.volume import Status
+from stereo_framework.core.stage import Pair, Positive, PositiveInt, Status, Unit, stage
 
 
 @stage("scheme", source="Quam 1987")

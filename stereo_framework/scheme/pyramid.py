@@ -9,10 +9,7 @@ from typing import Annotated, Any
 import cv2
 import numpy as np
 
-from stereo_framework.core.pair import Pair
-from stereo_framework.core.scene import Disparity, Search
-from stereo_framework.core.stage import NonNegative, PositiveInt, Unit, stage
-from stereo_framework.core.volume import SearchMask
+from stereo_framework.core.stage import Disparity, NonNegative, Pair, PositiveInt, Search, SearchMask, Unit, stage
 
 _FAR = np.float32(1e9)
 """Pixels: above all disparities."""

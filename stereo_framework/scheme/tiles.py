@@ -12,10 +12,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.pair import Pair
-from stereo_framework.core.scene import Search
-from stereo_framework.core.stage import NonNegative, NonNegativeInt, PositiveInt, Unit, stage
-from stereo_framework.core.volume import SearchMask, Status
+from stereo_framework.core.stage import NonNegative, NonNegativeInt, Pair, PositiveInt, Search, SearchMask, Status, Unit, stage
 from stereo_framework.kernels.counting import counted
 
 _KNOWN = 0.25

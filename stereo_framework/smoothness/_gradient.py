@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import Image
-from stereo_framework.core.volume import Smoothness
+from stereo_framework.core.stage import Image, Smoothness
 
 
 def weighted(

@@ -6,9 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.scene import Image, Search
-from stereo_framework.core.stage import NonNegative, Unit, stage
-from stereo_framework.core.volume import Smoothness
+from stereo_framework.core.stage import Image, NonNegative, Search, Smoothness, Unit, stage
 from stereo_framework.smoothness._gradient import weighted
 
 
