@@ -75,4 +75,7 @@ def pandora_sgm(reference: Image, match: Image, search: Search) -> Disparity:
         found = cv2.imread(str(folder / "out" / "left_disparity.tif"), cv2.IMREAD_UNCHANGED)
         if done.returncode or found is None:
             raise StereoFrameworkError(f"{program} failed: {(done.stderr.strip() or 'no message').splitlines()[-1]}")
-    return (-search.direction * found).astype(np.float32)
+    # Its windows leave the outermost rows without any estimate, where filling along rows finds nothing: they take those of the row next to them.
+    some = np.flatnonzero(~np.isnan(found).all(axis=1))
+    nearest = np.clip(np.arange(len(found)), some[0], some[-1]) if some.size else slice(None)
+    return (-search.direction * found[nearest]).astype(np.float32)
