@@ -53,9 +53,8 @@ def mean(values):
     st.data(),
     st.sampled_from([1.0, 0.0, 0.125, 0.5]),
     st.sampled_from([0.0, 0.25, 0.05]),
-    st.sampled_from([0.5, 0, 0.25, 0.9, 0.99, 1]),
 )
-def test_equal_plain_python(data, threshold, relative, quantile):
+def test_equal_plain_python(data, threshold, relative):
     disparity = data.draw(disparity_maps())
     disparity[disparity == 3] = np.inf
     # Eighths: all errors and their sums are exact, and some errors lie exactly at a threshold.
@@ -81,8 +80,9 @@ def test_equal_plain_python(data, threshold, relative, quantile):
     assert rms_error(*maps) == pytest.approx(math.sqrt(mean([e**2 for e in ascending])), rel=1e-9, nan_ok=True)
     assert mean_absolute_percentage_error(*maps) == same(mean([100 * e / t for e, t in errors if t > 0]))
     # Of n errors that at index floor(n * quantile); nothing is interpolated.
-    index = min(math.floor(len(ascending) * quantile), len(ascending) - 1)
-    assert error_quantile(*maps, quantile) == same(ascending[index] if ascending else math.nan)
+    for quantile in (0, 0.25, 0.5, 0.9, 0.99, 1):
+        index = min(math.floor(len(ascending) * quantile), len(ascending) - 1)
+        assert error_quantile(*maps, quantile) == same(ascending[index] if ascending else math.nan)
     assert fraction_matched(disparity, mask) == same(estimated)
     assert density(disparity, mask) == same(100 * estimated)
     assert invalid_pixels(disparity, mask) == same(100 - 100 * estimated)
