@@ -54,17 +54,15 @@ def difference_volume(
     def run(start: int, stop: int) -> None:
         own, out = left[start:stop], costs[start:stop]
         samples = samples_of(match[start:stop], n, interpolation == "cubic")
-        points = arranged(samples, view)
-        if not interval:
-            _kernel(own, points, points, view, limits, squared, False, out)
-            return
-        low, high = (arranged(bound, view) for bound in bounds_of(samples, whole, not symmetric))
+        bounds = bounds_of(samples, whole, not symmetric) if interval else (samples,)
+        lines = [arranged(bound, view) for bound in bounds]
         if not symmetric:
-            _kernel(own, low, high, view, limits, squared, True, out)
+            _kernel(own, lines[0], lines[-1], view, limits, squared, bool(interval), out)
             return
+        lines.append(arranged(samples, view))
         samples = samples_of(reference[start:stop], n, interpolation == "cubic")
         below, above = (np.ascontiguousarray(bound[..., ::n]) for bound in bounds_of(samples, whole, up=False))
-        _symmetric(own, below, above, points, low, high, view, limits, squared, out)
+        _symmetric(own, below, above, *lines, view, limits, squared, out)
 
     over_bands(run, rows, costs.size)
     return CostVolume(costs, search, float(outside))
@@ -105,9 +103,9 @@ def _symmetric(
     left: NDArray,
     own_low: NDArray,
     own_high: NDArray,
-    points: NDArray,
     low: NDArray,
     high: NDArray,
+    points: NDArray,
     view: Geometry,
     limits: Two,
     squared: bool,
