@@ -1,7 +1,7 @@
 """Errors of whole methods on all sets of real scenes, in one run: ``python benchmarks/quality.py [METHOD ...] [--sets A B C ...] [--seeds 3] [--data DIR]``.
 
-A method is a shipped script or a file. ``hh`` is cv2.StereoSGBM with eight paths on images that are extended to the left, and ``pandora`` Pandora's chain if PANDORA names its
-program (see pandora_sgm.py); both are filled from the background of the row, so that all maps are dense.
+A method is a shipped script or a file. ``sgbm`` and ``hh`` are cv2.StereoSGBM with five and with eight paths on images that are extended to the left, and ``pandora`` is Pandora's
+chain if PANDORA names its program (see pandora_sgm.py); all three are filled from the background of the row, so that all maps are dense.
 
 A: average rank among the twenty methods of Table 5 in Scharstein & Szeliski 2002. B: the mean of the twelve percentages of Middlebury's second evaluation. C: ten photographs
 of its third one; roads: eight pairs of KITTI 2015; kitti2012: the pair of its kit; indoors: Moebius, Aloe, Baby1. These four: percent of the pixels with truth (of C: of the visible ones,
@@ -31,6 +31,7 @@ from stereo_framework.papers.comparison import published_table
 from stereo_framework.script import load
 
 PEERS: dict[str, Any] = {
+    "sgbm": {"include": "sgbm", "refinement": ["fill_occlusions"]},
     "hh": {"matcher": {"use": "opencv_sgbm", "mode": "hh"}, "refinement": ["fill_occlusions"]},
     "pandora": {
         "plugins": [str(Path(__file__).with_name("pandora_sgm.py"))],
