@@ -16,7 +16,7 @@ from stereo_framework.cli import _progress as progress
 from stereo_framework.cli._progress import Progress
 from stereo_framework.core.scene import Scene
 from stereo_framework.engine import walk
-from stereo_framework.kernels.counting import counted, rounds_counted_by
+from stereo_framework.kernels.counting import announced_to, counted, rounds_counted_by
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import belief_propagation, graph_cut, graph_cut_occlusion, simulated_annealing, winner_take_all
 from stereo_framework.smoothness import potts
@@ -74,13 +74,14 @@ def test_runs_that_other_threads_compute_are_counted_around_their_rounds(monkeyp
         assert (shown.doing, shown.left) == ("boundary2007, run 2 of 3, strip 1 of 4", "about 2 s left")
 
 
-def test_who_listens_hears_how_many_runs_of_a_script_are_done():
-    heard = []
+def test_who_listens_hears_what_begins_and_how_many_runs_of_a_script_are_done():
+    heard, begun = [], []
     script = {"matching_cost": "absolute_difference", "optimization": "winner_take_all"}
     script["sweep"] = {"grid": {"matching_cost.truncation": [5, 20]}}
-    with rounds_counted_by(lambda thread, *told: heard.append(told)):
+    with rounds_counted_by(lambda thread, *told: heard.append(told)), announced_to(begun.append):
         assert len(run(script, SCENE, workers=1)) == 2
     assert [told for told in heard if told[2] == "run"] == [(0, 2, "run"), (1, 2, "run"), (2, 2, "run")]
+    assert begun[:3] == ["2 runs", f"{SCENE.name}: absolute_difference", f"{SCENE.name}: winner_take_all"]
 
 
 def _first_words(capsys):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.kernels.compiling import compiling_announced_to
-from stereo_framework.kernels.counting import rounds_counted_by
+from stereo_framework.kernels.counting import announced_to, rounds_counted_by
 
 COMPILING = "compiling kernels: first use only; no result counts it as its seconds"
 EVERY_SECONDS = 5.0
@@ -43,6 +43,7 @@ class Progress(contextlib.ExitStack):
 
     def __enter__(self) -> Progress:
         self.enter_context(compiling_announced_to(self._compiling))
+        self.enter_context(announced_to(self.watch))
         self.enter_context(rounds_counted_by(self._loop))
         if sys.stderr.isatty():
             from rich.console import Console

@@ -71,7 +71,7 @@ def choose(
     known, told = stretched(known) if stretch else (known, "")
     _output.tell("warning", *intensity_doubts(known))
     with Progress(1, "choices") as progress:
-        chosen = choose_method(known, opt.names(methods), seconds=time, watch=progress.watch)
+        chosen = choose_method(known, opt.names(methods), seconds=time)
         progress.watch("writing files")
         _write(chosen, folder := out or Path("choice"))
     _output.tell("warning", *(f"{name}: {error}" for name, error in chosen.failed.items()))

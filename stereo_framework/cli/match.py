@@ -122,7 +122,7 @@ def match(
             warm = compiled_by_two() if method in (None, DEFAULT) else contextlib.nullcontext()
             with Progress(1) as progress, warm:
                 span = ranges[i % len(ranges)] if ranges else None
-                matched = match_pair(one, other, span, parts=parts, watch=progress.watch, **options)
+                matched = match_pair(one, other, span, parts=parts, **options)
                 progress.watch("writing files")
                 written = matched.save(folder)
                 remove_kept(parts)

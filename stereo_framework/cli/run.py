@@ -72,7 +72,7 @@ def run(
     progress = Progress(sum(len(task.protocols) for task in tasks))
     found: dict[Task, list[Result]] = {}
     with opt.who(executor, workers, dask) as pool, continuable(progress, "results", out) as count:
-        for task, own in execute(scripts, tasks, executor=pool, watch=progress.watch, **options):
+        for task, own in execute(scripts, tasks, executor=pool, **options):
             found[task] = own
             count(len(own))
             if own[0].map is not None:

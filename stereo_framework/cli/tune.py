@@ -58,7 +58,7 @@ def tune(
         settings = [*(settings or []), f"evaluation.protocol={protocol}"]
     searched = load(script, overrides=settings or [], tuning=True, plugins=plugin or [])
     progress = Progress(trials, "trials")
-    how: dict[str, Any] = {"workers": workers, "memory": memory, "watch": progress.watch, "trials": trials, "out": out}
+    how: dict[str, Any] = {"workers": workers, "memory": memory, "trials": trials, "out": out}
     with opt.who(executor, workers, dask) as pool, continuable(progress, "trials", out) as count:
         tuned = search(searched, statistic, scene or None, executor=pool, each=lambda trial: count(), **how)
     if json:

@@ -97,6 +97,10 @@ def stopped_by(event: threading.Event) -> AbstractContextManager[threading.Event
     return holding(_STOPPED, event)
 
 
+class Stopped(BaseException):
+    """Nobody waits any more for what was computed; no failure of it."""
+
+
 def is_stopped() -> bool:
     """Whether nobody waits any more for what this thread does."""
     event = _STOPPED.get()

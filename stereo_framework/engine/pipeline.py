@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import NoneType
@@ -205,7 +205,6 @@ class Pipeline:
         search: Search | None = None,
         *,
         keep_volume: bool = False,
-        watch: Callable[[Step], None] | None = None,
     ) -> Match:
         """Match the scene's frame pair, or a pair.
 
@@ -216,8 +215,6 @@ class Pipeline:
             Instead of the scene's own; its direction is taken from the scene.
         keep_volume : bool
             Keep the optimizer's volume in the result. It then exists whole.
-        watch : callable, optional
-            Called with each step before it runs.
 
         Returns
         -------
@@ -237,7 +234,7 @@ class Pipeline:
         ResultWarning
             What the match says in its warnings.
         """
-        found = self.matched(scene, search, keep_volume=keep_volume, watch=watch)
+        found = self.matched(scene, search, keep_volume=keep_volume)
         # A method that a stage calls tells nobody but the stage.
         if kept_here() is None:
             warn(found.warnings)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from stereo_framework.core.calls import CallReport, collecting_reports, keeping
+from stereo_framework.core.calls import CallReport, Stopped, collecting_reports, is_stopped, keeping
 from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import in_short
@@ -24,7 +24,7 @@ from stereo_framework.engine.match import Match, match_of
 from stereo_framework.engine.returns import check_direction, check_returned, taken, wrong_return
 from stereo_framework.engine.step import VOLUMES, Step, places
 from stereo_framework.kernels.compiling import working_time
-from stereo_framework.kernels.counting import counted
+from stereo_framework.kernels.counting import announce, counted
 
 Steps = tuple[Step, ...]
 
@@ -56,10 +56,8 @@ class Walk:
         Match both sides: each outcome is a pair of matches, the reference image's first.
     keep_volume : bool
         Keep each optimizer's volume in its match.
-    watch : callable, optional
-        Called with each step before it runs, for each strip again; what it raises ends the walk unless it is an ordinary exception.
     solve : callable, optional
-        Called in place of `walked` with a method, a pair and ``watch``, for pairs that schemes make.
+        Called in place of `walked` with a method and a pair, for pairs that schemes make.
     kept : dict, optional
         What stages keep of single images, see `per_image`, and maps of alternatives; those of a walk around this one.
     """
@@ -72,12 +70,11 @@ class Walk:
         *,
         both: bool = False,
         keep_volume: bool = False,
-        watch: Callable[[Step], None] | None = None,
         solve: Callable[..., Match] | None = None,
         kept: dict[Hashable, Any] | None = None,
     ):
         self.pipelines, self.sides, self.keep_volume = pipelines, (0, 1) if both else (0,), keep_volume
-        self.watch, self.solve, self.kept = watch, solve or walked, {} if kept is None else kept
+        self.solve, self.kept = solve or walked, {} if kept is None else kept
         self.views: dict[State, View | Exception] = {}
         self.seconds: dict[State, float] = {}  # that its last step took
         self.reports: dict[State, CallReport] = {}  # of its last step's stage
@@ -94,6 +91,7 @@ class Walk:
         try:
             pair = problem if isinstance(problem, Pair) else Pair.of(problem, search)
             self.views[(), 0], self.scale = View.of(pair), scale_doubt(pair.reference)
+            self.scene = f"{pair.scene.name}: " if pair.scene else ""
         except Exception as error:
             self.views[(), 0] = error
 
@@ -197,10 +195,11 @@ class Walk:
 
     @contextlib.contextmanager
     def _noted(self, state: State) -> Iterator[None]:
-        """Note what running the last step of a state tells: that it begins, its time, what its stage reports."""
+        """Tell that the last step of a state begins, unless nobody waits any more, and note its time and what its stage reports."""
         step = state[0][-1]
-        if self.watch:
-            self.watch(step)
+        if is_stopped():
+            raise Stopped
+        announce(f"{self.scene}{step.stage.name}")
         start = working_time()
         try:
             with keeping(self.kept), collecting_reports() as reports:
@@ -262,7 +261,7 @@ class Walk:
         about = pair.reference.ctypes.data, pair.match.ctypes.data, pair.shape, pair.search, id(pair.mask), both
         # An alternative of an alternative may be one already.
         missing = [method for method in methods.values() if (method, about) not in self.kept]
-        for index, found in Walk(missing, pair, both=both, watch=self.watch, kept=self.kept):
+        for index, found in Walk(missing, pair, both=both, kept=self.kept):
             if isinstance(found, Exception):
                 raise found
             views = tuple(View(m.disparity, m.status, m.search, m.confidence) for m in (found if both else [found]))
@@ -273,7 +272,7 @@ class Walk:
         """Let a scheme make pairs and match them by the method under it."""
         (*_, step), side = state
         [method] = step.inner
-        solve = functools.partial(self.solve, method, watch=self.watch)
+        solve = functools.partial(self.solve, method)
         # A scheme that cuts pairs up cuts the exchanged one in other places.
         if step.stage.memory is None and (state[0], 1 - side) in self.needs and _same_from_both_sides(method):
             solve = functools.partial(self._solve_both, method)
@@ -282,11 +281,11 @@ class Walk:
     def _solve_both(self, method: Any, pair: Pair) -> Match:
         """Match both sides of a pair at once, and give the other's match when the exchanged pair is asked for."""
         if pair.mask is not None:
-            return walked(method, pair, watch=self.watch)
+            return walked(method, pair)
         sides = pair, pair.exchanged()
         about, back = ((method, one.search, one.shape, one.reference.tobytes(), one.match.tobytes()) for one in sides)
         if about not in self.solved:
-            self.solved[about], self.solved[back] = walked(method, pair, both=True, watch=self.watch)
+            self.solved[about], self.solved[back] = walked(method, pair, both=True)
         return self.solved[about]
 
     def _match(self, pipeline: Any, view: View) -> Match:

@@ -1,4 +1,4 @@
-"""How far a long computation is: loops tell whoever listens of each of their rounds."""
+"""How far a long computation is: whoever listens is told what begins, and by loops of each of their rounds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,18 @@ from stereo_framework.kernels.context import holding
 CountRounds = Callable[[int, int, str], None]
 """``count_rounds(done, count, what)``: so many rounds of a loop are done; all of them when it is over."""
 
+_TOLD = contextvars.ContextVar[Callable[[str], None]]("told", default=lambda _: None)
 _LISTENER = contextvars.ContextVar[Callable[[int, int, int, str], None]]("listener", default=lambda *_: None)
+
+
+def announced_to(listener: Callable[[str], None]) -> AbstractContextManager[Any]:
+    """Within the block, call ``listener(what)``, in the thread that computes, whenever something begins, such as a step of a pipeline."""
+    return holding(_TOLD, listener)
+
+
+def announce(what: str) -> None:
+    """Tell whoever listens what begins to be computed."""
+    _TOLD.get()(what)
 
 
 def rounds_counted_by(listener: Callable[[int, int, int, str], None]) -> AbstractContextManager[Any]:

@@ -1,7 +1,7 @@
 """Choosing without truth: which maps of a pair are better or worse than one of them, and which method to use for it."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,6 +10,7 @@ import numpy as np
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.core.shipped import shipped_yaml
+from stereo_framework.kernels.counting import announce, counted
 from stereo_framework.own_pair.matching import DEFAULT, own_search
 from stereo_framework.own_pair.search_range import doubts, looked_at
 from stereo_framework.script import Setting, load
@@ -125,9 +126,9 @@ def judge(scene: Scene, maps: Mapping[str, Disparity]) -> tuple[Standing, ...]:
     return standings(maps, reference(_examined(scene)))
 
 
-def _examined(scene: Scene, watch: Callable[[str], None] = lambda doing: None) -> Scene:
+def _examined(scene: Scene) -> Scene:
     """The scene with a search range, if nothing speaks against it and its pair."""
-    search, sparse, estimated = looked_at(scene, watch)
+    search, sparse, estimated = looked_at(scene)
     if speaks_against := doubts(sparse, search, estimated=estimated):
         raise DataError(f"cannot tell: {speaks_against[0]}")
     return replace(scene, search=search)
@@ -169,13 +170,7 @@ class Chosen:
         return first.name if first.verdict == "better" else next(iter(self.maps))
 
 
-def choose(
-    scene: Scene,
-    methods: Sequence[str] = (),
-    *,
-    seconds: float = 60.0,
-    watch: Callable[[str], None] = lambda doing: None,
-) -> Chosen:
+def choose(scene: Scene, methods: Sequence[str] = (), *, seconds: float = 60.0) -> Chosen:
     """Start from the method that is best on scenes with truth, and leave it only for one that this pair shows to be better.
 
     Parameters
@@ -186,8 +181,6 @@ def choose(
         Names of shipped scripts, or files, that are compared with the default method. Default: the shipped ones, in the order of ``truth_free/candidates``.
     seconds : float
         After this time no further method is started, but the default and one more are always tried.
-    watch : callable
-        Called with the name of each method, or other step, when it begins.
 
     Raises
     ------
@@ -202,7 +195,7 @@ def choose(
     'fine'
     """
     begun = time.monotonic()
-    scene = _examined(scene, watch)
+    scene = _examined(scene)
     assert scene.search is not None, "an examined scene has a range"
     found = [run for script in (DEFAULT, *(methods or [_CANDIDATES])) for run in load(script).settings]
     runs = {name_of(run.method, run.axes): run for run in found}
@@ -212,11 +205,10 @@ def choose(
     spent: dict[str, float] = {}
     failed: dict[str, str] = {}
     left_out = []
-    for name, run in runs.items():
+    for (name, run), _ in zip(runs.items(), counted(len(runs), "method"), strict=True):
         if len(maps) >= 2 and time.monotonic() - begun > seconds:
             left_out.append(name)
             continue
-        watch(name)
         try:
             match = run.pipeline.matched(scene, own_search(run, scene.search))
         except StereoFrameworkError as error:
@@ -227,7 +219,7 @@ def choose(
         maps[name], spent[name] = match.disparity, sum(match.seconds.values())
     if len(maps) < 2:
         raise ParameterError("; ".join(f"{name}: {error}" for name, error in failed.items()))
-    watch("the reference map")
+    announce("the reference map")
     ratios = shipped_yaml(_NUMBERS)["ratios"]
     # A file of the user's may be called as a candidate is.
     candidates = {run.method: run.pipeline for run in load(_CANDIDATES).settings}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -41,7 +41,6 @@ def match(
     ranges: tuple[PathLike, PathLike] | tuple[Disparity, Disparity] | None = None,
     memory: float | None = None,
     parts: Path | None = None,
-    watch: Callable[[str], None] = lambda doing: None,
     **parameters: Any,
 ) -> Matched:
     """Match a rectified pair of images, or one that is rectified first.
@@ -72,8 +71,6 @@ def match(
         Bytes that cost volumes may take. Default: four fifths of what is free. Large pairs, and those that need more, are matched in `tiles`.
     parts : Path, optional
         Folder in which the match of each tile is kept, so that a call that was stopped goes on with the tiles that are left.
-    watch : callable, optional
-        Called with a text that says what begins to be computed.
     **parameters
         Of the method's stages, by address or by name alone, as in `Pipeline.having`.
 
@@ -119,7 +116,7 @@ def match(
         scene = replace(scene, search=given)
     origin = "given" if given else "of the calibration"
 
-    search, sparse, estimated = looked_at(scene, watch)
+    search, sparse, estimated = looked_at(scene)
     if estimated:
         origin = f"estimated from {sparse.along_rows.size} matched points and a coarse pass"
     search = own_search(setting, search)
@@ -130,7 +127,7 @@ def match(
     if method_of_pair is not pipeline:
         origin = f"{origin}; in tiles, each where a small map shows something"
     solve = None if parts is None else functools.partial(kept_match, folder=parts)
-    result = method_of_pair.matched(scene, search, watch=lambda step: watch(step.stage.name), solve=solve)
+    result = method_of_pair.matched(scene, search, solve=solve)
     found = doubts(sparse, search, result.disparity, estimated=estimated, rectified=rectify is not None)
     warnings = dict.fromkeys([*intensity_doubts(scene), *found, *result.warnings])
     warn(warnings)

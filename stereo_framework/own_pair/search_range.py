@@ -4,7 +4,6 @@ Sparse matches are a few hundred points that are found anywhere in both images. 
 """
 
 import math
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Disparity, Scene, Search
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine.pipeline import Pipeline
+from stereo_framework.kernels.counting import announce
 from stereo_framework.kernels.internals import start_numba
 from stereo_framework.matching_cost import census
 from stereo_framework.optimization import semi_global
@@ -138,12 +138,9 @@ def _best(these: NDArray[np.float32], those: NDArray[np.float32]) -> dict[int, i
     return {first.queryIdx: first.trainIdx for first, second in two if first.distance < _RATIO * second.distance}
 
 
-def looked_at(scene: Scene, watch: Callable[[str], None] = lambda doing: None) -> tuple[Search, SparseMatches, bool]:
-    """Look at the pair of a scene: returns its search range, its own or an estimate; its sparse matches; and whether the range is estimated.
-
-    `watch` is called with a text that says which computation begins.
-    """
-    watch("sparse matches")
+def looked_at(scene: Scene) -> tuple[Search, SparseMatches, bool]:
+    """Look at the pair of a scene: returns its search range, its own or an estimate; its sparse matches; and whether the range is estimated."""
+    announce("sparse matches")
     with ThreadPoolExecutor(1) as beside:
         # OpenCV works without holding Python's lock, so that numba can start at the same time.
         found = beside.submit(sparse_matches, scene)
@@ -151,7 +148,7 @@ def looked_at(scene: Scene, watch: Callable[[str], None] = lambda doing: None) -
         sparse = found.result()
     if scene.search is not None:
         return scene.search, sparse, False
-    watch("estimating the range of disparities")
+    announce("estimating the range of disparities")
     return Search(*estimate_range(scene, sparse)), sparse, True
 
 

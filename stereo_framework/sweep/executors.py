@@ -25,7 +25,8 @@ from typing import Any
 from stereo_framework.core.calls import stopped_by
 from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError, StereoFrameworkError, brings, warn
 from stereo_framework.engine.memory import free_memory, refusal
-from stereo_framework.engine.step import Step, blame
+from stereo_framework.engine.step import blame
+from stereo_framework.kernels.counting import announce
 from stereo_framework.kernels.threads import available_cores, threads
 from stereo_framework.sweep.plan import Task, Unit, memory_of, units
 from stereo_framework.sweep.result import Result
@@ -59,8 +60,6 @@ class Crew(contextlib.ExitStack):
         Bytes that volumes may take together. Default: of this machine most of what is free, of a cluster all that there is.
     keep : bool
         Leave maps in the results.
-    watch : callable, optional
-        Called with a text that says what begins to be computed, as far as it is computed in this process.
 
     Raises
     ------
@@ -74,14 +73,13 @@ class Crew(contextlib.ExitStack):
         executor: Executor | None = None,
         memory: int | None = None,
         keep: bool = False,
-        watch: Callable[[str], None] = lambda doing: None,
     ):
         super().__init__()
         if workers is not None and workers < 1:
             raise ParameterError(f"workers: {workers} is below 1")
         if memory is not None and memory <= 0:
             raise ParameterError(f"memory: {memory} bytes is nothing")
-        self.keep, self._watch, self._pool = keep, watch, executor
+        self.keep, self._pool = keep, executor
         self._client: Any = getattr(executor, "_client", None)  # of Dask's
         many = sum(self._client.nthreads().values()) if self._client else getattr(executor, "_max_workers", None)
         self._workers = workers or many or available_cores()
@@ -120,7 +118,7 @@ class Crew(contextlib.ExitStack):
             A stage cannot be sent to another process.
         """
         if todo:
-            self._watch(f"{len(todo)} runs")
+            announce(f"{len(todo)} runs")
         bundles = list(units(todo, self._workers))
         if self._pool is None and min(self._workers, len(bundles)) > 1:
             self._use(ThreadPoolExecutor(self._workers, thread_name_prefix="sweep"))
@@ -147,7 +145,7 @@ class Crew(contextlib.ExitStack):
             elif isinstance(need, str):
                 yield unit[0], failed(unit[0], need)
             elif self._pool is None:
-                for i, results in self._measured(unit):
+                for i, results in measure(unit, keep=self.keep):
                     yield unit[i], results
             else:
                 # One more than there are workers, so that none waits.
@@ -176,15 +174,7 @@ class Crew(contextlib.ExitStack):
 
     def _in_thread(self, unit: Unit) -> list[Found]:
         with threads(1), stopped_by(self._stopped):
-            return list(self._measured(unit))
-
-    def _measured(self, unit: Unit) -> Iterator[Found]:
-        def watch(step: Step) -> None:
-            if self._stopped.is_set():
-                raise _Stopped
-            self._watch(f"{unit[0].scene.name}: {step.stage.name}")
-
-        return measure(unit, keep=self.keep, watch=watch)
+            return list(measure(unit, keep=self.keep))
 
     def _next(self) -> Iterator[Done]:
         """What the next unit comes to that is done."""
@@ -220,10 +210,6 @@ class Crew(contextlib.ExitStack):
         if need <= self._memory:
             return need
         return refusal(unit[0].setting.pipeline, unit[0].scene.reference.shape[:2], unit[0].search, need, self._memory)
-
-
-class _Stopped(BaseException):
-    """The sweep was interrupted; no failure of the runs."""
 
 
 # --- processes and clusters ---------------------------------------------------------------------------------------------

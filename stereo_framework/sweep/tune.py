@@ -143,7 +143,6 @@ def tune(
     seed: int = 0,
     executor: Executor | None = None,
     memory: int | None = None,
-    watch: Callable[[str], None] = lambda doing: None,
     each: Callable[[Trial], None] = lambda trial: None,
 ) -> Tuned:
     """Search the settings that a script's ``sweep`` spans for the best value of a statistic.
@@ -171,8 +170,6 @@ def tune(
         Of the search.
     executor, memory
         Who computes, and within what memory, as for `run`; they change neither what is tried nor its numbers.
-    watch : callable, optional
-        Called with a text whenever a stage begins.
     each : callable, optional
         Called with each trial as it ends.
 
@@ -208,7 +205,7 @@ def tune(
     study = optuna.create_study(direction="minimize" if tuned.better == "lower" else "maximize", pruner=_PRUNER)
     proposed = _proposals(study, loaded.methods, seed, several=workers > 1)
     with contextlib.ExitStack() as stack:
-        crew = stack.enter_context(Crew(workers, executor, memory, watch=watch))
+        crew = stack.enter_context(Crew(workers, executor, memory))
         store = None if out is None else stack.enter_context(Store(Path(out), create=True))
         if store is not None:
             store.describe([loaded], tuned.protocol.measures)

@@ -12,7 +12,7 @@ from stereo_framework.core.errors import ParameterError, StereoFrameworkError, s
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.core.stage import load_plugin
 from stereo_framework.engine.match import Match
-from stereo_framework.engine.step import Step, blame
+from stereo_framework.engine.step import blame
 from stereo_framework.engine.walk import Walk
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import Protocol
@@ -28,7 +28,7 @@ Found = tuple[int, list[Result]]
 """Index of a task in its unit, and its results, one for each protocol."""
 
 
-def measure(unit: Unit, *, keep: bool, watch: Callable[[Step], None] | None = None) -> Iterator[Found]:
+def measure(unit: Unit, *, keep: bool) -> Iterator[Found]:
     """Run the tasks of a unit and measure each map under its protocols; what is raised becomes an error of its own task alone.
 
     Parameters
@@ -36,11 +36,9 @@ def measure(unit: Unit, *, keep: bool, watch: Callable[[Step], None] | None = No
     unit : list of Task
     keep : bool
         Leave the maps in the results.
-    watch : callable, optional
-        As of `Walk`.
     """
     pipelines = [task.setting.pipeline for task in unit]
-    for i, match in Walk(pipelines, unit[0].scene, unit[0].search, watch=watch):
+    for i, match in Walk(pipelines, unit[0].scene, unit[0].search):
         yield i, _told(unit[i], _of_match, match, keep)
 
 

@@ -13,6 +13,7 @@ from stereo_framework.core.shipped import library
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine import walk
 from stereo_framework.engine.walk import Walk
+from stereo_framework.kernels.counting import announced_to
 from stereo_framework.script import load
 
 METHODS = sorted(path.stem for path in (library() / "methods").glob("*.yaml"))
@@ -186,8 +187,8 @@ def test_steps_of_one_thread_free_what_they_used():
 
     volumes = []
 
-    def watch(one):
-        volumes.append((one.stage.name, sum(ref() is not None for ref in alive)))
+    def watch(name):
+        volumes.append((name, sum(ref() is not None for ref in alive)))
 
     alive = []
     plain = walk.taken
@@ -202,7 +203,8 @@ def test_steps_of_one_thread_free_what_they_used():
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(walk, "STRIP_ROWS", 16)
             patch.setattr(walk, "taken", noted)
-            [_] = list(Walk([shipped("ssd")], pairs()["masks"], watch=watch))
+            with announced_to(watch):
+                [_] = list(Walk([shipped("ssd")], pairs()["masks"]))
         assert len(alive) == 2 * 3
         assert max(count for _, count in volumes) <= 2
         assert all(ref() is None for ref in alive)

@@ -13,6 +13,7 @@ from stereo_framework.core.scene import Calibration
 from stereo_framework.core.volume import Status
 from stereo_framework.io import read_disparity, read_grey, read_pfm, write_image
 from stereo_framework.io._files import RECORD
+from stereo_framework.kernels.counting import announced_to
 
 
 @pytest.fixture(scope="module")
@@ -89,11 +90,10 @@ def test_files_and_ranges(scene, tmp_path):
         "cam0=[400 0 150; 0 400 110; 0 0 1]\ncam1=[400 0 152; 0 400 110; 0 0 1]\ndoffs=2\nbaseline=100\nwidth=320\nheight=240\nndisp=33\n"
     )
     doing = []
-    found = stereo_framework.match(
-        tmp_path / "l.png", tmp_path / "r.png", calibration=calibration, method="ssd", watch=doing.append
-    )
+    with announced_to(doing.append):
+        found = stereo_framework.match(tmp_path / "l.png", tmp_path / "r.png", calibration=calibration, method="ssd")
     assert (found.search.maximum, found.origin, found.name) == (32, "of the calibration", "l")
-    assert {"sparse matches", "squared_difference"} <= set(doing)
+    assert {"sparse matches", "l: squared_difference"} <= set(doing)
     assert found.depth().shape == (240, 320)
     estimated = stereo_framework.match(tmp_path / "l.png", tmp_path / "r.png", method="ssd")
     assert estimated.origin.startswith("estimated from ")
