@@ -148,7 +148,7 @@ def sub_pixel(context: Context) -> Outcome:
     """RMS errors of the pixels that are right to a pixel, and how their fractions are distributed."""
     results = [r for r in context.run("sub_pixel", maps=True) if r.error is None]
     errors, fractions = [], dict[tuple[str, str], list[NDArray[np.float32]]]()
-    [protocol] = load("photographs/sub_pixel").settings[0].protocols
+    [protocol] = load("photographs/sub_pixel").protocols
     for r in results:
         group, region = next((name, region) for name, (folder, region) in GROUPS.items() if r.scene.startswith(folder))
         scene = load_scene(r.scene, data=context.data)

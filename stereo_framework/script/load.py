@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.core.errors import ParameterError, nearest
+from stereo_framework.core.scene import Scene
 from stereo_framework.core.stage import SLOTS
 from stereo_framework.engine.pipeline import Pipeline
-from stereo_framework.evaluation import protocols
+from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve, with_measures
 from stereo_framework.io.places import Faults, Node, Place
 from stereo_framework.io.yaml_text import parse as parse_yaml
 from stereo_framework.script.include import RESOLVED, Reader, find_script
@@ -79,6 +81,20 @@ class Script:
             It has several settings.
         """
         return self.only.pipeline
+
+    @functools.cached_property
+    def protocols(self) -> tuple[Protocol, ...]:
+        """How its settings are measured; none: by the protocol of each scene."""
+        return tuple(map(resolve, self._evaluation("protocol")))
+
+    def protocols_on(self, scene: Scene) -> tuple[Protocol, ...]:
+        """How its settings are measured on a scene: by its own protocols, else by the scene's, with the measures that it names beside theirs."""
+        more = tuple(self._evaluation("measures"))
+        return tuple(with_measures(one, more) for one in self.protocols or (of_scene(scene),))
+
+    def _evaluation(self, key: str) -> list[Any]:
+        said = self.resolved.get("evaluation", {}).get(key) or []
+        return said if isinstance(said, list) else [said]
 
 
 def load(
@@ -183,9 +199,7 @@ def _checked(
         "search": {key: node.value for key, node in model.search(root.at("search")).items()},
         "evaluation": root.at("evaluation").data() or {},
     }
-    protocol = root.at("evaluation", "protocol")
-    measured = () if protocol.value is None or faults else tuple(protocols.resolve(one.data()) for one in protocol.items)
-    settings = [method.settings(shared, measured, tuning=tuning) for method in found]
+    settings = [method.settings(shared, tuning=tuning) for method in found]
     faults.raise_if_any()
     return name, root, found, tuple(itertools.chain.from_iterable(settings))
 

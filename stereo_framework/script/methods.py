@@ -13,7 +13,6 @@ from stereo_framework.core.scene import Search
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step, step
-from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.io.places import Node, Place, join
 from stereo_framework.script.merging import axes, clash, filled, lacks, merge, tree, without_axes
 from stereo_framework.script.model import Model
@@ -138,17 +137,17 @@ class Method:
         others = {names(other)[-1]: self.mapping(other) for other in self.under(home)}
         return {**found, "alternatives": others} if others else found
 
-    def settings(self, shared: dict[str, Any], protocols: tuple[Protocol, ...], *, tuning: bool) -> tuple[Setting, ...]:
+    def settings(self, shared: dict[str, Any], *, tuning: bool) -> tuple[Setting, ...]:
         """All settings, in the order of the axes: the last one varies fastest. What is wrong with them is reported.
 
         Parameters
         ----------
-        shared, protocols
+        shared : dict
             As of a `Setting`.
         tuning : bool
             Return none, as a choice will be made among any number of them.
         """
-        self.shared, self.protocols, self._tuning = shared, protocols, tuning
+        self.shared, self._tuning = shared, tuning
         for group in self.groups:
             lengths = {axis.name: len(axis.values) for axis in group if axis.values}
             if len(set(lengths.values())) > 1:
@@ -196,7 +195,7 @@ class Method:
         pipeline = self._pipeline("", seed, *slots.items())
         seeded = tuple(address for address, one in pipeline.stages() if id(one) in self._seeded) if self._seeded else ()
         values = tuple(shown[name] for name in self._names)
-        return Setting(self.name, pipeline, search, seed, self._names, values, self.shared, self.protocols, seeded)
+        return Setting(self.name, pipeline, search, seed, self._names, values, self.shared, seeded)
 
     def _made_once(self, make: Callable[..., Any], *given: Any) -> Any:
         """What many settings share."""

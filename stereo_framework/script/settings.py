@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stereo_framework.core.scene import Scene
 from stereo_framework.core.stage import SLOTS
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step
-from stereo_framework.evaluation.protocols import Protocol, of_scene, with_measures
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,8 +28,6 @@ class Setting:
         What was chosen there. A whole stage is shown by its name and what differs from its defaults.
     shared : dict
         What the whole script says under ``plugins``, ``search`` and ``evaluation``; empty where it says nothing.
-    protocols : tuple of Protocol
-        How it is measured; empty: by the protocol of the scene. See `protocols_on`.
     seeded : tuple of str
         Addresses of the stages that `seed` was filled into.
     """
@@ -43,7 +39,6 @@ class Setting:
     swept: tuple[str, ...]
     values: tuple[Any, ...]
     shared: dict[str, Any]
-    protocols: tuple[Protocol, ...]
     seeded: tuple[str, ...]
 
     @property
@@ -71,12 +66,6 @@ class Setting:
         """A script of this run alone, defaults filled in, that `load` accepts; plain values that YAML can hold."""
         shared = {key: said for key, said in (self.shared | {"search": self.search}).items() if said}
         return {"name": self.method, **shared, "seed": self.seed, **_slots(self.pipeline, self.seeded)}
-
-
-def protocols_on(scene: Scene, own: Sequence[Protocol], shared: dict[str, Any]) -> tuple[Protocol, ...]:
-    """How settings are measured on a scene: by the protocols of the script, else by the scene's, with the measures that the script names beside theirs."""
-    more = shared["evaluation"].get("measures", ())
-    return tuple(with_measures(one, (more,) if isinstance(more, str) else tuple(more)) for one in own or (of_scene(scene),))
 
 
 def _uses(method: Pipeline, home: str = "") -> dict[str, str]:

@@ -24,11 +24,11 @@ from typing import Any
 
 from stereo_framework.core.calls import stopped_by
 from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError, StereoFrameworkError, brings, warn
-from stereo_framework.engine.memory import free_memory, refusal
+from stereo_framework.engine.memory import free_memory, peak_memory, refusal
 from stereo_framework.engine.step import blame
 from stereo_framework.kernels.counting import announce
 from stereo_framework.kernels.threads import available_cores, threads
-from stereo_framework.sweep.plan import Task, Unit, memory_of, units
+from stereo_framework.sweep.plan import Task, Unit, units
 from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.work import Found, failed, measure, pack, work
 
@@ -203,13 +203,12 @@ class Crew(contextlib.ExitStack):
 
     def _need(self, unit: Unit) -> int | str:
         """Bytes that a unit needs, or why it cannot be computed."""
+        pipelines, pair = [task.setting.pipeline for task in unit], (unit[0].scene.reference.shape[:2], unit[0].search)
         try:
-            need = memory_of(unit)
+            need = peak_memory(pipelines, *pair)
         except Exception as error:  # a plug-in's halo may raise anything
             return blame(error)
-        if need <= self._memory:
-            return need
-        return refusal(unit[0].setting.pipeline, unit[0].scene.reference.shape[:2], unit[0].search, need, self._memory)
+        return need if need <= self._memory else refusal(pipelines[0], *pair, need, self._memory)
 
 
 # --- processes and clusters ---------------------------------------------------------------------------------------------

@@ -12,13 +12,12 @@ import numpy as np
 from stereo_framework.core.errors import DataError, ParameterError, ScriptError, warn
 from stereo_framework.core.scene import Scene, Search
 from stereo_framework.core.stage import installed_plugins, typed_stages
-from stereo_framework.engine.memory import of_large_pair, peak_memory
+from stereo_framework.engine.memory import of_large_pair
 from stereo_framework.engine.step import ALTERNATIVES, Step, places
 from stereo_framework.evaluation import regions
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.io import file_stem
 from stereo_framework.script import Script, Setting
-from stereo_framework.script.settings import protocols_on
 from stereo_framework.sweep.identity import code_digest, files_digest, run_id, scene_digest
 
 FEW = 8
@@ -78,7 +77,7 @@ def plan(script: Script, scenes: Sequence[Scene]) -> list[Task]:
     tasks: list[Task] = []
     faults: list[str] = []
     for scene in scenes:
-        for found in tasks_of(scene, script.settings, script.plugins):
+        for found in tasks_of(scene, script, script.settings):
             if isinstance(found, Task):
                 tasks.append(found)
             else:
@@ -96,19 +95,18 @@ def forget(scene: Scene) -> None:
     regions.forget(scene)
 
 
-def tasks_of(scene: Scene, settings: Iterable[Setting], plugins: tuple[str, ...]) -> Iterator[Task | ParameterError]:
-    """The task of each setting on a scene, or what is wrong with its search range together with the scene's own; `plugins` are paths of sources.
+def tasks_of(scene: Scene, script: Script, settings: Iterable[Setting]) -> Iterator[Task | ParameterError]:
+    """The task of each of some settings of a script on a scene, or what is wrong with its search range together with the scene's own.
 
     Raises
     ------
     DataError
         The scene cannot be loaded, or there is no search range.
     """
-    content, code = scene_digest(scene), code_digest(plugins + installed_plugins(), typed_stages())
-    shape = scene.reference.shape[:2]
+    content, code = scene_digest(scene), code_digest(script.plugins + installed_plugins(), typed_stages())
+    shape, protocols = scene.reference.shape[:2], script.protocols_on(scene)
     # Settings share them.
     search_of, digest_of = functools.cache(lambda *wanted: _search(scene, dict(wanted))), functools.cache(files_digest)
-    protocols: dict[int, tuple[Protocol, ...]] = {}
     tiled: set[str] = set()
     for setting in settings:
         search = search_of(*setting.search.items())
@@ -123,10 +121,7 @@ def tasks_of(scene: Scene, settings: Iterable[Setting], plugins: tuple[str, ...]
         parameters = setting.parameters
         for address, paths in pipeline.files(scene).items():
             parameters[f"{address}.files"] = digest_of(paths)
-        if id(setting.shared) not in protocols:
-            protocols[id(setting.shared)] = protocols_on(scene, setting.protocols, setting.shared)
-        measured = protocols[id(setting.shared)]
-        yield Task(scene, setting, search, run_id(content, repr(search), parameters, code), measured)
+        yield Task(scene, setting, search, run_id(content, repr(search), parameters, code), protocols)
     warn(f"{scene.name}: {said}, as the results' scheme says" for said in sorted(tiled))
 
 
@@ -158,13 +153,6 @@ def _around_truth(scene: Scene, margin: float, step: float) -> dict[str, float]:
 
 Unit = list[Task]
 """Tasks of one scene and search range that one worker computes together."""
-
-
-def memory_of(unit: Unit) -> int:
-    """Bytes of volumes that there are at most at a time while a unit is computed, about."""
-    scene, search = unit[0].scene, unit[0].search
-    pipelines = [task.setting.pipeline for task in unit]
-    return peak_memory(pipelines, scene.reference.shape[:2], search)
 
 
 def units(tasks: Sequence[Task], workers: int) -> Iterator[Unit]:

@@ -23,7 +23,6 @@ from stereo_framework.io import check_own, write_bytes
 from stereo_framework.script import Script, Setting, load
 from stereo_framework.script.methods import Method
 from stereo_framework.script.reading import Axis, is_number
-from stereo_framework.script.settings import protocols_on
 from stereo_framework.script.specs import split
 from stereo_framework.sweep.executors import Crew
 from stereo_framework.sweep.plan import Task, tasks_of
@@ -213,7 +212,7 @@ def tune(
         keys: list[str] = []
         for first in range(0, min(trials, tuned.size), workers):
             batch = [next(proposed) for _ in range(first, min(first + workers, trials, tuned.size))]
-            _make(batch, tuned, loaded.plugins, store, crew, keys)
+            _make(batch, tuned, loaded, store, crew, keys)
             for trial in batch:
                 told = "FAIL" if trial.error else trial.state.upper()
                 study.tell(trial.asked, trial.value, optuna.trial.TrialState[told])
@@ -232,8 +231,7 @@ def _prepared(script: Script, statistic: str, scenes: Sequence[Scene]) -> Tuned:
     if size == 1:
         example = "sweep: {grid: {matching_cost.truncation: [5, 10, 20]}}"
         raise ParameterError(f"{script.name}: nothing to tune: no axis of the script has two values; give some, as {example}")
-    first = script.methods[0]
-    protocols = {str(one): one for scene in scenes for one in protocols_on(scene, first.protocols, first.shared)}
+    protocols = {str(one): one for scene in scenes for one in script.protocols_on(scene)}
     if len(protocols) > 1:
         names = ", ".join(one.name for one in protocols.values())
         raise ParameterError(f"{script.name}: one protocol must measure all scenes, here are {names}; set evaluation.protocol")
@@ -299,14 +297,12 @@ def _ordered(axis: Axis) -> bool:
     return len(values) > 1 and all(map(is_number, values)) and values in (sorted(values), sorted(values, reverse=True))
 
 
-def _make(
-    batch: Sequence[Trial], tuned: Tuned, plugins: tuple[str, ...], store: Store | None, crew: Crew, keys: list[str]
-) -> None:
+def _make(batch: Sequence[Trial], tuned: Tuned, script: Script, store: Store | None, crew: Crew, keys: list[str]) -> None:
     """Try settings on scene after scene, those that have no hope on none of the further ones; their results' keys follow those of earlier trials."""
     alive = list(batch)
     for scene in tuned.scenes:
         of_task: dict[Task, Trial] = {}
-        for trial, task in zip(alive, tasks_of(scene, [trial.setting for trial in alive], plugins), strict=True):
+        for trial, task in zip(alive, tasks_of(scene, script, [trial.setting for trial in alive]), strict=True):
             if isinstance(task, Task):
                 of_task[task] = trial
             else:

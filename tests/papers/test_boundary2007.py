@@ -23,7 +23,7 @@ def test_settings_of_the_paper(name, count):
     assert len(script.settings) == count
     assert {run.method for run in script.settings} == {name}
     assert script.scenes == ("tsukuba", "teddy", "cones", "venus", "synthetic/stripes", "synthetic/slits")
-    assert {run.protocols[0].name for run in script.settings} == {"kostliva2007"}
+    assert [protocol.name for protocol in script.protocols] == ["kostliva2007"]
     assert {tuple(run.search.items()) for run in script.settings} == {(("truth_margin", 0.5),)}
     # All settings start from one matching cost.
     assert len({run.pipeline.plan[0] for run in script.settings}) == 1
@@ -35,7 +35,7 @@ def test_other_costs_are_run_as_the_others_are():
     assert {run.method for run in script.settings} == set(items.COSTS) - {"gc", "bp"}
     for run in script.settings:
         [grid] = [own for name, own in grids.items() if run.method.startswith(name)]
-        assert (run.protocols, run.search) == (grid.settings[0].protocols, grid.settings[0].search)
+        assert (script.protocols, run.search) == (grid.protocols, grid.settings[0].search)
         assert run.parameters["optimization.use"] == grid.settings[0].parameters["optimization.use"]
         assert run.parameters["matching_cost.use"] != grid.settings[0].parameters["matching_cost.use"]
 

@@ -107,9 +107,9 @@ def test_names_of_methods(tmp_path):
 
 def test_protocols():
     derived = {"base": "taxonomy2002", "threshold": 0.5}
-    [run] = load({**WINDOW, "evaluation": {"protocol": ["taxonomy2002", derived]}}).settings
-    assert run.protocols == (protocols.resolve("taxonomy2002"), protocols.resolve(derived))
-    assert load({**WINDOW, "evaluation": {"protocol": derived}}).settings[0].protocols == (protocols.resolve(derived),)
+    script = load({**WINDOW, "evaluation": {"protocol": ["taxonomy2002", derived]}})
+    assert script.protocols == (protocols.resolve("taxonomy2002"), protocols.resolve(derived))
+    assert load({**WINDOW, "evaluation": {"protocol": derived}}).protocols == (protocols.resolve(derived),)
 
 
 def test_the_seed_fills_stages_that_have_none(random_stages):
