@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from stereo_framework.datasets import find_scenes, load_scene, scene_names
 from stereo_framework.evaluation import Protocol, doubts, resolve
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import PRESETS, derive, of_scene
-from stereo_framework.io import PathLike, file_stem, write_bytes, write_disparity
+from stereo_framework.io import PathLike, write_bytes, write_disparity
 from stereo_framework.io.disparity import best_scenes, map_files, read_map
 from stereo_framework.sweep.identity import environment, files_digest, run_id, scene_digest
 from stereo_framework.sweep.result import Result
@@ -204,12 +204,9 @@ def add_maps(folder: Path, results: Sequence[Result]) -> list[Result]:
         of_scripts = {result.method for result in store.results() if "maps" not in result.script}
         if taken := of_scripts.intersection(result.method for result in results):
             raise DataError(f"{folder}: a method of the script that was run there is called {min(taken)!r}; choose another name")
-        stored = []
+        stored: list[Result] = []
         for result in results:
-            path = folder / "maps" / f"{file_stem(result.scene)}_{file_stem(result.method)}_{result.id[:8]}.pfm"
-            assert result.disparity is not None
-            write_disparity(path, result.disparity)
-            stored.append(replace(result, map=path, _disparity=None))
+            stored += store.with_map([result])
             store.add(f"{result.method} {result.scene} {result.protocol_text}", stored[-1], outside=True)
     return stored
 

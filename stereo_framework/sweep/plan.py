@@ -16,7 +16,6 @@ from stereo_framework.engine.memory import of_large_pair
 from stereo_framework.engine.step import ALTERNATIVES, Step, places
 from stereo_framework.evaluation import regions
 from stereo_framework.evaluation.protocols import Protocol
-from stereo_framework.io import file_stem
 from stereo_framework.script import Script, Setting
 from stereo_framework.sweep.identity import code_digest, files_digest, run_id, scene_digest
 
@@ -51,11 +50,6 @@ class Task:
     def keys(self) -> tuple[str, ...]:
         """One key for each protocol."""
         return tuple(f"{self.id} {self.setting.method} {_protocol_digest(protocol)}" for protocol in self.protocols)
-
-    @property
-    def stem(self) -> str:
-        """File name, without ending, of what is written about this task."""
-        return f"{file_stem(self.scene.name)}_{file_stem(self.setting.method)}_{self.id[:8]}"
 
 
 @functools.cache

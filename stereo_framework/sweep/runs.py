@@ -6,20 +6,19 @@ import collections
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import load_scenes
-from stereo_framework.io import is_own, write_disparity, write_pfm
+from stereo_framework.io import is_own
 from stereo_framework.io.raw import is_whole
 from stereo_framework.kernels.counting import counted
 from stereo_framework.script import Script, load
 from stereo_framework.sweep.executors import Crew, Done
 from stereo_framework.sweep.plan import FEW, Task, forget, plan
-from stereo_framework.sweep.result import Result, ResultList, confidence_file, confidence_files
+from stereo_framework.sweep.result import Result, ResultList, confidence_files
 from stereo_framework.sweep.store import Store
 from stereo_framework.sweep.work import measured_again
 
@@ -148,8 +147,7 @@ def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew) -
     for task, results in crew.computed(todo):
         if store is not None:
             store.check_there()
-            if results[0].disparity is not None:
-                results = _with_files(results, store.folder / "maps" / f"{task.stem}.pfm")
+            results = store.with_map(results)
             for key, result in zip(task.keys, results, strict=True):
                 store.add(key, result)
         yield task, results
@@ -176,13 +174,3 @@ def _lacks_map(result: Result) -> bool:
     if result.map is None or not result.map.is_file():
         return True
     return not all(map(is_whole, [result.map, *confidence_files(result.map).values()]))
-
-
-def _with_files(results: Sequence[Result], path: Path) -> list[Result]:
-    """Results of one match, whose maps are written and let go of."""
-    match = results[0]
-    assert match.disparity is not None
-    write_disparity(path, match.disparity)
-    for name, confidence in match.confidence.items():
-        write_pfm(confidence_file(path, name), confidence)
-    return [replace(result, map=path, _disparity=None, _confidence={}) for result in results]

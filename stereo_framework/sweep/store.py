@@ -7,7 +7,7 @@ import json
 import os
 import sqlite3
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, get_type_hints
 
@@ -19,10 +19,19 @@ from typing_extensions import TypedDict  # pydantic asks for it, and brings it
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, StereoFrameworkError, short
 from stereo_framework.evaluation.measure import described, remember
-from stereo_framework.io import check_plain, output_folder, read_bytes, remove_parts, write_bytes
+from stereo_framework.io import (
+    check_plain,
+    file_stem,
+    output_folder,
+    read_bytes,
+    remove_parts,
+    write_bytes,
+    write_disparity,
+    write_pfm,
+)
 from stereo_framework.script import Script
 from stereo_framework.script.include import RESOLVED
-from stereo_framework.sweep.result import Result
+from stereo_framework.sweep.result import Result, confidence_file
 
 FILE = "results.sqlite"
 _LOCK = "writer.lock"
@@ -194,6 +203,17 @@ class Store(contextlib.ExitStack):
         with self._transaction("a result"):
             texts = [json.dumps(one, default=_plain) for one in (row, details)]
             self._db.execute(_ADD, (key, -1 if outside else None, *texts))
+
+    def with_map(self, results: Sequence[Result]) -> list[Result]:
+        """Results of one match, whose map, where they hold one, is written to the folder with its confidence, and let go of."""
+        first = results[0]
+        if first.map is not None or first.disparity is None:
+            return list(results)
+        path = self.folder / "maps" / f"{file_stem(first.scene)}_{file_stem(first.method)}_{first.id[:8]}.pfm"
+        write_disparity(path, first.disparity)
+        for name, confidence in first.confidence.items():
+            write_pfm(confidence_file(path, name), confidence)
+        return [replace(result, map=path, _disparity=None, _confidence={}) for result in results]
 
     # --- reading ----------------------------------------------------------------------------------------------------------
 
