@@ -340,7 +340,7 @@ def _having(method: Method, name: str) -> Iterator[str]:
     for slot in SLOTS:
         swept = method.axes[slot].values if slot in method.axes else ()
         for node in (method.slots.get(slot, NOTHING), *swept):
-            for step in [spec.step for spec in method.model.slot(slot, node) or ()]:
+            for step in method.model.slot(slot, node) or ():
                 if name in step.parameters:
                     yield f"{slot}.{step.stage.name}.{name}" if SLOTS[slot].many or step.added else f"{slot}.{name}"
 

@@ -18,7 +18,7 @@ from stereo_framework.script.merging import axes, clash, filled, lacks, merge, t
 from stereo_framework.script.model import Model
 from stereo_framework.script.reading import FAULTY, NOTHING, Axis, entry, is_number
 from stereo_framework.script.settings import Setting, show, written
-from stereo_framework.script.specs import NAME, Address, Spec, Specs, locate, names, split
+from stereo_framework.script.specs import NAME, Address, locate, names, split
 
 
 class Method:
@@ -59,14 +59,10 @@ class Method:
         self.axes = _each_once(model.sweep(whole.at("sweep")), model)
 
     @property
-    def own_groups(self) -> list[list[Axis]]:
-        """The method's own axes: each of a grid is a group of its own, those of a zip are one group. The last group varies fastest."""
-        return _groups([axis for name, axis in self.axes.items() if name in self.own])
-
-    @property
     def groups(self) -> list[list[Axis]]:
-        """All groups of axes, those of the script's top first."""
-        return _groups([axis for name, axis in self.axes.items() if name not in self.own]) + self.own_groups
+        """Groups of axes, those of the script's top first: each of a grid is a group of its own, those of a zip are one. The last group varies fastest."""
+        top, own = ([axis for name, axis in self.axes.items() if (name in self.own) == mine] for mine in (False, True))
+        return _groups(top) + _groups(own)
 
     def no_home(self, home: str) -> str | None:
         """What is wrong with an address in an alternative that the method does not have."""
@@ -90,12 +86,12 @@ class Method:
             Of the address. What is wrong with it is reported, and nothing changed.
         """
         if not at.rest:
-            specs = self.model.slot(at.word, value)
-            return value, None if specs is None else show([spec.step for spec in specs])
-        specs = self.model.slot(at.word, node)
-        if specs is None:
+            steps = self.model.slot(at.word, value)
+            return value, None if steps is None else show(steps)
+        steps = self.model.slot(at.word, node)
+        if steps is None:
             return node, None
-        found = locate(at.slot, specs, at.rest)
+        found = locate(at.slot, steps, at.rest)
         if isinstance(found, str):
             self._fault(place, f"{found} (method {self.name!r})")
             return node, None
@@ -103,8 +99,8 @@ class Method:
         stages = [*node.items]
         stages[i] = entry(at.word, stages[i]).having(name, value)
         changed = replace(node, value=stages) if isinstance(node.value, list) else stages[0]
-        specs = self.model.slot(at.word, changed)
-        return changed, specs and specs[i].step.parameters[name]
+        steps = self.model.slot(at.word, changed)
+        return changed, steps and steps[i].parameters[name]
 
     def set(self, address: str, node: Node) -> None:
         """Set a parameter in every stage that may stand at its address: the slot's own or, where the slot is swept, each of those."""
@@ -122,18 +118,14 @@ class Method:
         if at.word not in SLOTS:
             return [node.value for node in axis.values]
         if at.is_slot:
-            return [self.stages(at.word, node) for node in axis.values]
+            return [written(at.word, self.model.slot(at.word, node) or ()) for node in axis.values]
         first = self.axes[at.slot].values[0] if at.slot in self.axes else self.slots[at.slot]
         return [self.put(at, first, node, axis.place)[1] for node in axis.values]
 
-    def stages(self, word: str, node: Node) -> Any:
-        """What a slot is given as a script writes it, checked, with all defaults."""
-        return written(word, [(spec.step, spec.takes_seed) for spec in self.model.slot(word, node) or ()])
-
     def mapping(self, home: str = "") -> dict[str, Any]:
         """The slots of a home and its alternatives as a script writes them, checked, with their defaults."""
-        stand = {word: self.slots.get(home + word, NOTHING) for word in SLOTS}
-        found = {word: self.stages(word, node) for word, node in stand.items() if self.model.slot(word, node)}
+        stand = {word: self.model.slot(word, self.slots.get(home + word, NOTHING)) for word in SLOTS}
+        found = {word: written(word, steps) for word, steps in stand.items() if steps}
         others = {names(other)[-1]: self.mapping(other) for other in self.under(home)}
         return {**found, "alternatives": others} if others else found
 
@@ -228,14 +220,14 @@ class Method:
         }
         own = {word: self.model.slot(word, slots[home + word]) for word in SLOTS if home + word in slots}
         self._faulty |= None in own.values()
-        made = (self._made_once(self._steps, home + word, specs, seed) for word, specs in own.items() if specs)
+        made = (self._made_once(self._steps, home + word, slots[home + word], seed) for word, steps in own.items() if steps)
         steps = list(itertools.chain.from_iterable(made))
         if own.get("smoothness", ()) is None:  # a term that is wrong is not missing
             steps.append(step("potts"))
         try:
             return Pipeline(steps, others)
         except ParameterError as error:
-            self._tell(home, {slot: self.model.slot(split(slot).word, node) for slot, node in of_slots}, error)
+            self._tell(home, slots, error)
             # Something in its place, as there may be further faults.
             return Pipeline(["absolute_difference", "winner_take_all"])
 
@@ -243,33 +235,37 @@ class Method:
         """The homes of the alternatives of a home."""
         return [other for other in self.homes if re.fullmatch(re.escape(home) + rf"alternatives\.{NAME}\.", other)]
 
-    def _steps(self, slot: str, specs: tuple[Spec, ...], seed: int) -> list[Step]:
+    def _steps(self, slot: str, node: Node, seed: int) -> list[Step]:
         """The steps of a slot. What only whole settings show is reported: parameters that cannot stand together, and outside files that are missing."""
-        steps = [spec.step.having(seed=seed) if spec.takes_seed else spec.step for spec in specs]
-        self._seeded |= {id(one): one for spec, one in zip(specs, steps, strict=True) if spec.takes_seed}
-        for i, (spec, one) in enumerate(zip(specs, steps, strict=True) if not self._tuning else ()):
+        found = []
+        for i, (item, one) in enumerate(zip(node.items, self.model.slot(split(slot).word, node) or (), strict=True)):
+            if "seed" in one.stage.parameters.keys() - one.parameters:
+                one = one.having(seed=seed)
+                self._seeded[id(one)] = one
+            found.append(one)
             # Of each stage of a method one message is enough.
-            if (slot, i) not in self._told and (wrong := _misfit(one)):
+            if not self._tuning and (slot, i) not in self._told and (wrong := _misfit(one)):
                 self._told.add((slot, i))
-                self._fault(spec.place, f"{wrong} (method {self.name!r})")
-        return steps
+                self._fault(item.place, f"{wrong} (method {self.name!r})")
+        return found
 
-    def _tell(self, home: str, slots: Mapping[str, Specs], error: ParameterError) -> None:
+    def _tell(self, home: str, slots: Mapping[str, Node], error: ParameterError) -> None:
         """Report why the stages at a home cannot stand together; nothing is missing where a stage that has a fault stands."""
-        places = {
-            address: spec.place
-            for slot, specs in slots.items()
-            for i, spec in enumerate(specs or ())
-            for address in (slot, f"{slot}.{spec.step.stage.name}", f"{slot}.{i}")
-        }
-        unknown = [slot.removeprefix(home) for slot, specs in slots.items() if specs is None]
+        stand = {slot: self.model.slot(split(slot).word, node) for slot, node in slots.items()}
+        placed = [
+            (slot, i, one.stage.name, item.place)
+            for slot, steps in stand.items()
+            for i, (item, one) in enumerate(zip(slots[slot].items, steps or (), strict=False))
+        ]
+        places = {address: place for slot, i, name, place in placed for address in (slot, f"{slot}.{name}", f"{slot}.{i}")}
         for line in str(error).splitlines():
             address, _, message = line.partition(": ")
-            for spec in (*(slots.get(f"{home}matcher") or ()), *(slots.get(f"{home}scheme") or ())):
-                message = message.replace(f"{spec.step.stage.name} makes", f"{spec.step.stage.name}{spec.place.told()} makes")
-            if place := places.get(home + address):
-                self._fault(place, f"{message} (method {self.name!r})")
-            elif address not in unknown and "matcher" not in unknown:
+            for slot, _, name, place in placed:
+                if slot in (f"{home}matcher", f"{home}scheme"):
+                    message = message.replace(f"{name} makes", f"{name}{place.told()} makes")
+            if (where := places.get(home + address)) is not None:
+                self._fault(where, f"{message} (method {self.name!r})")
+            elif None not in (stand.get(home + address, ()), stand.get(f"{home}matcher", ())):
                 self._fault(replace(self.homes[home], path=join(self.homes[home].path, address)), message)
 
 
@@ -298,8 +294,7 @@ def _each_once(axes: dict[str, Axis], model: Model) -> dict[str, Axis]:
 def _same_run(name: str, value: Node, model: Model) -> str:
     """Equal for values of an axis that make equal runs."""
     if split(name).is_slot:
-        specs = model.slot(split(name).word, value)
-        return repr(specs and [(one.step.added, one.step.stage.name, one.step.parameters) for one in specs])
+        return repr([(one.added, one.stage.name, one.parameters) for one in model.slot(split(name).word, value) or ()])
     data = value.data()
     return repr(float(data) if is_number(data) else data)
 

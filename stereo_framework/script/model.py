@@ -7,7 +7,7 @@ from stereo_framework.core import stage as _stage
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.parameters import spelled
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
-from stereo_framework.engine.step import step
+from stereo_framework.engine.step import Step, step
 from stereo_framework.evaluation import protocols
 from stereo_framework.io import name_fault
 from stereo_framework.io.places import Faults, Node, Place
@@ -31,7 +31,7 @@ from stereo_framework.script.reading import (
     values,
 )
 from stereo_framework.script.report import parse_report
-from stereo_framework.script.specs import NAME, Spec, Specs, checked, legal, no_parameter, split
+from stereo_framework.script.specs import NAME, Steps, checked, legal, no_parameter, split
 
 _WHAT = {KEYS: "", METHOD_KEYS: " of a method", ALTERNATIVE_KEYS: " of an alternative"}
 
@@ -50,7 +50,7 @@ class Model:
     def __init__(self, faults: Faults):
         self.faults, self.fault = faults, faults.add
         self._axes: dict[Node, Axis] = {}
-        self._slots: dict[tuple[str, Node], Specs] = {}
+        self._slots: dict[tuple[str, Node], Steps] = {}
 
     def forget(self) -> None:
         """Let go of the stages that stand in slots."""
@@ -172,13 +172,13 @@ class Model:
 
     # Stages and axes --------------------------------------------------------------------------------------------------
 
-    def slot(self, slot: str, node: Node) -> Specs:
+    def slot(self, slot: str, node: Node) -> Steps:
         """The stages of a slot: one or a list, a name or a mapping each."""
         if (slot, node) not in self._slots:
             self._slots[slot, node] = None if node is FAULTY else self._slot(slot, node)
         return self._slots[slot, node]
 
-    def _slot(self, slot: str, node: Node) -> Specs:
+    def _slot(self, slot: str, node: Node) -> Steps:
         if node is NOTHING or (node.value is None and SLOTS[slot].optional):
             return ()
         listed = isinstance(node.value, list)
@@ -192,7 +192,7 @@ class Model:
         found = [self._stage(slot, item, added=added) for item in node.items]
         return None if None in found else tuple(filter(None, found))
 
-    def _stage(self, slot: str, node: Node, *, added: bool) -> Spec | None:
+    def _stage(self, slot: str, node: Node, *, added: bool) -> Step | None:
         """One stage, with the parameters that are right."""
         use = node.entries.get("use") if isinstance(node.value, dict) else node
         if use is None or not isinstance(use.value, str):
@@ -219,7 +219,8 @@ class Model:
         for name, message in wrong.items():
             self.fault(given[name].place, message)
         factors = {"weight": 1.0} if added else {}
-        return Spec(step(stage.function, **{**factors, **right}), node.place, "seed" in stage.parameters and "seed" not in right)
+        made, waiting = step(stage.function, **{**factors, **right}), {"seed"} - right.keys()
+        return replace(made, parameters={name: value for name, value in made.parameters.items() if name not in waiting})
 
     def axis(self, name: str, node: Node, place: Place) -> Axis:
         """An axis of a sweep; without values where it has a fault."""

@@ -1,7 +1,7 @@
 """Settings: the pipelines of a script with the values that its sweep gave them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stereo_framework.core.stage import SLOTS
@@ -81,20 +81,19 @@ def _uses(method: Pipeline, home: str = "") -> dict[str, str]:
 
 def _slots(method: Pipeline, seeded: Sequence[str], home: str = "") -> dict[str, Any]:
     """The slots of a method, and its alternatives, as a script writes them."""
-    found: dict[str, list[tuple[Step, bool]]] = {}
+    found: dict[str, list[Step]] = {}
     for address, one in method.own_stages(home):
-        found.setdefault(one.stage.slot, []).append((one, address in seeded))
+        filled = {"seed"} if address in seeded else set()
+        own = {name: value for name, value in one.parameters.items() if name not in filled}
+        found.setdefault(one.stage.slot, []).append(replace(one, parameters=own))
     others = {name: _slots(other, seeded, f"{home}alternatives.{name}.") for name, other in method.alternatives}
     return {slot: written(slot, own) for slot, own in found.items()} | ({"alternatives": others} if others else {})
 
 
-def written(slot: str, steps: Sequence[tuple[Step, bool]]) -> Any:
-    """Stages of a slot as a script writes them, with all their parameters but the seeds that are filled in, as is told of each."""
-    found = [
-        {"use": one.stage.name, **{k: v for k, v in one.parameters.items() if not (filled and k == "seed")}}
-        for one, filled in steps
-    ]
-    return found if SLOTS[slot].many or (steps and steps[0][0].added) else found[0] if found else None
+def written(slot: str, steps: Sequence[Step]) -> Any:
+    """Stages of a slot as a script writes them, with all their parameters."""
+    found = [{"use": one.stage.name, **one.parameters} for one in steps]
+    return found if SLOTS[slot].many or (steps and steps[0].added) else found[0] if found else None
 
 
 def show(steps: Sequence[Step]) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from stereo_framework.core.errors import nearest
 from stereo_framework.core.parameters import located, parameter_faults
 from stereo_framework.core.stage import SLOTS, Stage, stages
 from stereo_framework.engine.step import FACTORS, Step, weighted
-from stereo_framework.io.places import Node, Place
+from stereo_framework.io.places import Node
 from stereo_framework.matcher._opencv import NAMES
 
 NAME = r"[\w-]+"
@@ -92,26 +91,9 @@ def parameters(slot: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-@dataclass(frozen=True, eq=False)
-class Spec:
-    """A stage as a script writes it.
-
-    Parameters
-    ----------
-    step : Step
-        With all parameters, checked.
-    place : Place
-    takes_seed : bool
-        The script's seed fills its own: it draws random numbers and was given no seed.
-    """
-
-    step: Step
-    place: Place
-    takes_seed: bool
-
-
-Specs = tuple[Spec, ...] | None
-"""The stages of a slot; None where a fault was reported, so that nothing further is checked against them."""
+Steps = tuple[Step, ...] | None
+"""The stages of a slot with all parameters, but for seeds that are not given: the script's fills them. None where a fault was reported, so that nothing
+further is checked against them."""
 
 
 def legal(stage: Stage, *, added: bool) -> tuple[str, ...]:
@@ -150,14 +132,14 @@ def no_parameter(stage: Stage, name: str, *, added: bool) -> str:
     return f"no such parameter {name!r} of {stage.name}; {nearest(name, known, kind='parameters')}"
 
 
-def locate(slot: str, specs: Specs, rest: str) -> tuple[int, str] | str:
+def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
     """Which stage and parameter of a slot an address means.
 
     Parameters
     ----------
     slot : str
         Its address.
-    specs : tuple of Spec
+    steps : tuple of Step
         The stages that stand there.
     rest : str
         The address after the slot: ``truncation``; where several stages may stand ``box.size`` or ``0.size``, or ``size`` if one of them has it.
@@ -167,14 +149,13 @@ def locate(slot: str, specs: Specs, rest: str) -> tuple[int, str] | str:
     tuple of int and str, or str
         Index of the stage and name of the parameter, or what is wrong.
     """
-    if not specs:
+    if not steps:
         return f"addresses nothing: there is no {slot} stage"
-    steps = [spec.step for spec in specs]
     names, index = [step.stage.name for step in steps], 0
     if SLOTS[steps[0].stage.slot].many or steps[0].added:
         name, _, parameter = rest.partition(".")
         # A parameter that a single one of them has needs no stage's name.
-        having = [i for i, step in enumerate(steps) if name in step.parameters and not parameter]
+        having = [i for i, step in enumerate(steps) if name in legal(step.stage, added=step.added) and not parameter]
         if name.isdecimal():
             index, rest = int(name), parameter
         elif names.count(name) > 1:
@@ -193,10 +174,11 @@ def locate(slot: str, specs: Specs, rest: str) -> tuple[int, str] | str:
     else:
         rest = rest.removeprefix(f"{names[0]}.")
     step = steps[index]
-    if rest in step.parameters:
+    known = legal(step.stage, added=step.added)
+    if rest in known:
         return index, rest
     if rest == "use":
         return f"'use' is no parameter; give the stages at {slot} itself"
     if not rest:
-        return f"addresses the whole stage {step.stage.name}; {nearest('', step.parameters, kind='parameters of it')}"
+        return f"addresses the whole stage {step.stage.name}; {nearest('', known, kind='parameters of it')}"
     return no_parameter(step.stage, rest, added=step.added)
