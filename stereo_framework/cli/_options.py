@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -42,21 +41,6 @@ TruthMask = Annotated[Path | None, typer.Option(help="With --truth: measure only
 Scale = Annotated[float | None, typer.Option(help="Grey levels per pixel of disparity; default: the data set's.")]
 Unknown = Annotated[int | None, typer.Option(help="Value that means no estimate: a grey level, or pixels such as -1.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array instead of a table.")]
-
-
-GROUPS = {
-    "Images": ("disparity_range", "calibration", "focal", "baseline", "rectify", "stretch", "image_masks", "pixel_ranges"),
-    "What is measured, and how": ("protocol", "measure", "statistic", "threshold", "truth", "mask", "scale", "unknown"),
-    "Who computes": ("workers", "executor", "dask", "memory"),
-    "What is written and printed": ("out", "name", "maps", "report", "json", "format", "limit", "export", "plots", "single_file"),
-    "Everywhere": ("data", "plugin", "no_plugins", "max_pixels", "traceback", "help"),
-}
-"""Groups of the options in the help, by their parameters' names."""
-
-
-def group(name: str) -> str:
-    """The group of an option."""
-    return next((title for title, own in GROUPS.items() if name in own), "Options")
 
 
 def names(text: str | None) -> list[str]:
@@ -125,15 +109,12 @@ Memory = Annotated[
 ]
 
 
-@contextlib.contextmanager
-def who(name: str, workers: int | None, dask: str | None) -> Iterator[Executor | None]:
+def who(name: str, workers: int | None, dask: str | None) -> AbstractContextManager[Executor | None]:
     """Who computes, as --executor or --dask say: None for threads of this process."""
     from stereo_framework.sweep.executors import Processes, dask_executor
 
     if name not in ("thread", "process"):
         raise ParameterError(f"--executor: no such executor {name!r}; {nearest(name, ('thread', 'process'))}")
-    with contextlib.ExitStack() as stack:
-        if dask is not None:
-            yield stack.enter_context(dask_executor(dask))
-        else:
-            yield stack.enter_context(Processes(workers)) if name == "process" else None
+    if dask is not None:
+        return dask_executor(dask)
+    return Processes(workers) if name == "process" else nullcontext()

@@ -150,17 +150,13 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
-class Terminated(KeyboardInterrupt):
-    """The system, or a batch queue, asks the program to end: as Ctrl-C, with another exit status."""
-
-
 def ending(interrupt: KeyboardInterrupt) -> tuple[str, int]:
-    """What happened, for the user, and the exit status that shells know it by: 128 and the number of the signal."""
-    terminated = isinstance(interrupt, Terminated)
-    return ("terminated", 128 + signal.SIGTERM) if terminated else ("interrupted", 128 + signal.SIGINT)
+    """What happened, for the user, and the exit status that shells know it by: 128 and the number of the signal.
 
-
-_KINDS = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
+    SIGTERM, by which the system or a batch queue asks the program to end, is an interrupt as Ctrl-C is.
+    """
+    number = next(iter(interrupt.args), signal.SIGINT)
+    return "terminated" if number == signal.SIGTERM else "interrupted", 128 + number
 
 
 @contextlib.contextmanager
@@ -169,20 +165,20 @@ def interruptible() -> Iterator[Callable[[], None]]:
 
     Python drops an exception that is raised while it clears weak references, which libraries do all the time.
     """
-    came: list[type[KeyboardInterrupt]] = []
+    came: list[int] = []
 
     def interrupt(number: int, frame: object) -> None:
-        came.append(_KINDS[signal.Signals(number)])
-        raise came[-1]
+        came.append(number)
+        check()
 
     def check() -> None:
         if came:
-            raise came[-1]
+            raise KeyboardInterrupt(came[-1])
 
     if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
         yield check
         return
-    before = {number: signal.signal(number, interrupt) for number in _KINDS}
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield check
     finally:

@@ -57,11 +57,7 @@ def check(
         except ScriptError as error:
             faults += error.faults
         else:
-            where = (
-                f"on {'each of ' * (len(loaded.scenes) > 1)}{', '.join(loaded.scenes)}"
-                if loaded.scenes
-                else "on scenes named later"
-            )
+            scenes = "each of " * (len(loaded.scenes) > 1) + (", ".join(loaded.scenes) or "scenes named later")
             used = {bound.stage for run in loaded.settings for _, bound in run.pipeline.stages()}
             for name_of_stage in sorted(f"{s.slot}.{s.name}" for s in used if not s.source or s.source.startswith(NO_SOURCE)):
                 _output.tell("warning", f"{name_of_stage}: has no source; say where the method is defined")
@@ -69,7 +65,7 @@ def check(
                 faults += [f"{name}: {line}" for line in failed]
                 continue
             tried = ", tried on a small pair" * try_out
-            print(f"{name}: no fault; {len(loaded.settings)} run{'s'[: len(loaded.settings) != 1]} {where}{tried}")
+            print(f"{name}: no fault; {len(loaded.settings)} run{'s'[: len(loaded.settings) != 1]} on {scenes}{tried}")
     if faults:
         raise ScriptError(faults)
     return 0

@@ -1,10 +1,8 @@
 """The verb ``choose``."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,9 +10,6 @@ from stereo_framework.cli import _options as opt
 from stereo_framework.cli import _output
 from stereo_framework.cli._progress import Progress
 from stereo_framework.core.errors import ParameterError
-
-if TYPE_CHECKING:
-    from stereo_framework.own_pair.choosing import Chosen
 
 
 def choose(
@@ -53,8 +48,12 @@ def choose(
     json
         Print one JSON object instead of a table.
     """
+    import yaml
+
     from stereo_framework.core.scene import Search
     from stereo_framework.datasets import load_scene, pair_scene
+    from stereo_framework.figures.disparity_figures import write_comparison
+    from stereo_framework.io import output_folder, write_bytes, write_disparity
     from stereo_framework.own_pair.choosing import choose as choose_method
     from stereo_framework.own_pair.intensities import intensity_doubts, stretched
     from stereo_framework.own_pair.matching import DEFAULT
@@ -73,7 +72,12 @@ def choose(
     with Progress(1, "choices") as progress:
         chosen = choose_method(known, opt.names(methods), seconds=time)
         progress.watch("writing files")
-        _write(chosen, folder := out or Path("choice"))
+        folder, first = out or Path("choice"), chosen.name
+        shown = list(dict.fromkeys((first, next(iter(chosen.maps)), *(s.name for s in chosen.standings))))[:4]
+        with output_folder(folder):
+            write_bytes(folder / "best.yaml", yaml.safe_dump(chosen.runs[first].mapping, sort_keys=False).encode())
+            write_disparity(folder / "best.pfm", chosen.maps[first])
+            write_comparison(folder / "comparison.png", {name: chosen.maps[name] for name in shown}, chosen.scene)
     _output.tell("warning", *(f"{name}: {error}" for name, error in chosen.failed.items()))
     if json:
         compared = _output.standings_record(known.name, DEFAULT, chosen.standings)
@@ -88,16 +92,3 @@ def choose(
     why = "which is best on scenes with truth; nothing is better here" if chosen.name == DEFAULT else f"better than {DEFAULT}"
     print(f"chosen: {chosen.name}, {why}; best.yaml, best.pfm, comparison.png in {folder}")
     return 0
-
-
-def _write(chosen: Chosen, folder: Path) -> None:
-    import yaml
-
-    from stereo_framework.figures.disparity_figures import write_comparison
-    from stereo_framework.io import output_folder, write_bytes, write_disparity
-
-    shown = dict.fromkeys((chosen.name, next(iter(chosen.maps)), *(s.name for s in chosen.standings)))
-    with output_folder(folder):
-        write_bytes(folder / "best.yaml", yaml.safe_dump(chosen.runs[chosen.name].mapping, sort_keys=False).encode())
-        write_disparity(folder / "best.pfm", chosen.maps[chosen.name])
-        write_comparison(folder / "comparison.png", {name: chosen.maps[name] for name in list(shown)[:4]}, chosen.scene)

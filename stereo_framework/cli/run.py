@@ -14,7 +14,6 @@ from stereo_framework.cli._progress import Progress, continuable
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
 
 if TYPE_CHECKING:
-    from stereo_framework.script import Script
     from stereo_framework.sweep import Result
     from stereo_framework.sweep.plan import Task
 
@@ -79,7 +78,14 @@ def run(
                 _pictures(own[0], task)
     results = [result for task in tasks for result in found[task]]
     failed = [one for one in results if one.error]
-    plots = out is not None and _plots(results, scripts, out)
+    plots = out is not None and any(script.report for script in scripts)
+    if out is not None and plots:
+        from stereo_framework.page.report_files import write_reports
+
+        try:
+            plots = bool(write_reports(results, [script.resolved for script in scripts], out))
+        except StereoFrameworkError as error:  # the results stand all the same
+            _output.tell("warning", *str(error).splitlines())
     printed = results
     if json:
         _output.print_json([r.record() for r in results])
@@ -100,19 +106,6 @@ def run(
     if traceback:
         _output.print_tracebacks(failed)
     return 1 if failed else 0
-
-
-def _plots(results: list[Result], scripts: list[Script], out: Path) -> bool:
-    """Write what the scripts' reports ask for; what cannot be drawn is told, the results stand all the same."""
-    if not any(script.report for script in scripts):
-        return False
-    from stereo_framework.page.report_files import write_reports
-
-    try:
-        return bool(write_reports(results, [script.resolved for script in scripts], out))
-    except StereoFrameworkError as error:
-        _output.tell("warning", *str(error).splitlines())
-        return True
 
 
 def _pictures(result: Result, task: Task) -> None:

@@ -7,7 +7,7 @@ import weakref
 import pytest
 from cli_parts import invoke
 
-from stereo_framework.cli._progress import Terminated, ending, interruptible
+from stereo_framework.cli._progress import ending, interruptible
 
 
 class _Thing:
@@ -43,7 +43,7 @@ def test_an_interrupt_that_was_dropped_is_told_again(capsys):
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
 def test_being_asked_to_end_is_as_an_interrupt():
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(Terminated) as caught, interruptible():
+    with pytest.raises(KeyboardInterrupt) as caught, interruptible():
         signal.raise_signal(signal.SIGTERM)
     assert signal.getsignal(signal.SIGTERM) is before
     assert ending(caught.value) == ("terminated", 143)
