@@ -1,18 +1,24 @@
-"""Match: what a pipeline makes of a pair."""
+"""Match: what a pipeline makes of a pair; and on the way there what its stages return, checked at once, so that a mistake is told with the file and line of its stage."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.border import fault
 from stereo_framework.core.calls import CallReport
+from stereo_framework.core.errors import StereoFrameworkError, place_of
+from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import Disparity, Search
-from stereo_framework.core.view import View
-from stereo_framework.core.volume import CostVolume, Levels, Status, fill_levels
+from stereo_framework.core.stage import SLOTS, Stage
+from stereo_framework.core.view import View, in_one_form
+from stereo_framework.core.volume import CostVolume, Labeling, Levels, Smoothness, Status, fill_levels, status_of
+from stereo_framework.engine.step import Step
 
 _PILE = 0.1
 """Share of the pixels at one end of the search range, beyond that of a uniform spread, from which the range is doubted.
@@ -127,3 +133,168 @@ def warnings(levels: Levels | None, disparity: Disparity, search: Search, scale:
                 "wrong, are the images exchanged, or are the costs too coarse to tell disparities apart?"
             )
     return tuple(found)
+
+
+# --- what stages return -------------------------------------------------------------------------------------------------
+
+
+def taken(stage: Stage, result: Any, view: View) -> View:
+    """The view after a stage has returned something, which is checked."""
+    check_returned(stage, result, view)
+    if stage.slot == "preprocessing":
+        return replace(view, corrected=tuple(map(in_one_form, result)))
+    if stage.slot == "matching_cost":
+        if view.mask is not None:
+            view.mask.close(result, result.outside)
+        return replace(view, volumes={"volume": result, "raw": result}, shared=False, restored=False)
+    if stage.slot == "aggregation":
+        # A volume that it got from elsewhere is read-only.
+        return replace(view, volumes={**view.volumes, "volume": result}, shared=False)
+    if stage.slot == "smoothness":
+        return replace(view, smoothness=result)
+    if stage.slot == "optimization":
+        return _decided(view, result)
+    if stage.slot == "confidence":
+        return replace(view, confidence={**view.confidence, stage.name: result})
+    if stage.slot == "scheme":
+        return replace(view, matched=result)
+    disparity, status, confidence = (*result, None, None)[:3] if isinstance(result, tuple) else (result, None, None)
+    if confidence is not None:
+        view = replace(view, confidence={**view.confidence, stage.slot: confidence})
+    if status is None and view.status is None:
+        status = status_of(disparity)
+    elif status is None:
+        before, status = view.disparity, view.status.copy()
+        status[np.isnan(before) & ~np.isnan(disparity)] = Status.FILLED
+        status[~np.isnan(before) & np.isnan(disparity)] = Status.MISMATCHED
+    return view.known(disparity, status)
+
+
+def _decided(view: View, result: Any) -> View:
+    """The view after an optimizer."""
+    search, mask = view.search, view.mask
+    if isinstance(result, np.ndarray):  # a continuous map, of an optimizer of both sides
+        nearest = np.clip(np.rint((result - search.minimum) / search.step), 0, search.levels - 1)
+        levels = np.where(np.isnan(result), -1, nearest).astype(np.int16)
+        if mask is not None:
+            result = np.where(mask.closed(levels, search), np.float32(np.nan), result)
+        return view.known(result, status_of(result))
+    levels, volume = result.levels, result.volume or view.volume
+    if mask is not None and (closed := mask.closed(levels, search)).any():
+        levels = np.where(closed, np.int16(-1), levels)
+    filled = fill_levels(levels)
+    costs = result.costs if filled is result.levels else view.volume.chosen(filled)
+    volumes = {**view.volumes, "volume": volume}
+    view = replace(view, levels=levels, data_costs=costs, labelings=(replace(result, volume=None),), volumes=volumes)
+    disparity = search.disparity_of(levels)
+    return view.known(disparity, status_of(disparity))
+
+
+def wrong_return(stage: Stage, wrong: str) -> StereoFrameworkError:
+    """What is raised where a stage returned what stages of its slot must not return."""
+    return StereoFrameworkError(f"{place_of(stage.function)}: {stage.slot} stage {stage.name} returned {wrong}")
+
+
+def check_returned(stage: Stage, result: Any, view: View) -> None:
+    """Refuse what a stage must not return.
+
+    Raises
+    ------
+    StereoFrameworkError
+        It is of another type, shape or dtype than stages of its slot return, or its values are not finite. The message names the stage's file and line.
+    """
+    parts, levels = _parts(stage, result), view.search.levels
+    if parts is None:
+        expected = f"expected {SLOTS[stage.slot].returns}, of {view.shape} pixels and {levels} levels"
+        raise wrong_return(stage, f"{in_short(result)}; {expected}")
+    for name, value, role in parts:
+        if wrong := _wrong(stage, value, role, view):
+            raise wrong_return(stage, f"{name}: {wrong}")
+    for one in (result, getattr(result, "volume", None)):
+        if isinstance(one, CostVolume | Match) and one.search != view.search:
+            raise wrong_return(
+                stage, f"a {type(one).__name__} of {one.search!r}; expected that which it was given, {view.search!r}"
+            )
+        if isinstance(one, CostVolume) and not np.isfinite(one.outside):
+            raise wrong_return(stage, f"the outside cost {one.outside}; expected a finite one")
+
+
+def _parts(stage: Stage, result: Any) -> list[tuple[str, Any, str]] | None:
+    """The arrays of a result, each with its name and role; None where it is not what stages of the slot return."""
+    match stage.slot, result:
+        case "confidence", _:
+            return [("confidence", result, "map")]
+        case "preprocessing", _ if stage.data[0] == "image":
+            return [("image", result, "image")]
+        case "preprocessing", tuple((reference, match)):
+            return [("image", reference, "image"), ("image", match, "image")]
+        case "matching_cost" | "aggregation", CostVolume():
+            return [("costs", result.costs, "costs")]
+        case "smoothness", Smoothness():
+            return [("right", result.right, "map"), ("down", result.down, "map"), ("rho", result.rho, "rho")]
+        case "optimization", Labeling() if "other" not in stage.data:
+            volume = [] if result.volume is None else [("volume.costs", result.volume.costs, "costs")]
+            return [("levels", result.levels, "levels"), ("costs", result.costs, "map"), *volume]
+        case "scheme", Match():  # whole: what a scheme puts together goes to people and tables as it is
+            own = [(name, getattr(result, name), name) for name in ("disparity", "status", "levels")]
+            sure = [(f"confidence {name}", values, "map") for name, values in result.confidence.items()]
+            return [part for part in own if part[1] is not None] + sure
+    most = {"matcher": 3, "refinement": 2, "optimization": int("other" in stage.data)}.get(stage.slot, 0)
+    maps = result if isinstance(result, tuple) else (result,)
+    if not 1 <= len(maps) <= most or not isinstance(maps[0], np.ndarray):
+        return None
+    return list(zip(("disparity", "status", "confidence"), maps, ("disparity", "status", "map"), strict=False))
+
+
+def _wrong(stage: Stage, value: Any, role: str, view: View) -> str:
+    """What is wrong with an array of a role, empty if nothing is."""
+    levels = view.search.levels
+    shape = {"image": view.reference.shape, "costs": (*view.shape, levels), "rho": (levels,)}.get(role, view.shape)
+    if wrong := fault(value, role, shape):
+        return wrong
+    if role == "levels" and (value.min() < -1 or value.max() >= levels):
+        return f"levels from {value.min()} to {value.max()}; expected -1 to {levels - 1}"
+    if role == "status" and value.max(initial=0) > max(Status):
+        return f"{value.max()}; expected values of Status, 0 to {max(Status):d}"
+    if role == "costs" and not value.flags.c_contiguous:
+        return "not in C order; expected np.ascontiguousarray(costs)"
+    # To see that all costs of a volume are finite takes time: only stages from outside are asked, the shipped ones are tested for it.
+    if role == "costs" and value.dtype == np.float32 and _from_outside(stage) and not np.isfinite(value).all():
+        return "not finite; expected finite costs"
+    return ""
+
+
+def _from_outside(stage: Stage) -> bool:
+    return not str(stage.function.__module__).startswith("stereo_framework.")
+
+
+def check_direction(step: Step, image: NDArray) -> None:
+    """Refuse a matching cost from outside that looks to the same side whatever ``search.direction`` says: its other view would be wrong all over.
+
+    A texture of the image's type, moved by two pixels, must be found at 2 from either side. A cost that does not find it from the usual side either is not judged: it may
+    need larger images or more than them.
+
+    Raises
+    ------
+    StereoFrameworkError
+        It finds the texture from the left image and not from the right one.
+    """
+    if not _from_outside(step.stage):
+        return
+    texture = np.random.default_rng(1).integers(0, 256, (24, 48, 3)[: image.ndim]).astype(image.dtype)
+    left, right = (np.ascontiguousarray(texture[:, start : start + 40]) for start in (0, 2))
+    shares = []
+    for reference, match, direction in ((left, right, 1), (right, left, -1)):
+        data = {"reference": reference, "match": match, "search": Search(0, 5, direction=direction)}
+        try:
+            levels = step(dict.fromkeys(step.stage.data) | data).costs[6:-6, 12:-12].argmin(axis=2)
+        except Exception:  # too small an image for it, or it takes what is missing here
+            return
+        shares.append(float(np.mean(levels == 2)))
+    # By chance it is a sixth.
+    if shares[0] > 0.8 and shares[1] < 0.5:
+        raise wrong_return(
+            step.stage,
+            f"costs that do not obey search.direction: a texture moved by 2 pixels is found at 2 by {shares[0]:.0%} of the pixels of the left image and by "
+            f"{shares[1]:.0%} of those of the right one; a pixel meets x - search.direction * d",
+        )

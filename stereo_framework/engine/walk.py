@@ -20,8 +20,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import Scene, Search, scale_doubt
 from stereo_framework.core.view import Strips, View, Views, in_one_form
-from stereo_framework.engine.match import Match, match_of
-from stereo_framework.engine.returns import check_direction, check_returned, taken, wrong_return
+from stereo_framework.engine.match import Match, check_direction, check_returned, match_of, taken, wrong_return
 from stereo_framework.engine.step import VOLUMES, Step, places
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import announce, counted

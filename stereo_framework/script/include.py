@@ -95,15 +95,12 @@ class Reader:
         Plug-ins that were named, each with the folder that its path starts from.
     complete : bool
         Whether everything that is included could be read.
-    allowed : frozenset of Path
-        Plug-ins that the user names; of others a script file may name those in its own folder.
     """
 
     faults: Faults
     scripts: list[Node] = field(default_factory=list)
     plugins: list[tuple[Node, Path | None]] = field(default_factory=list)
     complete: bool = True
-    allowed: frozenset[Path] = frozenset()
     _open: list[Path] = field(default_factory=list)
     _read: dict[Path, Node | None] = field(default_factory=dict)
 
@@ -198,7 +195,10 @@ class Reader:
                 break
 
     def load_plugins(self, top: Path | None) -> tuple[str, ...]:
-        """Import the plug-ins of a script in the folder `top` (None: from Python); returns the paths of their sources."""
+        """Import the plug-ins of a script in the folder `top` (None: from Python); returns the paths of their sources.
+
+        A script file may name those in its own folder, and those that the user names, too, which start from no file's folder.
+        """
         found = []
         for node, folder in self.plugins:
             path = (folder or Path.cwd()) / str(text(node))
@@ -216,6 +216,7 @@ class Reader:
         """Whether a plug-in may be loaded."""
         try:
             real = path.resolve()
-            return real in self.allowed or real.is_relative_to(top.resolve())
+            named = [Path(str(text(node))).resolve() for node, folder in self.plugins if folder is None]
+            return real in named or real.is_relative_to(top.resolve())
         except (OSError, ValueError):  # a name that no file can have, of which loading says so
             return True

@@ -136,7 +136,7 @@ def load(
     """
     faults = Faults()
     path = None if isinstance(source, Mapping) else find_script(source)
-    reader = Reader(faults, allowed=frozenset(Path(p).resolve() for p in plugins if str(p).endswith(".py")))
+    reader = Reader(faults)
     read = reader.file(path) if path is not None else reader.mapping(source)  # type: ignore[arg-type]
     reader.plugins += [(Node(str(plugin), Place("--plugin")), None) for plugin in plugins]
     files = reader.load_plugins(None if path is None else path.parent)

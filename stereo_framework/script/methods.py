@@ -161,7 +161,6 @@ class Method:
         counts = [min(len(axis.values) for axis in group) for group in groups]
         found = tuple(map(self._run, _meetings(groups, counts) if tuning else itertools.product(*map(range, counts))))
         self._memo.clear()
-        self.model.forget()
         if "seed" in self.axes and not self._seeded and not self._faulty:
             self._fault(self.axes["seed"].place, f"addresses nothing: no stage of method {self.name!r} draws random numbers")
         return () if tuning else found
