@@ -156,12 +156,11 @@ class Method:
         self._placed = sorted(placed, key=lambda one: not one[2].is_slot)
         self._memo: dict[tuple[Any, ...], Any] = {}
         self._told: set[tuple[str, int]] = set()
-        self._seeded: dict[int, Step] = {}
-        self._faulty = False
+        self._draws = self._faulty = False
         counts = [min(len(axis.values) for axis in group) for group in groups]
         found = tuple(map(self._run, _meetings(groups, counts) if tuning else itertools.product(*map(range, counts))))
         self._memo.clear()
-        if "seed" in self.axes and not self._seeded and not self._faulty:
+        if "seed" in self.axes and not self._draws and not self._faulty:
             self._fault(self.axes["seed"].place, f"addresses nothing: no stage of method {self.name!r} draws random numbers")
         return () if tuning else found
 
@@ -184,9 +183,8 @@ class Method:
                 slots[at.slot], shown[axis.name] = self._made_once(self.put, at, before, value, axis.place)
         search = self._made_once(self._search, *ranges.items())
         pipeline = self._pipeline("", seed, *slots.items())
-        seeded = tuple(address for address, one in pipeline.stages() if id(one) in self._seeded) if self._seeded else ()
         values = tuple(shown[name] for name in self._names)
-        return Setting(self.name, pipeline, search, seed, self._names, values, self.shared, seeded)
+        return Setting(self.name, pipeline, search, seed, self._names, values, self.shared)
 
     def _made_once(self, make: Callable[..., Any], *given: Any) -> Any:
         """What many settings share."""
@@ -239,8 +237,7 @@ class Method:
         found = []
         for i, (item, one) in enumerate(zip(node.items, self.model.slot(split(slot).word, node) or (), strict=True)):
             if "seed" in one.stage.parameters.keys() - one.parameters:
-                one = one.having(seed=seed)
-                self._seeded[id(one)] = one
+                one, self._draws = one.having(seed=seed), True
             found.append(one)
             # Of each stage of a method one message is enough.
             if not self._tuning and (slot, i) not in self._told and (wrong := _misfit(one)):

@@ -28,8 +28,6 @@ class Setting:
         What was chosen there. A whole stage is shown by its name and what differs from its defaults.
     shared : dict
         What the whole script says under ``plugins``, ``search`` and ``evaluation``; empty where it says nothing.
-    seeded : tuple of str
-        Addresses of the stages that `seed` was filled into.
     """
 
     method: str
@@ -39,7 +37,6 @@ class Setting:
     swept: tuple[str, ...]
     values: tuple[Any, ...]
     shared: dict[str, Any]
-    seeded: tuple[str, ...]
 
     @property
     def axes(self) -> dict[str, Any]:
@@ -51,13 +48,14 @@ class Setting:
         """All values that decide the disparity map, defaults filled in, under dotted names.
 
         ``SLOT.use`` is the stage or, in a slot that takes several, their chain: ``box > min_filter``; costs that are added: ``census + rank``.
-        ``seed`` is there if some stage was given it.
+        ``seed`` is there if some stage has it.
         """
         found: dict[str, Any] = {f"search.{key}": value for key, value in self.search.items()}
         found |= _uses(self.pipeline)
-        for address, bound in self.pipeline.stages():
-            found.update({f"{address}.{name}": value for name, value in bound.parameters.items()})
-        if self.seeded:
+        stages = self.pipeline.stages()
+        for address, one in stages:
+            found.update({f"{address}.{name}": value for name, value in one.parameters.items()})
+        if any(one.parameters.get("seed") == self.seed for _, one in stages):
             found["seed"] = self.seed
         return found
 
@@ -65,7 +63,7 @@ class Setting:
     def mapping(self) -> dict[str, Any]:
         """A script of this run alone, defaults filled in, that `load` accepts; plain values that YAML can hold."""
         shared = {key: said for key, said in (self.shared | {"search": self.search}).items() if said}
-        return {"name": self.method, **shared, "seed": self.seed, **_slots(self.pipeline, self.seeded)}
+        return {"name": self.method, **shared, "seed": self.seed, **_slots(self.pipeline, self.seed)}
 
 
 def _uses(method: Pipeline, home: str = "") -> dict[str, str]:
@@ -79,14 +77,13 @@ def _uses(method: Pipeline, home: str = "") -> dict[str, str]:
     return found
 
 
-def _slots(method: Pipeline, seeded: Sequence[str], home: str = "") -> dict[str, Any]:
-    """The slots of a method, and its alternatives, as a script writes them."""
+def _slots(method: Pipeline, seed: int) -> dict[str, Any]:
+    """The slots of a method, and its alternatives, as a script of this seed writes them."""
     found: dict[str, list[Step]] = {}
-    for address, one in method.own_stages(home):
-        filled = {"seed"} if address in seeded else set()
-        own = {name: value for name, value in one.parameters.items() if name not in filled}
+    for one in method.steps:
+        own = {name: value for name, value in one.parameters.items() if (name, value) != ("seed", seed)}
         found.setdefault(one.stage.slot, []).append(replace(one, parameters=own))
-    others = {name: _slots(other, seeded, f"{home}alternatives.{name}.") for name, other in method.alternatives}
+    others = {name: _slots(other, seed) for name, other in method.alternatives}
     return {slot: written(slot, own) for slot, own in found.items()} | ({"alternatives": others} if others else {})
 
 

@@ -23,7 +23,7 @@ def _told(script, run, name):
         "axes": run.axes,
         "seed": run.seed,
         "search": run.search,
-        "seeded": list(run.seeded),
+        "seeded": [address for address, one in run.pipeline.stages() if one.parameters.get("seed") == run.seed],
         "protocols": [protocol.name for protocol in script.protocols],
     }
     return _in_order(fields[name] if name in fields else run.parameters.get(name))
