@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 import sys
@@ -148,10 +149,19 @@ def shipped_paper(name: str) -> Paper:
 
 
 def paper_of(name: str, texts: Mapping[str, Any], functions: Mapping[str, Any]) -> Paper:
-    """A paper of the texts that its ``paper.yaml`` holds, and of the functions that build its items and judge its sentences, by their names there."""
-    items = tuple(Item(item, build=functions[item], **own) for item, own in texts["items"].items())
+    """A paper of the texts that its ``paper.yaml`` holds, and of the functions that build its items and judge its sentences.
+
+    Each has the name of its item or sentence, or the one that stands there under ``build`` or ``judge``, and takes the parameters that stand under ``with``.
+    """
+
+    def bound(key: str, entry: str, own: Mapping[str, Any]) -> dict[str, Any]:
+        own = dict(own)
+        function, parameters = functions[own.get(key, entry)], own.pop("with", {})
+        return own | {key: functools.partial(function, **parameters) if parameters else function}
+
+    items = tuple(Item(item, **bound("build", item, own)) for item, own in texts["items"].items())
     claims = {
-        claim: Claim(claim, judge=None if own.get("kind") == "not judged" else functions[claim], **own)
+        claim: Claim(claim, **(own if own.get("kind") == "not judged" else bound("judge", claim, own)))
         for claim, own in texts["claims"].items()
     }
     return Paper(name, **{**texts, "items": items, "claims": claims})

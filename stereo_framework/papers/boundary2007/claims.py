@@ -1,8 +1,7 @@
 """The judges of the paper's sentences, by their names in ``paper.yaml``. Each takes the `Boundary` of all six scenes unless it says otherwise."""
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 import numpy as np
 from pandas import DataFrame
@@ -97,19 +96,15 @@ def _count(found: Boundary, scene: str) -> int:
     return sum(p.method == "GC" for p in shown(found.feasible(scene)))
 
 
-def gc_reaches_tsukuba_only(found: Boundary) -> Cases:
-    for scene in found.points:
+def gc_reaches_tsukuba_only(found: Boundary, *, scenes: Sequence[str] = ()) -> Cases:
+    """Takes the scenes that are meant, all by default."""
+    for scene in scenes or found.points:
         yield f"{scene}: {_count(found, scene)} points", (_count(found, scene) > 0) == (scene == "tsukuba")
 
 
 def gc_behind_dp(found: Boundary) -> Cases:
     ratio = float(np.exp(np.mean([np.mean(np.log(_ratio(found, scene, "GC", "DP"))) for scene in _THREE])))
     yield f"{ratio:.2f} times in the mean", 2.5 <= ratio <= 10
-
-
-def gc_on_no_boundary(found: Boundary) -> Cases:
-    for scene in _THREE:
-        yield f"{scene}: {_count(found, scene)} points", not _count(found, scene)
 
 
 def same_character(found: Boundary) -> Cases:
@@ -140,11 +135,12 @@ def sdm_and_csm_alternate(found: Boundary) -> Cases:
     yield f"{changes} changes over {len(order)} points", changes >= 2
 
 
-def _most(case: Callable[..., list[Point]], scene: str, labels: Sequence[str], found: Boundary) -> Iterator[tuple[str, bool]]:
-    """Of the points of some methods on a boundary over all scenes more than half are of one scene."""
-    points = [p for p in shown(case(found.feasible(name) for name in found.points)) if p.method in labels]
+def most_are_of(found: Boundary, *, scene: str, case: str, methods: Sequence[str]) -> Cases:
+    """Of the points of some methods on the ``worst`` or ``best`` boundary over all scenes more than half are of one scene."""
+    over_all = {"worst": worst_case, "best": best_case}[case](found.feasible(name) for name in found.points)
+    points = [p for p in shown(over_all) if p.method in methods]
     own = sum(p.scene == scene for p in points)
-    yield f"{own} of {len(points)} points of {', '.join(labels)}", 2 * own > len(points)
+    yield f"{own} of {len(points)} points of {', '.join(methods)}", 2 * own > len(points)
 
 
 def _efficiencies(found: Boundary) -> DataFrame:
@@ -156,16 +152,11 @@ def tsukuba_hardest_for_stable(found: Boundary) -> Cases:
     return cases(_efficiencies(found)[["SDM", "CSM"]].items(), lambda own: own.idxmin() == "tsukuba", "", ".3f")
 
 
-def stable_most_efficient(found: Boundary) -> Cases:
-    others = _efficiencies(found).drop("tsukuba")
-    return cases(others.iterrows(), lambda own: own.idxmax() in STABLE, "", ".3f")
+def most_efficient(found: Boundary, *, methods: Sequence[str], scenes: Sequence[str]) -> Cases:
+    return cases(_efficiencies(found).loc[scenes].iterrows(), lambda own: own.idxmax() in methods, "", ".3f")
 
 
-def gc_most_efficient_on_tsukuba(found: Boundary) -> Cases:
-    return cases(_efficiencies(found).loc[["tsukuba"]].iterrows(), lambda own: own.idxmax() == "GC", "", ".3f")
-
-
-def _dp_before(other: str, without: Sequence[str], found: Boundary) -> Iterator[tuple[str, bool]]:
+def dp_before(found: Boundary, *, other: str, without: Sequence[str] = ()) -> Cases:
     for scene, own in _efficiencies(found).drop(list(without)).iterrows():
         yield f"{scene}: E {own['DP']:.3f} and {own[other]:.3f}", own["DP"] > own[other]
 
@@ -187,11 +178,3 @@ def only_bp_is_dense(found: Boundary) -> Cases:
         for name, points in methods.items():
             most = max(p.sparsity_rate for p in points)
             yield f"{scene}: {name} leaves out up to {most:.5f}", (most <= SHOWN) == (name == "BP")
-
-
-stripes_is_worst = partial(_most, worst_case, "stripes", STRONG)
-tsukuba_is_second = partial(_most, worst_case, "tsukuba", STABLE)
-tsukuba_is_best_for_gc = partial(_most, best_case, "tsukuba", ("GC",))
-slits_is_best = partial(_most, best_case, "slits", ("SDM",))
-dp_before_bp = partial(_dp_before, "BP", ())
-dp_before_gc = partial(_dp_before, "GC", ("tsukuba",))

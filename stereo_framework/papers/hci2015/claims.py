@@ -4,7 +4,6 @@
 """
 
 import itertools
-from collections.abc import Iterator
 
 import numpy as np
 from pandas import DataFrame, Series
@@ -53,7 +52,7 @@ def _share(pair: Series) -> float:
     return float((pair.max() - pair.min()) / pair.max()) if pair.max() > 0 else 0.0
 
 
-def _opposed(scores: DataFrame) -> Iterator[tuple[str, bool]]:
+def opposed(scores: DataFrame) -> Cases:
     """Of two measures, whether a quarter of the pairs that both tell apart by a tenth is ordered in opposite ways."""
     pairs = [scores.loc[list(pair)] for pair in itertools.combinations(scores.index, 2)]
     both = [pair for pair in pairs if pair.apply(lambda own: own.max() - own.min() >= 0.1 * own.max() > 0).all()]
@@ -121,6 +120,3 @@ def subset_rankings(correlations: DataFrame) -> Cases:
     yield f"mean rank correlation {whole:.2f} with the image's, {own:.2f} with the subset's", own > whole
     for name, _, rho in correlations.itertuples():
         yield f"{name} {rho:.2f}", rho < 1 - 1e-9
-
-
-planes_apart = order_changes = _opposed

@@ -5,7 +5,6 @@ All items show our methods, and OpenCV's as an outside one, on the scenes that a
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 import cv2
 import numpy as np
@@ -86,9 +85,9 @@ def figure1(context: Context) -> Outcome:
     return Outcome([table], data={"ranks": ranks})
 
 
-def _text_values(scene: str, keys: Mapping[str, str], context: Context) -> Outcome:
+def text_values(context: Context, *, scene: str, columns: Mapping[str, str]) -> Outcome:
     """What the text prints of a scene by two metrics, and ours."""
-    published = DataFrame({column: raw_table("hci2015", "text_values")[key] for key, column in keys.items()})
+    published = DataFrame({column: raw_table("hci2015", "text_values")[key] for column, key in columns.items()})
     ours, first = measured(dense(results(context)), scene)[list(published)], published.columns[0]
     rows = [
         [f"{method}{words}", *values]
@@ -97,10 +96,6 @@ def _text_values(scene: str, keys: Mapping[str, str], context: Context) -> Outco
     ]
     table = plain_table(f"{scene}: published and ours", ["method", *published], rows)
     return Outcome([table], data={"scores": published}, ours={"scores": ours if len(ours) else None})
-
-
-figure4_text = partial(_text_values, "PlaytableP", {"Playtable_P_orient_deg": "P_orient", "Playtable_P_bump": "P_bump"})
-figure6 = partial(_text_values, "Adirondack", {"Adirondack_D_thin": "D_thin", "Adirondack_D_fuz": "D_fuz"})
 
 
 def charts(context: Context) -> Outcome:
@@ -210,23 +205,18 @@ def figure3(context: Context) -> Outcome:
     return Outcome(blocks)
 
 
-def _metrics(item: str, name: str, columns: Sequence[str], methods: Sequence[str], context: Context) -> Outcome:
+def metrics(context: Context, *, figure: str, scene: str, columns: Sequence[str], methods: Sequence[str]) -> Outcome:
     """A row of pictures for each of these methods that has a map of a scene."""
     blocks: list[Block] = []
-    maps = {r.method: r.disparity for r in results(context) if r.scene == FOLDER + name}
-    for scene, truth in context.truths([FOLDER + name]):
+    maps = {r.method: r.disparity for r in results(context) if r.scene == FOLDER + scene}
+    for shown, truth in context.truths([FOLDER + scene]):
         for method in methods:
             if (disparity := maps.get(method)) is not None:
-                found = {COLUMNS[c]: HCI_METRICS[COLUMNS[c]].measure(disparity, truth, hci_subsets(scene)) for c in columns}
-                figure = metrics_figure(scene.reference, found, f"{name}, {method}")
-                description = f"{', '.join(columns)} of {method} on {name}, pixel by pixel"
-                blocks.append(painted(f"{item}_{name}_{method}", figure, description, f"{name}, {method}"))
-    return Outcome(blocks or [Text(f"{name} is not among the scenes that were run.")])
-
-
-figure2 = partial(_metrics, "figure2", "Adirondack", ("D_fat", "D_thin", "D_fuz"), ("window", "so", "gc", "sgbm"))
-figure4 = partial(_metrics, "figure4", "PlaytableP", ("P_bump", "P_off", "P_orient"), ("window", "window_subpixel", "gc", "sgbm"))
-figure5_pictures = partial(_metrics, "figure5", "Pipes", ("F_por", "F_frag", "F_fat"), ("window", "ssd", "bp", "sgbm"))
+                found = {COLUMNS[c]: HCI_METRICS[COLUMNS[c]].measure(disparity, truth, hci_subsets(shown)) for c in columns}
+                picture = metrics_figure(shown.reference, found, f"{scene}, {method}")
+                description = f"{', '.join(columns)} of {method} on {scene}, pixel by pixel"
+                blocks.append(painted(f"{figure}_{scene}_{method}", picture, description, f"{scene}, {method}"))
+    return Outcome(blocks or [Text(f"{scene} is not among the scenes that were run.")])
 
 
 def figure5(context: Context) -> Outcome:

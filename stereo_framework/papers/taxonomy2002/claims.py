@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from pandas import DataFrame, Series, concat
@@ -136,10 +135,10 @@ def interval_in_noise(results: Results) -> Cases:
     return _everywhere(_gains(results)[_NOISE].stack() > 0, "settings")
 
 
-def _gains_less(good: Sequence[float], results: Results) -> Iterator[tuple[str, bool]]:
+def gains_less(results: Results, *, good: Sequence[float]) -> Cases:
     """Whether intervals gain less at `good` truncation values than in the noise."""
     for where, own in _places(_gains(results)):
-        low, high = (own[some].mean(axis=1).mean() for some in (_NOISE, list(good)))
+        low, high = (own[some].mean(axis=1).mean() for some in (_NOISE, good))
         yield f"{where}: {high:+.2f} points against {low:+.2f}", high < low
 
 
@@ -267,9 +266,3 @@ def fattening(shares: Mapping[str, float]) -> Cases:
     """Takes the percentages of pixels near discontinuities that are too near, by method."""
     if shares:
         yield told(shares, " %"), shares["shiftable"] < shares["box"]
-
-
-interval_at_good_values = partial(_gains_less, _GOOD)
-shiftable_interval = partial(_gains_less, (_NONE,))
-shiftable_costs_alike, shiftable_window_21 = costs_alike, window_21
-global_noise, global_interval_in_noise, global_best_varies = noise, interval_in_noise, best_varies

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ def best_weights(results: Results, region: str, key: str = "method") -> DataFram
     return rows.drop_duplicates(["scene", key]).set_index(["scene", key])[["error", "weight"]].sort_index()
 
 
-def _cuts_first(regions: Sequence[str], results: Results) -> Iterator[tuple[str, bool]]:
+def graph_cuts_first(results: Results, *, regions: Sequence[str]) -> Cases:
     for region in regions:
         best = ((f"{scene} {region}", own) for scene, own in each(best_weights(results, region)["error"]))
         yield from cases(best, lambda own: own["gc"] < own.drop("gc").min())
@@ -41,7 +40,7 @@ def weights_vary(results: Results) -> Cases:
             yield f"{method}: {told(own, form='g')}", own.nunique() > 1
 
 
-def _weights_on(scene: str, low: float, high: float, results: Results) -> Iterator[tuple[str, bool]]:
+def weights_between(results: Results, *, scene: str, low: float, high: float) -> Cases:
     own = only(best_weights(results, "nonocc")["weight"], scene=scene)
     return ((f"{method} {weight:g}", low <= weight <= high) for method, weight in own.items())
 
@@ -155,7 +154,7 @@ def _pairs(results: Results, switch: str, statistic: str, step: Collection[float
 _STEPS = (1, 0.5, 0.25)
 
 
-def _lower(switch: str, results: Results, step: Collection[float] = _STEPS, lower: bool = True, **where: bool) -> Cases:
+def error_drops(results: Results, *, switch: str, step: Collection[float] = _STEPS, lower: bool = True, **where: bool) -> Cases:
     """Whether the RMS error is always lower with the fit, intervals or blur, or always higher."""
     for scene, own in _pairs(results, switch, ERROR, step, **where):
         right = (own[True] < own[False]) if lower else (own[True] > own[False])
@@ -260,15 +259,3 @@ def map_is_solved(table6: Rows) -> Cases:
     for method in ("GC", "Bay", "SSD"):
         if "map_best" in table6.get(method, {}):
             yield f"{method} {table6[method]['map_best']:.2f} %", table6[method]["map_best"] < 0.5
-
-
-graph_cuts_best = partial(_cuts_first, REGIONS[:1])
-graph_cuts_best_in_regions = partial(_cuts_first, REGIONS[1:])
-weight_on_map = partial(_weights_on, "map", 200, 1000)
-weight_on_tsukuba = partial(_weights_on, "tsukuba", 20, 200)
-fit_drops = partial(_lower, "fit", interval=False, blur=False, step=(1,))
-interval_at_integral = partial(_lower, "interval", fit=True, blur=False, step=(1,))
-interval_elsewhere = partial(_lower, "interval", lower=False, step=(0.5, 0.25))
-blur_degrades = partial(_lower, "blur", lower=False, fit=True, interval=False, step=(1,))
-fit_always_helps = partial(_lower, "fit")
-interval_always_helps = interval_helps

@@ -48,7 +48,7 @@ _FIGURE15 = {
 """Settings that Figure 15 shows: sampling step, refinement, intervals and blur."""
 
 
-def _experiment(name: str, others: tuple[str, ...], context: Context) -> Outcome:
+def experiment(context: Context, *, name: str, others: Sequence[str] = ()) -> Outcome:
     """The plots of an experiment's scripts, and by script the results that its sentences are asked of, those of other scripts too."""
     results = {script: context.run(script) for script in (name, *others)}
     if name == "experiment6":
@@ -56,12 +56,6 @@ def _experiment(name: str, others: tuple[str, ...], context: Context) -> Outcome
         results[name] = [*results[name], *context.run("experiment6_map")]
     plots = [plot for script, own in results.items() if script.startswith(name) for plot in context.plots(script, own)]
     return Outcome(plots, data={script: own or None for script, own in (results | {"results": results[name]}).items()})
-
-
-experiment1 = partial(_experiment, "experiment1", ("experiment1_window21",))
-experiment2 = partial(_experiment, "experiment2", ("experiment1", "experiment2_window21"))
-experiment3, experiment4, experiment5 = (partial(_experiment, f"experiment{i}", ()) for i in (3, 4, 5))
-experiment6 = partial(_experiment, "experiment6", ("experiment6_scanlines",))
 
 
 def experiment7(context: Context) -> Outcome:
@@ -167,7 +161,7 @@ def figure4(context: Context) -> Outcome:
     return Outcome([Scenes(rows)])
 
 
-def _warps(name: str, kind: str, context: Context) -> Outcome:
+def warps(context: Context, *, name: str, kind: str) -> Outcome:
     """Warped images, drawn with the true disparities."""
     blocks: list[Block] = []
     rows: list[tuple[str, str, float, float]] = []
@@ -181,10 +175,6 @@ def _warps(name: str, kind: str, context: Context) -> Outcome:
     header = ["scene", "frame", "prediction error (grey levels)", "gaps (%)"]
     table = plain_table("Prediction errors of the truth, and the share of gaps", header, rows)
     return Outcome([*blocks, table])
-
-
-figure5 = partial(_warps, "figure5", "forward")
-figure6 = partial(_warps, "figure6", "inverse")
 
 
 def figure7(context: Context) -> Outcome:
