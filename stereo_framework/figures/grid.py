@@ -71,6 +71,8 @@ class Panel:
         What it means that a map has no value; its pixels are grey.
     below : str
         Lines of text.
+    under : ndarray, optional
+        The image that a map covers, which is seen where the map has no value.
     """
 
     title: str
@@ -78,6 +80,7 @@ class Panel:
     scale: Scale | None = None
     missing: str = ""
     below: str = ""
+    under: NDArray | None = None
 
 
 def disparities(shown: tuple[float, float]) -> Scale:
@@ -191,10 +194,11 @@ def _draw(axes: Axes, panel: Panel) -> None:
 
     axes.spines[:].set_visible(False)
     # "auto" lets an image fill the axes, which have its aspect ratio already; any other would move it by fractions of a pixel.
-    if panel.scale is None:
-        axes.imshow(eight_bits(panel.values), cmap="gray", vmin=0, vmax=255, aspect="auto")
-    else:
-        colours = colormaps[panel.scale.colours].with_extremes(bad=str(NO_VALUE / 255))
+    image = panel.values if panel.scale is None else panel.under
+    if image is not None:
+        axes.imshow(eight_bits(image), cmap="gray", vmin=0, vmax=255, aspect="auto")
+    if panel.scale is not None:
+        colours = colormaps[panel.scale.colours].with_extremes(bad=str(NO_VALUE / 255) if image is None else "none")
         ends: dict[str, Any] = {"vmin": panel.scale.low, "vmax": panel.scale.high}
         axes.imshow(np.ma.masked_invalid(panel.values), cmap=colours, interpolation="nearest", aspect="auto", **ends)
 

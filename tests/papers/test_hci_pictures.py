@@ -1,11 +1,11 @@
 """Pictures of the HCI metrics and their subsets."""
 
+import itertools
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from matplotlib.colors import to_rgba
+from figure_parts import legends
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation.hci import HCI_METRICS, Parameters, extract_subsets, foreground_fattening, offset
@@ -29,54 +29,68 @@ def scene():
     return image, disparity, truth, extract_subsets(truth, parameters=Parameters(border=10))
 
 
-def _layers(axes):
-    """What is drawn over the image: where, and in which colour."""
-    return [(np.asarray(image.get_array())[..., 3] > 0, image.get_array().max(axis=(0, 1))) for image in axes.images[1:]]
+def _picture(axes):
+    """The colours of a picture's own pixels."""
+    return np.asarray(axes.images[0].get_array())
 
 
-def _legend(axes):
-    return [text.get_text() for text in axes.get_legend().get_texts()]
+def _where(axes, colour):
+    return (_picture(axes) == colour).all(axis=2)
 
 
 def test_subsets_are_drawn_where_they_are_evaluated(scene):
     image, _, _, subsets = scene
     figure = pictures.subsets_figure(image, subsets, "a_scene $1$")
     bands, planes, structures = figure.axes
-    wanted = (subsets.background, pictures.BACKGROUND), (subsets.foreground, pictures.FOREGROUND), (subsets.edges, pictures.EDGE)
-    for (where, colour), (mask, named) in zip(_layers(bands), wanted, strict=True):
-        np.testing.assert_array_equal(where, mask & subsets.evaluated)
-        np.testing.assert_allclose(colour, to_rgba(named))
-    np.testing.assert_array_equal(~planes.images[1].get_array().mask, subsets.planes > 0)
-    [(beside, _)] = _layers(SimpleNamespace(images=structures.images[:2]))
-    np.testing.assert_array_equal(beside, subsets.neighbourhood & subsets.evaluated)
-    np.testing.assert_array_equal(~structures.images[2].get_array().mask, subsets.structures > 0)
+    counted, pale = subsets.evaluated, _picture(planes)[0, 0]
+    # What is drawn later covers what was drawn before.
+    drawn = np.zeros((ROWS, COLUMNS), bool)
+    for mask, colour in (
+        (subsets.edges, pictures.EDGE),
+        (subsets.foreground, pictures.FOREGROUND),
+        (subsets.background, pictures.BACKGROUND),
+    ):
+        np.testing.assert_array_equal(_where(bands, colour), mask & counted & ~drawn)
+        drawn |= mask & counted
+    untouched = _picture(bands)[~drawn]
+    np.testing.assert_array_equal(untouched, np.rint(255 - 0.45 * (255 - image.mean(axis=2)))[~drawn][:, None].repeat(3, axis=1))
+    assert pale[0] == pale[1] == pale[2]
+    for axes, labels in ((planes, subsets.planes), (structures, subsets.structures)):
+        coloured = np.ptp(_picture(axes).astype(int), axis=2) > 0
+        np.testing.assert_array_equal(coloured, (labels > 0) & counted)
+    beside = subsets.neighbourhood & counted & (subsets.structures == 0)
+    np.testing.assert_array_equal(_where(structures, pictures.NEIGHBOURHOOD)[beside], True)
     surfaces = f"planes M_p: 3, {(subsets.planes > 0).mean():.0%} of the image"
     assert [axes.get_title() for axes in figure.axes] == ["depth discontinuities", surfaces, "fine structures M_s: 1"]
-    assert _legend(bands) == ["background M_b", "foreground M_f", "discontinuity M_d"]
+    assert legends(figure) == ["background M_b", "foreground M_f", "discontinuity M_d", "neighbourhood M_n"]
     assert [text.get_text() for text in figure.texts] == ["a_scene $1$"]
     # Each label has a hue of its own.
-    assert len(np.unique(planes.images[1].get_array().compressed().round(3))) == 3
+    hues = [np.median(_picture(planes)[(subsets.planes == label) & counted], axis=0) for label in (1, 2, 3)]
+    assert min(np.abs(a - b).max() for a, b in itertools.combinations(hues, 2)) > 60
 
 
 def test_a_share_shows_what_is_counted(scene):
     image, disparity, truth, subsets = scene
     score = foreground_fattening(disparity, truth, subsets)
-    (axes,) = pictures.metrics_figure(image, {"hci_foreground_fattening": score}).axes
-    (measured, good), (wrong, bad) = _layers(axes)
-    np.testing.assert_array_equal(measured, np.isfinite(score.picture))
-    np.testing.assert_array_equal(wrong, score.picture == 1)
-    np.testing.assert_allclose([good, bad], [to_rgba(pictures.GOOD), to_rgba(pictures.BAD)])
-    assert _legend(axes) == ["rest of M_b", "foreground fattening"]
-    assert axes.get_title() == f"foreground fattening (D_fat): {score.value:.3g} fraction"
+    figure = pictures.metrics_figure(image, {"hci_foreground_fattening": score})
+    (axes,) = figure.axes
+    np.testing.assert_array_equal(_where(axes, pictures.GOOD), np.isfinite(score.picture) & (score.picture != 1))
+    np.testing.assert_array_equal(_where(axes, pictures.BAD), score.picture == 1)
+    assert legends(figure) == ["right", "wrong"]
+    assert axes.get_title() == "foreground fattening (D_fat)"
+    assert [text.get_text() for text in figure.texts] == [f"{score.value:.3g} fraction"]
 
 
 def test_values_have_a_bar_with_their_unit(scene):
     image, disparity, _, subsets = scene
     axes, bar = pictures.metrics_figure(image, {"hci_offset": offset(disparity, subsets)}).axes
-    values = axes.images[1]
+    under, values = axes.images
     assert (bar.get_xlabel(), bar.get_xlim(), values.get_clim()) == ("offset (px)", (0, 2), (0, 2))
     np.testing.assert_allclose(values.get_array()[subsets.planes > 0], 0.5, atol=1e-4)
     np.testing.assert_array_equal(values.get_array().mask, np.isnan(offset(disparity, subsets).picture))
+    # Elsewhere the image is seen.
+    assert values.get_cmap().get_bad()[3] == 0
+    assert under.get_array().shape == (ROWS, COLUMNS, 3)
 
 
 def _all_nine(scene, subsets):
@@ -90,15 +104,15 @@ def test_all_nine(scene, tmp_path):
     subsets = scene[-1]
     figure = _all_nine(scene, subsets)
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
-    assert [title.split(" (")[0] for title in titles] == [metric.title for metric in HCI_METRICS.values()]
+    assert titles == [f"{metric.title} ({metric.symbol})" for metric in HCI_METRICS.values()]
     background = subsets.background & subsets.evaluated
-    assert titles[0].endswith(f", {background[50:].sum() / background.sum():.1%} measured")
+    assert figure.texts[0].get_text().endswith(f", {background[50:].sum() / background.sum():.1%} measured")
     bars = [axes.get_xlabel() for axes in figure.axes if axes.get_xlabel()]
     assert bars == [f"{m.title} ({m.unit})" for m in HCI_METRICS.values() if m.symbol in pictures.LARGEST]
     save_picture(tmp_path / "m.png", figure)
     assert read_image(tmp_path / "m.png").shape[2] == 3
     nothing = replace(subsets, evaluated=np.zeros((ROWS, COLUMNS), bool))
-    assert _all_nine(scene, nothing).axes[0].get_title().endswith("nothing to measure")
+    assert _all_nine(scene, nothing).texts[0].get_text().endswith("nothing to measure")
     save_picture(tmp_path / "s.png", pictures.subsets_figure(scene[0], nothing))
 
 

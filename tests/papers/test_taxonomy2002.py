@@ -15,7 +15,7 @@ from stereo_framework.papers.claim import verdict
 from stereo_framework.papers.comparison import published_table
 from stereo_framework.papers.paper import Context
 from stereo_framework.papers.reproduce import reproduce
-from stereo_framework.papers.taxonomy2002 import claims, experiments, tables
+from stereo_framework.papers.taxonomy2002 import claims, items
 from stereo_framework.papers.taxonomy2002.claims_of_optimizers import four
 
 PAPER = find_paper("taxonomy2002")
@@ -86,16 +86,16 @@ def test_errors_by_setting():
 
 def test_too_near():
     error = np.array([[1.5, 1.0, -3.0, 0.0, np.nan, 9.0]])
-    assert experiments.too_near(error, np.array([[True, True, True, True, True, False]])) == pytest.approx(20)
+    assert items.too_near(error, np.array([[True, True, True, True, True, False]])) == pytest.approx(20)
 
 
 def test_height_of_a_staircase():
     truth = np.linspace(3, 6, 25, dtype=np.float32)[None, :]  # eighths
     whole = np.round(truth + 0.01) - truth  # matching at whole pixels is wrong by up to half a pixel
-    assert experiments.staircase_height(whole, truth) == pytest.approx(0.875)
-    assert experiments.staircase_height(np.full_like(truth, 0.2), truth) == pytest.approx(0)
+    assert items.staircase_height(whole, truth) == pytest.approx(0.875)
+    assert items.staircase_height(np.full_like(truth, 0.2), truth) == pytest.approx(0)
     # Mismatches do not count.
-    assert experiments.staircase_height(np.where(truth == 4, 5, 0).astype(np.float32), truth) == 0
+    assert items.staircase_height(np.where(truth == 4, 5, 0).astype(np.float32), truth) == 0
 
 
 @pytest.mark.parametrize(
@@ -108,15 +108,15 @@ def test_height_of_a_staircase():
 )
 def test_tolerances_of_table_5(method, column, values, tolerance):
     for sign in (1, -1):
-        assert not tables.compared_cell(method, column, 10.0 - sign * 0.99 * tolerance, values).outside
-        cell = tables.compared_cell(method, column, 10.0 - sign * 1.01 * tolerance, values)
+        assert not items.compared_cell(method, column, 10.0 - sign * 0.99 * tolerance, values).outside
+        cell = items.compared_cell(method, column, 10.0 - sign * 1.01 * tolerance, values)
         assert cell.outside
         assert cell.reason
 
 
 def test_printed_ranks_are_those_of_the_printed_numbers():
     published = published_table("taxonomy2002", "table5")
-    ranks = tables.own_ranks(published, {row: published.rows[row] for row in claims.METHODS.values()})
+    ranks = items.own_ranks(published, {row: published.rows[row] for row in claims.METHODS.values()})
     different = {
         (row, column): ours - printed for row, own in ranks.items() for column, (printed, ours) in own.items() if ours != printed
     }
@@ -126,7 +126,7 @@ def test_printed_ranks_are_those_of_the_printed_numbers():
 
 def test_what_the_tolerance_of_graph_cuts_lets_through():
     # Orders from 9.9 to 10.3 accept what is printed as 9.6, which none of them reaches; the check beside them does not.
-    assert not tables.compared_cell("gc", "venus_nonocc", 9.6, [9.9, 10.0, 10.3]).outside
+    assert not items.compared_cell("gc", "venus_nonocc", 9.6, [9.9, 10.0, 10.3]).outside
     published = published_table("taxonomy2002", "table5")
     judge = CLAIMS["between_the_orders"].judge
     assert verdict(judge(published, {"sawtooth_textureless": [0.2, 0.3], "map_nonocc": [0.31, 0.4]})) == (
@@ -138,7 +138,7 @@ def test_what_the_tolerance_of_graph_cuts_lets_through():
 
 
 def test_one_order_of_moves_is_not_judged():
-    cell = tables.compared_cell("gc", "sawtooth_textureless", 0.06, [0.23])
+    cell = items.compared_cell("gc", "sawtooth_textureless", 0.06, [0.23])
     assert not cell.judged
     assert "a single one does not tell" in cell.reason
 
@@ -153,19 +153,19 @@ KINDS = {
 
 
 def test_which_runs_belong_to_which_method():
-    assert {name: tables.kind(parameters) for name, parameters in KINDS.items()} == {name: name for name in KINDS}
-    assert tables.kind({"optimization.use": "winner_take_all", "aggregation.use": "box"}) is None
-    assert tables.kind({"optimization.use": "simulated_annealing"}) is None
+    assert {name: items.kind(parameters) for name, parameters in KINDS.items()} == {name: name for name in KINDS}
+    assert items.kind({"optimization.use": "winner_take_all", "aggregation.use": "box"}) is None
+    assert items.kind({"optimization.use": "simulated_annealing"}) is None
 
 
 def _of_table_6(monkeypatch, tmp_path, best):
-    """Table 6 of made results: all methods have 50 percent with fixed parameters and `best` in the experiments."""
+    """Table 6 of made results: all methods have 50 percent with fixed parameters and `best` in the items."""
 
     def run(self, name, **_):
         errors = {f"bad_pixels_{region}": 50.0 if name == "table5" else best for region in claims.REGIONS}
         return [
             result(f"middlebury2001/{scene}", {"a": 1}, errors, method=method, parameters=kind)
-            for scene in tables.SCENES
+            for scene in items.SCENES
             for method, kind in KINDS.items()
         ]
 
@@ -191,11 +191,11 @@ def test_table_7(monkeypatch, tmp_path):
     made = [
         result(f"middlebury2001/{s}", {}, {}, method=m, seconds={"a": i, "evaluation": 9.0})
         for m in KINDS
-        for s in tables.SCENES
+        for s in items.SCENES
         for i in (3.0, 2.0)
     ]
     monkeypatch.setattr(Context, "run", lambda self, name, **_: made)
-    comparisons = tables.table7(Context("taxonomy2002", tmp_path)).comparisons
+    comparisons = items.table7(Context("taxonomy2002", tmp_path)).comparisons
     first = comparisons[1]
     assert (first.row, first.column, first.published, first.ours) == ("1-SSD + MF", "sawtooth", 1.5, 2.0)
     assert not any(c.judged for c in comparisons)
@@ -206,7 +206,7 @@ def grey(content):
 
 
 def test_slices_of_the_disparity_space(data, tmp_path):
-    blocks = experiments.figure1(Context("taxonomy2002", tmp_path, data)).blocks
+    blocks = items.figure1(Context("taxonomy2002", tmp_path, data)).blocks
     stored = dict(blocks[0].rows[0].pictures)
     assert list(stored) == ["image", "truth", "5 px", "8 px", "10.5 px"]
     slices = {name: grey(stored[name].content) for name in list(stored)[2:]}
@@ -231,7 +231,7 @@ def test_gaps_stand_beside_prediction_errors(data, tmp_path):
 
 
 def test_changes_from_row_to_row():
-    assert experiments.row_changes(np.array([[1, 1, 1], [1, 2, 3], [1, 2, 4]])) == pytest.approx(50)
+    assert items.row_changes(np.array([[1, 1, 1], [1, 2, 3], [1, 2, 4]])) == pytest.approx(50)
 
 
 def test_foreground_fattening(data, tmp_path):
@@ -243,6 +243,6 @@ def test_foreground_fattening(data, tmp_path):
 
 
 def test_what_figure_15_shows():
-    shown = experiments._shown(made_sub_pixel(), "crop")
-    assert list(shown) == list(experiments._FIGURE15)
+    shown = items._shown(made_sub_pixel(), "crop")
+    assert list(shown) == list(items._FIGURE15)
     assert [r.statistics["rms_error_textured"] for r in shown.values()] == pytest.approx([2.0, 1.8, 1.75, 1.9, 1.3])

@@ -9,29 +9,28 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 from pandas import DataFrame
 
 from stereo_framework.core.scene import Image, Mask
 from stereo_framework.evaluation.hci import HCI_METRICS, Score, Subsets
 from stereo_framework.figures._looks import FONT, LINE, handle, legend_beside, longest, new_chart, plain_axes, styles
-from stereo_framework.figures.grid import check_image
-from stereo_framework.figures.saving import new_figure
+from stereo_framework.figures.grid import Panel, Scale, check_image, colour_table, grid_figure, rgb
 from stereo_framework.tables.scores import Scores
 from stereo_framework.tables.words import measure_name, short_names, unit
 
-EDGE, FOREGROUND, BACKGROUND, NEIGHBOURHOOD = "#141414", "#d55e00", "#56b4e9", "#5a5a5a"
-"""The orange and the blue of Okabe and Ito's palette, which the colour-blind can distinguish, and a grey that no structure has."""
+Colour = tuple[int, int, int]
+"""Red, green and blue, 0..255."""
 
-GOOD, BAD = "#aacddc", "#c81e1e"
+EDGE, FOREGROUND, BACKGROUND, NEIGHBOURHOOD = (20, 20, 20), (213, 94, 0), (86, 180, 233), (90, 90, 90)
+"""The orange and the blue of Okabe and Ito's palette, which the colour-blind can distinguish, and greys that no structure has."""
+
+GOOD, BAD = (170, 205, 220), (200, 30, 30)
 """Colours of pixels in metrics that are shares: those that are right, and those that count as wrong."""
 
 LARGEST = {"D_fuz": 20.0, "P_bump": 2.0, "P_off": 2.0, "P_orient": 45.0, "F_por": 3.0, "F_frag": 1.0}
 """Values at the end of the colours, which are fixed so that pictures of different maps can be compared. All other metrics count pixels."""
-
-_WIDTH = 5.0
-"""Of a picture, in inches."""
 
 
 def subsets_figure(image: Image, subsets: Subsets, title: str = "") -> Figure:
@@ -53,25 +52,19 @@ def subsets_figure(image: Image, subsets: Subsets, title: str = "") -> Figure:
     counted = subsets.evaluated
     planes, structures = (np.where(counted, labels, 0) for labels in (subsets.planes, subsets.structures))
     surfaces, details = (len(np.unique(labels[labels > 0])) for labels in (planes, structures))
-    share = f"{np.mean(planes > 0):.0%} of the image"
-    titles = ["depth discontinuities", f"planes M_p: {surfaces}, {share}", f"fine structures M_s: {details}"]
-    figure, (first, second, third) = _sheet(image, titles, title)
-    bands = {
-        "background M_b": (subsets.background, BACKGROUND),
-        "foreground M_f": (subsets.foreground, FOREGROUND),
-        "discontinuity M_d": (subsets.edges, EDGE),
-    }
-    _paint(first, {name: (mask & counted, colour) for name, (mask, colour) in bands.items()})
-    _paint(third, {"neighbourhood M_n": (subsets.neighbourhood & counted, NEIGHBOURHOOD)})
-    for axes, labels in ((second, planes), (third, structures)):
-        # Steps of the golden section around the circle of hues: successive labels get very different ones.
-        hues = np.ma.masked_array(0.618034 * labels % 1, labels == 0)
-        axes.imshow(hues, cmap="hsv", vmin=0, vmax=1, alpha=0.7, interpolation="nearest")
-    return figure
+    bands = [(BACKGROUND, subsets.background), (FOREGROUND, subsets.foreground), (EDGE, subsets.edges)]
+    near = _painted(image, [(NEIGHBOURHOOD, subsets.neighbourhood & counted)])
+    panels = [
+        Panel("depth discontinuities", _painted(image, [(colour, mask & counted) for colour, mask in bands])),
+        Panel(f"planes M_p: {surfaces}, {np.mean(planes > 0):.0%} of the image", _in_hues(planes, _painted(image, []))),
+        Panel(f"fine structures M_s: {details}", _in_hues(structures, near)),
+    ]
+    names = ("background M_b", "foreground M_f", "discontinuity M_d", "neighbourhood M_n")
+    return grid_figure([panels], title, legend=list(zip((*(c for c, _ in bands), NEIGHBOURHOOD), names, strict=True)))
 
 
 def metrics_figure(image: Image, scores: Mapping[str, Score], title: str = "") -> Figure:
-    """The contribution of every pixel to metrics, three metrics in a row.
+    """The contribution of every pixel to metrics, three metrics in a row, each with its value and how much of its subset was measured.
 
     Parameters
     ----------
@@ -87,51 +80,33 @@ def metrics_figure(image: Image, scores: Mapping[str, Score], title: str = "") -
         Image and scores differ in size.
     """
     check_image(image, *(("score", score.picture) for score in scores.values()))
-    figure, places = _sheet(image, [_told(name, score) for name, score in scores.items()], title)
-    for axes, (name, score) in zip(places, scores.items(), strict=True):
+    panels, legend = list[Panel](), list[tuple[Colour, str]]()
+    for name, score in scores.items():
         metric = HCI_METRICS[name]
+        value = "nothing to measure" if np.isnan(score.value) else f"{score.value:.3g} {metric.unit}"
+        value += "" if np.isnan(score.coverage) or score.coverage == 1 else f", {score.coverage:.1%} measured"
         if metric.symbol in LARGEST:
-            values = np.ma.masked_invalid(score.picture)
-            drawn = axes.imshow(values, cmap="inferno_r", vmin=0, vmax=LARGEST[metric.symbol], interpolation="nearest")
-            label = f"{metric.title} ({metric.unit})"
-            figure.colorbar(drawn, ax=axes, orientation="horizontal", label=label, extend="max", aspect=40)
+            scale = Scale(f"{metric.title} ({metric.unit})", 0, LARGEST[metric.symbol], "inferno_r")
+            panels.append(Panel(measure_name(name), score.picture, scale, below=value, under=_painted(image, [])))
         else:
-            rest, wrong = np.isfinite(score.picture), score.picture > 0
-            _paint(axes, {f"rest of {metric.subset}": (rest, GOOD), metric.title: (wrong, BAD)})
-    return figure
+            layers = [(GOOD, np.isfinite(score.picture)), (BAD, score.picture > 0)]
+            panels.append(Panel(measure_name(name), _painted(image, layers), below=value))
+            legend = [(GOOD, "right"), (BAD, "wrong")]
+    return grid_figure([panels[i : i + 3] for i in range(0, len(panels), 3)], title, legend=legend)
 
 
-def _told(name: str, score: Score) -> str:
-    """A metric, its value, and how much of its subset was measured."""
-    metric = HCI_METRICS[name]
-    value = "nothing to measure" if np.isnan(score.value) else f"{score.value:.3g} {metric.unit}"
-    measured = "" if np.isnan(score.coverage) or score.coverage == 1 else f", {score.coverage:.1%} measured"
-    return f"{metric.title} ({metric.symbol}): {value}{measured}"
+def _painted(image: Image, layers: Sequence[tuple[Colour, Mask]]) -> NDArray[np.uint8]:
+    """The image in light grey, so that colours stand out, and pixels in colours over it, later ones over earlier ones."""
+    found = rgb(255 - 0.45 * (255 - (image.mean(axis=2) if image.ndim == 3 else image)))
+    for colour, mask in layers:
+        found[mask] = colour
+    return found
 
 
-def _sheet(image: Image, titles: Sequence[str], title: str) -> tuple[Figure, list[Axes]]:
-    """The image in light grey, so that colours stand out, once for each title, three in a row."""
-    rows, columns = math.ceil(len(titles) / 3), min(3, len(titles))
-    size = _WIDTH * columns, rows * (_WIDTH * image.shape[0] / image.shape[1] + 1) + 0.4
-    figure = new_figure(figsize=size, layout="constrained", facecolor="white")
-    figure.suptitle(title, fontsize=FONT + 2, parse_math=False)
-    grey, places = image.mean(axis=2) if image.ndim == 3 else image, []
-    for i, name in enumerate(titles):
-        places.append(figure.add_subplot(rows, columns, 1 + i, xticks=[], yticks=[]))
-        places[i].imshow(255 - 0.45 * (255 - grey), cmap="gray", vmin=0, vmax=255)
-        places[i].set_title(name, fontsize=FONT, parse_math=False)
-    return figure, places
-
-
-def _paint(axes: Axes, layers: Mapping[str, tuple[Mask, str]]) -> None:
-    """Pixels in colours, later ones over earlier ones, with what these mean."""
-    from matplotlib.colors import to_rgba
-    from matplotlib.patches import Patch
-
-    for mask, colour in layers.values():
-        axes.imshow(mask[..., None] * np.array(to_rgba(colour)), interpolation="nearest")
-    patches = [Patch(facecolor=colour, label=name) for name, (_, colour) in layers.items()]
-    axes.legend(handles=patches, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=3, frameon=False, fontsize=FONT - 1)
+def _in_hues(labels: NDArray[np.integer], picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Labelled pixels in hues. Steps of the golden section around the circle of hues: successive labels get very different ones."""
+    hues = colour_table("hsv")[(256 * (0.618034 * labels % 1)).astype(int)]
+    return np.where(labels[..., None] > 0, 0.7 * hues + 0.3 * picture, picture).astype(np.uint8)
 
 
 COLOURS = (
