@@ -37,8 +37,6 @@ ROOMS = {
     "Adding more": [
         "evaluation.measure",
         "evaluation.protocols",
-        "datasets.dataset",
-        "io.readers",
         "figures.chart",
         "tables.ranking",
     ],

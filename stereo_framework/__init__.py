@@ -16,8 +16,7 @@ _NAMES = {
     "core.scene": ["Scene", "Search"],
     "core.stage": ["stage"],
     "core.volume": ["CostVolume", "Energy", "Labeling", "Smoothness", "Status"],
-    "datasets": ["load_pair", "load_scene", "pair_scene"],
-    "datasets.dataset": ["dataset"],
+    "datasets": ["dataset", "load_pair", "load_scene", "pair_scene"],
     "engine.match": ["Match"],
     "engine.pipeline": ["Pipeline"],
     "engine.step": ["Step", "step"],
@@ -26,7 +25,7 @@ _NAMES = {
     "evaluation.protocols": ["protocol"],
     "figures.chart": ["chart"],
     "figures.notebook": ["plot", "show"],
-    "io.readers": ["reader"],
+    "io": ["reader"],
     "kernels.threads": ["threads"],
     "own_pair.matching": ["match"],
     "script": ["load"],
@@ -53,8 +52,7 @@ if TYPE_CHECKING:
     from stereo_framework.core.scene import Scene, Search
     from stereo_framework.core.stage import stage
     from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness, Status
-    from stereo_framework.datasets import load_pair, load_scene, pair_scene
-    from stereo_framework.datasets.dataset import dataset
+    from stereo_framework.datasets import dataset, load_pair, load_scene, pair_scene
     from stereo_framework.engine.match import Match
     from stereo_framework.engine.pipeline import Pipeline
     from stereo_framework.engine.step import Step, step
@@ -63,7 +61,7 @@ if TYPE_CHECKING:
     from stereo_framework.evaluation.protocols import protocol
     from stereo_framework.figures.chart import chart
     from stereo_framework.figures.notebook import plot, show
-    from stereo_framework.io.readers import reader
+    from stereo_framework.io import reader
     from stereo_framework.kernels.threads import threads
     from stereo_framework.own_pair.matching import match
     from stereo_framework.script.load import load

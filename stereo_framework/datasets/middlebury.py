@@ -17,7 +17,7 @@ from typing import Any
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Calibration, Disparity, Scene, Search
 from stereo_framework.core.shipped import shipped_yaml
-from stereo_framework.datasets.dataset import dataset, frames_of, truths_of
+from stereo_framework.datasets.registry import dataset, frames_of, truths_of
 from stereo_framework.io import read_bytes, read_calibration, read_disparity, read_mask
 
 _BENCHMARK = "middlebury-v2"

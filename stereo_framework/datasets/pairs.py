@@ -25,7 +25,7 @@ import numpy as np
 
 from stereo_framework.core.errors import DataError, MissingExtraError, brings
 from stereo_framework.core.scene import Disparity, Mask, Scene, Search
-from stereo_framework.datasets.dataset import dataset, frames_of, truths_of
+from stereo_framework.datasets.registry import dataset, frames_of, truths_of
 from stereo_framework.datasets.scene_file import pair_scene
 from stereo_framework.io import read_disparity, read_grey, read_kitti_calibration
 

@@ -30,9 +30,17 @@ import yaml
 
 from stereo_framework.core.errors import DataError, DataWarning, ParameterError, harmless
 from stereo_framework.core.scene import EVALUATED, Calibration, Disparity, Frame, Image, Scene, Search
-from stereo_framework.io import PathLike, check_file, read_any_calibration, read_disparity, read_image, read_mask, write_bytes
+from stereo_framework.io import (
+    PathLike,
+    check_file,
+    own_suffixes,
+    read_any_calibration,
+    read_disparity,
+    read_image,
+    read_mask,
+    write_bytes,
+)
 from stereo_framework.io.images import ENDINGS
-from stereo_framework.io.readers import own_suffixes
 
 FILE_NAME = "scene.yaml"
 

@@ -10,7 +10,9 @@ from stereo_framework.io._files import (
     is_own,
     name_fault,
     output_folder,
+    own_suffixes,
     read_bytes,
+    reader,
     remove_parts,
     write_bytes,
 )

@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Disparity, Mask, Scene, unmasked
-from stereo_framework.io._files import PathLike, write_bytes
+from stereo_framework.io._files import PathLike, own_read, own_suffixes, write_bytes
 from stereo_framework.io.images import stored_grey, write_image
 from stereo_framework.io.raw import read_numpy, read_pfm, write_pfm
-from stereo_framework.io.readers import own_read, own_suffixes
 from stereo_framework.io.tiff import GeoTags, write_float_tiff
 
 KITTI_SCALE = 256.0

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, warn
 from stereo_framework.core.scene import Image, Mask
-from stereo_framework.io._files import PathLike, read_bytes, write_bytes
+from stereo_framework.io._files import PathLike, own_read, read_bytes, write_bytes
 from stereo_framework.io.raw import decode_netpbm, read_numpy, read_pfm
-from stereo_framework.io.readers import own_read
 from stereo_framework.io.tiff import is_tiff, read_tiff
 
 Samples = NDArray[Any]  # uint8 or uint16

@@ -4,8 +4,8 @@ import glob
 from pathlib import Path
 
 from stereo_framework.core.errors import DataError
+from stereo_framework.io import own_suffixes
 from stereo_framework.io.images import ENDINGS
-from stereo_framework.io.readers import own_suffixes
 
 
 def pairs(left: str, right: str) -> dict[str, tuple[Path, Path]]:

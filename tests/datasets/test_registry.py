@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.datasets import data_roots, load_scene, load_scenes, registry, scene_names
-from stereo_framework.datasets.dataset import dataset
+from stereo_framework.datasets import data_roots, dataset, load_scene, load_scenes, registry, scene_names
 from stereo_framework.io import write_image
 
 SYNTHETIC = (
