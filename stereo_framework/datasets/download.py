@@ -7,7 +7,6 @@ the entries. Files that are already there are not fetched again; of an archive, 
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
 import shutil
 import tempfile
@@ -80,9 +79,9 @@ class PublicSet:
     about: str
     cite: str
     page: str
-    megabytes: float | None
-    files: tuple[RemoteFile, ...]
-    register: str | None
+    megabytes: float | None = None
+    files: tuple[RemoteFile, ...] = ()
+    register: str | None = None
 
 
 @functools.cache
@@ -91,7 +90,7 @@ def public_sets() -> tuple[PublicSet, ...]:
     found = []
     for name, entry in shipped_yaml("datasets/catalogue.yaml").items():
         files = tuple(_files(name, entry.pop("files", {}), entry.pop("archives", ())))
-        found.append(PublicSet(name, files=files, **{"megabytes": None, "register": None} | entry))
+        found.append(PublicSet(name, files=files, **entry))
     return tuple(found)
 
 
@@ -203,14 +202,16 @@ def fetch(name: str, *, data: PathLike | None = None) -> tuple[Fetched, ...]:
 
 def _fetched(file: RemoteFile, public_set: PublicSet, root: Path) -> Fetched:
     """A file in its place, or the content of an archive, fetched unless it is there."""
+    import pooch
+
     place = root / ".fetched" / file.target / file.name if file.archive else root / file.target
     record = place.with_name(f"{file.name}.files")
     if file.archive and record.is_file() and all((root / path).is_file() for path in record.read_text("utf-8").splitlines()):
         return Fetched(file.name, file.url, "", 0, known=True, already_there=True)
-    there = place.is_file() and file.sha256 in (None, _sha256(place))
+    there = place.is_file() and file.sha256 in (None, pooch.file_hash(place))
     if not there:
         _retrieve(file, public_set, place)
-    sha256, size = _sha256(place), place.stat().st_size
+    sha256, size = pooch.file_hash(place), place.stat().st_size
     if file.archive:
         made = _unpack(place, root, file)
         place.unlink()
@@ -219,11 +220,6 @@ def _fetched(file: RemoteFile, public_set: PublicSet, root: Path) -> Fetched:
             raise DataError(f"{file.url}: {said}; the publisher's page is {public_set.page}")
         write_bytes(record, "\n".join(made).encode())
     return Fetched(file.name, file.url, sha256, size, sha256 in (file.sha256, file.copy_sha256), there)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _retrieve(file: RemoteFile, public_set: PublicSet, place: Path) -> None:

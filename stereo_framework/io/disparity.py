@@ -57,11 +57,13 @@ def read_disparity(path: PathLike, *, scale: float | None = None, unknown: int |
         The file is missing, damaged, in colour or a JPEG; the scale is missing; or a scale or minimum is given for a file that holds
         disparities in pixels.
     """
-    values, valid = map_values(path)
-    return in_pixels(path, values, valid, scale=scale, unknown=unknown, minimum=minimum)
+    return in_pixels(path, map_values(path), scale, unknown, minimum)
 
 
-def map_values(path: PathLike) -> tuple[NDArray[Any], Mask | None]:
+Stored = tuple[NDArray[Any], Mask | None]
+
+
+def map_values(path: PathLike) -> Stored:
     """What a file holds: disparities themselves, floats, or grey levels that stand for them, uint8 or uint16; and the pixels that hold data, None for all."""
     suffix, values = Path(path).suffix.lower(), own_read(path, "disparity")
     if values is None and suffix not in (".pfm", ".npy", ".npz"):
@@ -76,16 +78,9 @@ def map_values(path: PathLike) -> tuple[NDArray[Any], Mask | None]:
     return values.astype(np.float32), None
 
 
-def in_pixels(
-    path: PathLike,
-    values: NDArray[Any],
-    valid: Mask | None,
-    *,
-    scale: float | None = None,
-    unknown: int | None = 0,
-    minimum: float = 0.0,
-) -> Disparity:
+def in_pixels(path: PathLike, stored: Stored, scale: float | None, unknown: int | None = 0, minimum: float = 0.0) -> Disparity:
     """The disparities that `map_values` found in a file, or that the grey levels there stand for; as `read_disparity` returns them."""
+    values, valid = stored
     if values.dtype.kind == "f":
         if scale is not None or minimum != 0:
             raise DataError(f"{path}: holds disparities in pixels; scale and minimum are for grey pictures")
@@ -262,13 +257,13 @@ def read_map(
     DataError
         The file is missing or damaged, or the scale is missing.
     """
-    values, valid = map_values(path)
-    if values.dtype.kind == "f":
-        disparity = in_pixels(path, values, valid, scale=scale)
+    stored = map_values(path)
+    if stored[0].dtype.kind == "f":
+        disparity = in_pixels(path, stored, scale)
         return disparity if unknown is None else np.where(disparity == unknown, np.float32(np.nan), disparity)
-    eight_bits = values.dtype == np.uint8
+    eight_bits = stored[0].dtype == np.uint8
     if scale is None and eight_bits:
         scale = scene.grey_levels
     if unknown is None and not (eight_bits and (scene.protocol == "taxonomy2002" if zero_is_known is None else zero_is_known)):
         unknown = 0
-    return in_pixels(path, values, valid, scale=scale, unknown=unknown)
+    return in_pixels(path, stored, scale, unknown)

@@ -215,9 +215,7 @@ class Context:
         """
         script = load(f"{self.paper}/{name}" if isinstance(name, str) else name, overrides=list(overrides))
         asked = scenes if scenes is not None else script.scenes
-        wanted = [s for s in asked if isinstance(s, Scene) or s in self.available([s])]
-        if self.quick:
-            wanted = wanted[:1]
+        wanted = [s for s in asked if isinstance(s, Scene) or self._loaded(s)][: 1 if self.quick else None]
         names = [s.name if isinstance(s, Scene) else s for s in wanted]
         key = (script.name, *overrides, str(maps), *names)
         if key not in self._runs:
@@ -233,21 +231,19 @@ class Context:
         shown = [(plot, own) for plot in wanted for _, own in of_each_protocol(results, plot.where, plot.y)]
         return [drawn(plot.name, plot_figure(plot, own), f"plot {plot.name}", plot.title) for plot, own in shown]
 
-    def available(self, scenes: Sequence[str]) -> list[str]:
-        """Those of the scenes that can be loaded; the others are noted in `missing` with the reason."""
-        found = []
-        for scene in scenes:
-            try:
-                load_scene(scene, data=self.data).reference  # noqa: B018  loads the file
-                found.append(scene)
-            except DataError as error:
-                self.missing[scene] = str(error)
-        return found
+    def _loaded(self, name: str) -> Scene | None:
+        """A scene; None if it cannot be loaded, which is noted in `missing` with the reason."""
+        try:
+            scene = load_scene(name, data=self.data)
+            scene.reference  # noqa: B018  loads the file
+        except DataError as error:
+            self.missing[name] = str(error)
+            return None
+        return scene
 
     def scenes(self, names: Sequence[str]) -> list[Scene]:
         """Those of the scenes that can be loaded; in a quick reproduction only the first of them."""
-        found = self.available(names)
-        return [load_scene(name, data=self.data) for name in (found[:1] if self.quick else found)]
+        return list(filter(None, map(self._loaded, names)))[: 1 if self.quick else None]
 
     def truths(self, names: Sequence[str]) -> list[tuple[Scene, Disparity]]:
         """The same scenes with their true disparities; all of the papers' have them."""

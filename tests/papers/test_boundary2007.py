@@ -9,12 +9,13 @@ from stereo_framework.papers import find_paper
 from stereo_framework.papers.boundary2007 import items
 from stereo_framework.papers.boundary2007.items import METHODS, with_costs
 from stereo_framework.papers.claim import Alternatives
-from stereo_framework.papers.comparison import published_table
+from stereo_framework.papers.comparison import published_table, raw_table
 from stereo_framework.papers.paper import Context
 from stereo_framework.script import load
 
 PAPER = find_paper("boundary2007")
 CLAIMS = PAPER.claims
+TRIED = raw_table("boundary2007", "paper")["items"]["costs"]["with"]["tried"]
 
 
 @pytest.mark.parametrize(("name", "count"), [("csm", 72), ("stratified", 72), ("gc", 56), ("dp", 26), ("bp", 75)])
@@ -32,7 +33,7 @@ def test_settings_of_the_paper(name, count):
 def test_other_costs_are_run_as_the_others_are():
     script, grids = load("boundary2007/costs"), {name: load(f"boundary2007/{name}_grid") for name in ("gc", "bp")}
     assert (script.scenes, len(script.settings)) == (grids["gc"].scenes, 9 + 9 + 4)
-    assert {run.method for run in script.settings} == set(items.COSTS) - {"gc", "bp"}
+    assert {run.method for run in script.settings} == set(TRIED) - {"gc", "bp"}
     for run in script.settings:
         [grid] = [own for name, own in grids.items() if run.method.startswith(name)]
         assert (script.protocols, run.search) == (grid.protocols, grid.settings[0].search)
@@ -65,7 +66,7 @@ def test_a_sentence_that_turns_on_a_cost_is_not_judged():
     # With another cost graph cuts are as good as SDM, and on M.
     everything = _with(gc_absolute="stratified", bp_squares="bp")
     tried = [(gc, bp) for gc in ("gc", "gc_absolute") for bp in ("bp", "bp_squares")]
-    found = {f"{items.COSTS[gc]}, {items.COSTS[bp]}": with_costs(everything, gc, bp) for gc, bp in tried}
+    found = {f"{TRIED[gc]}, {TRIED[bp]}": with_costs(everything, gc, bp) for gc, bp in tried}
     data = {"found": Alternatives("cost", found)}
     told = CLAIMS["gc_not_in_mean"].stated(data, {})
     assert (told.holds, told.asked) == (None, "not judged")

@@ -12,7 +12,7 @@ from stereo_framework import load_scene
 from stereo_framework.evaluation.prediction import forward_prediction
 from stereo_framework.papers import find_paper
 from stereo_framework.papers.claim import verdict
-from stereo_framework.papers.comparison import published_table
+from stereo_framework.papers.comparison import published_table, raw_table
 from stereo_framework.papers.paper import Context
 from stereo_framework.papers.reproduce import reproduce
 from stereo_framework.papers.taxonomy2002 import claims, items
@@ -243,6 +243,7 @@ def test_foreground_fattening(data, tmp_path):
 
 
 def test_what_figure_15_shows():
-    shown = items._shown(made_sub_pixel(), "crop")
-    assert list(shown) == list(items._FIGURE15)
+    settings = raw_table("taxonomy2002", "paper")["items"]["experiment7"]["with"]["figure15"]
+    shown = items.shown_in_figure15(made_sub_pixel(), "crop", settings)
+    assert list(shown) == list(settings)
     assert [r.statistics["rms_error_textured"] for r in shown.values()] == pytest.approx([2.0, 1.8, 1.75, 1.9, 1.3])

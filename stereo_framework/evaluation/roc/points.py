@@ -179,13 +179,9 @@ def mean_points(points: Iterable[Point], *, drop_incomplete: bool = False) -> li
             raise DataError(
                 f"{method} {parameters}: not measured on {', '.join(missing)}; a mean needs every scene for every setting"
             )
-        sparsity, error = (
-            sum(1 / len(scenes) * getattr(p, rate) for p in measured.values()) for rate in ("sparsity_rate", "error_rate")
-        )
+        share, rates = 1 / len(scenes), zip(*(point.rates for point in measured.values()), strict=True)
         # Sums of shares may exceed 1 by rounding.
-        found.append(
-            replace(
-                next(iter(measured.values())), sparsity_rate=min(sparsity, 1.0), error_rate=min(error, 1.0), scene="", map=None
-            )
-        )
+        sparsity, error = (min(sum(share * rate for rate in own), 1.0) for own in rates)
+        first = next(iter(measured.values()))
+        found.append(replace(first, sparsity_rate=sparsity, error_rate=error, scene="", map=None))
     return found

@@ -32,15 +32,6 @@ _QUICK = {
 }
 """Settings that take only seconds: one line of most grids."""
 
-COSTS = {
-    "gc": "GC: squared differences (as run)",
-    "gc_absolute": "GC: absolute differences",
-    "gc_third": "GC: absolute differences, a third of their sum",
-    "bp": "BP: absolute differences (as run)",
-    "bp_squares": "BP: squared differences",
-}
-"""The costs that are tried in place of those that the paper does not print, by the methods of the scripts."""
-
 
 def _results(context: Context) -> list[Result]:
     """All runs of all methods."""
@@ -128,22 +119,22 @@ def nearest_to_boundary(found: Boundary, scene: str, method: str) -> Point:
     return min(own, key=lambda p: p.error_rate / max(float(height(np.array([p.sparsity_rate]))[0]), 1e-6))
 
 
-def costs(context: Context) -> Outcome:
-    """How much E and the sentences turn on the costs of GC and BP, which are not printed; and all sentences."""
+def costs(context: Context, *, tried: Mapping[str, str]) -> Outcome:
+    """How much E and the sentences turn on the costs of GC and BP, which are not printed, with those `tried` by the methods of the scripts; and all sentences."""
     results, published = _results(context), published_table("boundary2007", "table1")
     everything = [*results, *context.run("costs")]
-    tried = found_boundary(everything, {method: method for method in COSTS})
-    e = _by_column(tried)
+    there = found_boundary(everything, {method: method for method in tried})
+    e = _by_column(there)
     named = {f"{name} as printed": published.rows[name] for name in ("GC", "BP")}
-    named |= {words: e[m] for m, words in COSTS.items() if m in e}
+    named |= {words: e[m] for m, words in tried.items() if m in e}
     rows = [[words, *map(own.get, published.columns)] for words, own in named.items()]
     table = plain_table("Efficiency by matching cost", ["method and cost", *published.columns], rows, ".3f")
-    missing = ", ".join(name for name in SCENES if name not in tried.points)
+    missing = ", ".join(name for name in SCENES if name not in there.points)
     if context.quick or missing:
         # On fewer scenes than the paper's, these would be different sentences.
         return Outcome([table], absent="one scene and few settings only" if context.quick else f"not measured: {missing}")
-    pairs = itertools.product(*([m for m in COSTS if m.startswith(name) and m in e] for name in ("gc", "bp")))
-    found = Alternatives("cost", {f"{COSTS[gc]}, {COSTS[bp]}": with_costs(everything, gc, bp) for gc, bp in pairs})
+    pairs = itertools.product(*([m for m in tried if m.startswith(name) and m in e] for name in ("gc", "bp")))
+    found = Alternatives("cost", {f"{tried[gc]}, {tried[bp]}": with_costs(everything, gc, bp) for gc, bp in pairs})
     rates: dict[str, list[tuple[float, float]]] = {"GC": [], "DP": []}
     for r in results:
         if short(r.scene) == "slits" and METHODS[r.method] in rates and r.error is None:

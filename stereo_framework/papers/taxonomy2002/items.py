@@ -175,15 +175,6 @@ _PHASES = 8
 _GROSS = 1.0
 """Pixels: larger errors would hide the systematic part."""
 
-_FIGURE15 = {
-    "whole pixels": (1, "none", False, "none"),
-    "whole pixels, fitted": (1, "parabola", False, "none"),
-    "whole pixels, fitted, intervals": (1, "parabola", True, "none"),
-    "whole pixels, fitted, blurred": (1, "parabola", False, "binomial_blur"),
-    "half pixels, fitted": (0.5, "parabola", False, "none"),
-}
-"""Settings that Figure 15 shows: sampling step, refinement, intervals and blur."""
-
 
 def experiment(context: Context, *, name: str, others: Sequence[str] = ()) -> Outcome:
     """The plots of an experiment's scripts, and by script the results that its sentences are asked of, those of other scripts too."""
@@ -195,15 +186,18 @@ def experiment(context: Context, *, name: str, others: Sequence[str] = ()) -> Ou
     return Outcome(plots, data={script: own or None for script, own in (results | {"results": results[name]}).items()})
 
 
-def experiment7(context: Context) -> Outcome:
-    """RMS and inverse prediction errors by sampling step, sub-pixel fit, interval matching and blur; maps, signed errors and histograms."""
+def experiment7(context: Context, *, figure15: Mapping[str, Sequence[Any]]) -> Outcome:
+    """RMS and inverse prediction errors by sampling step, sub-pixel fit, interval matching and blur; maps, signed errors and histograms.
+
+    `figure15` are the settings that it shows: step, refinement, intervals and blur.
+    """
     scenes = [_plane(), *map(_crop, context.scenes(["venus"]))]
     results = [r for r in context.run("experiment7", scenes=scenes, maps=True) if r.error is None]
     rows, shown = [], list[Block]()
     heights: dict[str, dict[str, float]] = {}
     for scene in scenes:
         assert scene.truth is not None
-        there = _shown(results, scene.name)
+        there = shown_in_figure15(results, scene.name, figure15)
         rows += [[scene.name, name, r.statistics[ERROR], r.statistics["rms_error_all"]] for name, r in there.items()]
         maps = {name: r.disparity for name, r in there.items() if r.disparity is not None}
         errors = {name: _inner(disparity - scene.truth) for name, disparity in maps.items()}
@@ -244,14 +238,11 @@ def _inner(values: NDArray) -> NDArray:
     return values[_BORDER:-_BORDER, _BORDER:-_BORDER]
 
 
-def _shown(results: Sequence[Result], scene: str) -> dict[str, Result]:
-    """The results that Figure 15 shows."""
-    of = {
-        (r.axes["search.step"], r.axes["refinement"], r.axes["matching_cost.interval"], r.axes["preprocessing"]): r
-        for r in results
-        if r.scene == scene
-    }
-    return {name: of[setting] for name, setting in _FIGURE15.items() if setting in of}
+def shown_in_figure15(results: Sequence[Result], scene: str, settings: Mapping[str, Sequence[Any]]) -> dict[str, Result]:
+    """The results of these settings on a scene."""
+    axes = ("search.step", "refinement", "matching_cost.interval", "preprocessing")
+    of = {tuple(map(r.axes.__getitem__, axes)): r for r in results if r.scene == scene}
+    return {name: of[tuple(setting)] for name, setting in settings.items() if tuple(setting) in of}
 
 
 def staircase_height(error: Disparity, truth: Disparity) -> float:
