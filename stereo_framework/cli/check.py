@@ -4,16 +4,15 @@ from typing import Annotated
 
 import typer
 
-from stereo_framework.cli import _options as opt
-from stereo_framework.cli import _output
+from stereo_framework.cli import _shared
 from stereo_framework.cli.stages import NO_SOURCE
 
 
 def check(
     script: Annotated[list[str] | None, typer.Argument()] = None,
-    settings: opt.Settings = None,
-    plugin: opt.Plugins = None,
-    no_plugins: opt.NoPlugins = False,
+    settings: _shared.Settings = None,
+    plugin: _shared.Plugins = None,
+    no_plugins: _shared.NoPlugins = False,
     try_out: Annotated[bool, typer.Option("--try")] = False,
     schema: bool = False,
 ) -> int:
@@ -39,7 +38,7 @@ def check(
     from stereo_framework.script.trial import trial
 
     if schema:
-        _output.print_json(script_schema())
+        _shared.print_json(script_schema())
         return 0
     if not script:
         raise ParameterError("check: no script; name one or more")
@@ -60,7 +59,7 @@ def check(
             scenes = "each of " * (len(loaded.scenes) > 1) + (", ".join(loaded.scenes) or "scenes named later")
             used = {bound.stage for run in loaded.settings for _, bound in run.pipeline.stages()}
             for name_of_stage in sorted(f"{s.slot}.{s.name}" for s in used if not s.source or s.source.startswith(NO_SOURCE)):
-                _output.tell("warning", f"{name_of_stage}: has no source; say where the method is defined")
+                _shared.tell("warning", f"{name_of_stage}: has no source; say where the method is defined")
             if try_out and (failed := trial(loaded)):
                 faults += [f"{name}: {line}" for line in failed]
                 continue

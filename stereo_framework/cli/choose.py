@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from stereo_framework.cli import _options as opt
-from stereo_framework.cli import _output
+from stereo_framework.cli import _shared
 from stereo_framework.cli._progress import Progress
 from stereo_framework.core.errors import ParameterError
 
@@ -65,12 +64,12 @@ def choose(
     elif left is None or right is None:
         raise ParameterError("two images are needed: choose LEFT RIGHT; or --scene NAME")
     else:
-        own = None if disparity_range in (None, "auto") else Search(*opt.disparities(str(disparity_range)))
+        own = None if disparity_range in (None, "auto") else Search(*_shared.disparities(str(disparity_range)))
         known = pair_scene(left, right, own)
     known, told = stretched(known) if stretch else (known, "")
-    _output.tell("warning", *intensity_doubts(known))
+    _shared.tell("warning", *intensity_doubts(known))
     with Progress(1, "choices") as progress:
-        chosen = choose_method(known, opt.names(methods), seconds=time)
+        chosen = choose_method(known, _shared.names(methods), seconds=time)
         progress.watch("writing files")
         folder, first = out or Path("choice"), chosen.name
         shown = list(dict.fromkeys((first, next(iter(chosen.maps)), *(s.name for s in chosen.standings))))[:4]
@@ -78,15 +77,15 @@ def choose(
             write_bytes(folder / "best.yaml", yaml.safe_dump(chosen.runs[first].mapping, sort_keys=False).encode())
             write_disparity(folder / "best.pfm", chosen.maps[first])
             write_comparison(folder / "comparison.png", {name: chosen.maps[name] for name in shown}, chosen.scene)
-    _output.tell("warning", *(f"{name}: {error}" for name, error in chosen.failed.items()))
+    _shared.tell("warning", *(f"{name}: {error}" for name, error in chosen.failed.items()))
     if json:
-        compared = _output.standings_record(known.name, DEFAULT, chosen.standings)
+        compared = _shared.standings_record(known.name, DEFAULT, chosen.standings)
         found = {"chosen": chosen.name, "folder": str(folder), "left_out": chosen.left_out, "stretched": told}
-        _output.print_json(compared | found | {"seconds": dict(chosen.seconds)})
+        _shared.print_json(compared | found | {"seconds": dict(chosen.seconds)})
         return 0
     if told:
         print(f"{told}; 'match --stretch --method' applies a script to them")
-    _output.print_standings(known.name, DEFAULT, chosen.standings, chosen.seconds)
+    _shared.print_standings(known.name, DEFAULT, chosen.standings, chosen.seconds)
     if chosen.left_out:
         print(f"no time for {', '.join(chosen.left_out)}; --time SECONDS gives more")
     why = "which is best on scenes with truth; nothing is better here" if chosen.name == DEFAULT else f"better than {DEFAULT}"

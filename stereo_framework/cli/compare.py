@@ -4,8 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from stereo_framework.cli import _options as opt
-from stereo_framework.cli import _output
+from stereo_framework.cli import _shared
 from stereo_framework.cli.evaluate import map_names
 from stereo_framework.core.errors import DataError, ParameterError
 
@@ -13,15 +12,15 @@ from stereo_framework.core.errors import DataError, ParameterError
 def compare(
     maps: list[Path],
     scene: str | None = None,
-    truth: opt.Truth = None,
-    mask: opt.TruthMask = None,
-    protocol: opt.ProtocolSpec = None,
+    truth: _shared.Truth = None,
+    mask: _shared.TruthMask = None,
+    protocol: _shared.ProtocolSpec = None,
     threshold: float = 1.0,
-    scale: opt.Scale = None,
-    unknown: opt.Unknown = None,
+    scale: _shared.Scale = None,
+    unknown: _shared.Unknown = None,
     without_truth: bool = False,
     out: Path | None = None,
-    json: opt.Json = False,
+    json: _shared.Json = False,
 ) -> int:
     """Put two or more disparity maps side by side: their statistics, how they differ from the first, and pictures.
 
@@ -50,8 +49,8 @@ def compare(
     from stereo_framework.own_pair.choosing import judge
     from stereo_framework.sweep.outside import measure_map
 
-    spec = opt.protocol_spec(protocol)
-    alone = opt.truth_alone(truth, mask, spec, scale)
+    spec = _shared.protocol_spec(protocol)
+    alone = _shared.truth_alone(truth, mask, spec, scale)
     if (alone is None) == (scene is None):
         raise ParameterError("compare needs the scene that the maps belong to: --scene, or --truth")
     if len(set(maps)) < 2:
@@ -70,19 +69,19 @@ def compare(
         try:
             standings = judge(place, found)
         except DataError as error:
-            _output.tell("warning", f"{place.name}: {error}")
+            _shared.tell("warning", f"{place.name}: {error}")
     if out is not None:
         with output_folder(out):
             for name, disparity in found.items():
                 write_pictures(out / name, disparity, place, None if how is None else resolve(how))
             write_comparison(out / "comparison.png", found, place)
     if json:
-        told = {"without_truth": _output.standings_record(place.name, first, standings)} if standings else {}
-        _output.print_json([result.record() | told for result in results])
+        told = {"without_truth": _shared.standings_record(place.name, first, standings)} if standings else {}
+        _shared.print_json([result.record() | told for result in results])
         return 0
-    _output.print_results(results)
+    _shared.print_results(results)
     if standings:
-        _output.print_standings(place.name, first, standings)
+        _shared.print_standings(place.name, first, standings)
     if out is not None:
         print(f"pictures in {out}")
     return 0

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stereo_framework.cli import _options as opt
-from stereo_framework.cli import _output
+from stereo_framework.cli import _shared
 from stereo_framework.core.errors import DataError, ParameterError, harmless
 
 if TYPE_CHECKING:
@@ -15,16 +14,16 @@ if TYPE_CHECKING:
 def evaluate(
     maps: list[Path],
     scene: list[str] | None = None,
-    truth: opt.Truth = None,
-    mask: opt.TruthMask = None,
-    protocol: opt.ProtocolSpec = None,
-    measure: opt.Measures = None,
+    truth: _shared.Truth = None,
+    mask: _shared.TruthMask = None,
+    protocol: _shared.ProtocolSpec = None,
+    measure: _shared.Measures = None,
     threshold: list[float] | None = None,
-    scale: opt.Scale = None,
-    unknown: opt.Unknown = None,
+    scale: _shared.Scale = None,
+    unknown: _shared.Unknown = None,
     out: Path | None = None,
     name: str | None = None,
-    json: opt.Json = False,
+    json: _shared.Json = False,
 ) -> int:
     """Measure disparity maps from anywhere against the truth: single ones, or whole submissions with the benchmark's average.
 
@@ -58,9 +57,9 @@ def evaluate(
             raise DataError(f"{path}: no such file or folder")
     if name is not None and len(maps) > 1:
         raise ParameterError(f"--name {name}: one name for {len(maps)} maps or folders; give one of them at a time")
-    spec = opt.protocol_spec(protocol)
+    spec = _shared.protocol_spec(protocol)
     files, folders = [p for p in maps if not p.is_dir()], [p for p in maps if p.is_dir()]
-    alone = opt.truth_alone(truth, mask, spec, scale)
+    alone = _shared.truth_alone(truth, mask, spec, scale)
     if alone is not None and (scene or folders or out is not None):
         raise ParameterError("--truth is that of single maps, which are not kept; leave out --scene, --out and folders")
     if files and alone is None and len(scene or []) != 1:
@@ -73,9 +72,9 @@ def evaluate(
     ]
     for folder in folders:
         found = find_maps(folder, protocol=spec, scenes=scene or ())
-        _output.tell("warning", *(f"{path}: belongs to no scene; left out" for path in found.strangers))
+        _shared.tell("warning", *(f"{path}: belongs to no scene; left out" for path in found.strangers))
         if found.missing:
-            _output.tell("warning", f"{folder}: no map for {', '.join(found.missing)}; the average leaves them out")
+            _shared.tell("warning", f"{folder}: no map for {', '.join(found.missing)}; the average leaves them out")
         given.append((folder, name or folder.resolve().name, found.maps))
     changes = {} if threshold is None else {"thresholds": threshold}
     base = alone[1] if alone else None if spec is None else resolve(spec)
@@ -91,9 +90,9 @@ def evaluate(
                     write_pictures(out / "pictures" / f"{method}_{known.name.replace('/', '-')}", disparity, known, under)
         results += measured if out is None else add_maps(out, measured)
     if json:
-        _output.print_json([r.record() for r in [*results, *average_rows(results)]])
+        _shared.print_json([r.record() for r in [*results, *average_rows(results)]])
         return 0
-    _output.print_results(results, _output.measured(results, measure or []))
+    _shared.print_results(results, _shared.measured(results, measure or []))
     if out is not None:
         print(f"results, maps, pictures in {out}")
     return 0

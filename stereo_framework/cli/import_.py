@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from stereo_framework.cli import _output
+from stereo_framework.cli import _shared
 from stereo_framework.core.errors import ParameterError, short
 
 
@@ -26,10 +26,10 @@ def import_(old: Path, out: Path | None = None) -> int:
 
     notes: list[str] = []
     scripts = convert(old, notes.append)
-    _output.tell("note", *(short(line if line.isprintable() else repr(line), 300) for line in notes[: limits.FAULTS]))
+    _shared.tell("note", *(short(line if line.isprintable() else repr(line), 300) for line in notes[: limits.FAULTS]))
     # A file that is no script at all has something wrong in each of its lines.
     if len(notes) > limits.FAULTS:
-        _output.tell("note", "further lines cannot be carried over either")
+        _shared.tell("note", "further lines cannot be carried over either")
     if out is None and len(scripts) > 1:
         raise ParameterError(f"{old} becomes {len(scripts)} scripts ({', '.join(scripts)}); give --out DIR for a file each")
     for scene, script in scripts.items():

@@ -22,8 +22,7 @@ import typer
 from typer.core import TyperGroup
 
 from stereo_framework import __version__
-from stereo_framework.cli import _options as opt
-from stereo_framework.cli import _output
+from stereo_framework.cli import _shared
 from stereo_framework.cli._progress import ending, interruptible
 from stereo_framework.cli.check import check
 from stereo_framework.cli.choose import choose
@@ -47,11 +46,11 @@ _LISTED = 66
 """Characters beside a verb in a list that is 80 wide."""
 _NO_FONT = "pictures show boxes for letters that no font here has; install one that has them, such as Noto Sans CJK"
 _EVERYWHERE = {
-    "data": opt.Data,
-    "plugin": opt.Plugins,
-    "no_plugins": opt.NoPlugins,
-    "max_pixels": opt.MaxPixels,
-    "traceback": opt.Traceback,
+    "data": _shared.Data,
+    "plugin": _shared.Plugins,
+    "no_plugins": _shared.NoPlugins,
+    "max_pixels": _shared.MaxPixels,
+    "traceback": _shared.Traceback,
 }
 """Options that every verb has."""
 _VARIABLES = ("STEREO_DATA", "STEREO_MAX_PIXELS", "STEREO_NO_PLUGINS")
@@ -154,7 +153,7 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
 
 def _told(message: str, wanted: bool, status: int) -> int:
     """Print an error, with the traceback if it is wanted; returns the exit status."""
-    _output.tell("error", *message.splitlines())
+    _shared.tell("error", *message.splitlines())
     if wanted:
         traceback.print_exc()
     return status
@@ -191,7 +190,7 @@ def _warnings_in_one_line() -> Iterator[None]:
         if line != _NO_FONT and not issubclass(category, DataWarning):
             usual(message, category, *place, **more)
         elif line != _NO_FONT or line not in told:
-            _output.tell("warning", line)
+            _shared.tell("warning", line)
         told.add(line)
 
     with warnings.catch_warnings():
@@ -216,7 +215,7 @@ def _documented(verb: Callable[..., Any]) -> inspect.Signature:
     keyword = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
     for name, annotation in _EVERYWHERE.items():
         if name not in signature.parameters:
-            default = False if annotation in (opt.NoPlugins, opt.Traceback) else None
+            default = False if annotation in (_shared.NoPlugins, _shared.Traceback) else None
             found.append(keyword(name, default=default, annotation=annotation))
     return signature.replace(parameters=found)
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stereo_framework.cli import _options as opt
-from stereo_framework.cli import _output
+from stereo_framework.cli import _shared
 from stereo_framework.cli._progress import Progress
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 
@@ -23,7 +22,7 @@ def match(
     right: Annotated[str | None, typer.Argument()] = None,
     disparity_range: Annotated[list[str] | None, typer.Option("--disparities", metavar="A:B")] = None,
     method: str | None = None,
-    settings: opt.Settings = None,
+    settings: _shared.Settings = None,
     calibration: Path | None = None,
     focal: float | None = None,
     baseline: float | None = None,
@@ -31,10 +30,10 @@ def match(
     stretch: bool = False,
     image_masks: Annotated[list[Path] | None, typer.Option("--mask")] = None,
     pixel_ranges: Annotated[tuple[Path, Path] | None, typer.Option("--ranges", metavar="LOW HIGH")] = None,
-    truth: opt.Truth = None,
+    truth: _shared.Truth = None,
     out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
-    memory: opt.Memory = None,
-    plugin: opt.Plugins = None,
+    memory: _shared.Memory = None,
+    plugin: _shared.Plugins = None,
     example: bool = False,
     json: bool = False,
 ) -> int:
@@ -104,7 +103,7 @@ def match(
     options: dict[str, Any] = given | {"method": setting, "memory": memory}
     planes = load_scene("synthetic/planes") if example else None
     found: Mapping[str, Any] = {"planes": (planes.reference, planes.match)} if planes else pairs(str(left), str(right))
-    ranges: list[Any] = ["auto" if text == "auto" else opt.disparities(text) for text in disparity_range or []]
+    ranges: list[Any] = ["auto" if text == "auto" else _shared.disparities(text) for text in disparity_range or []]
     if planes and planes.search:
         ranges = [(planes.search.minimum, planes.search.maximum)]
     if len(ranges) not in (0, 1, len(found)):
@@ -112,7 +111,7 @@ def match(
     many = len(found) > 1
     if many and truth is not None:
         raise ParameterError(f"--truth is that of one pair, and there are {len(found)}")
-    alone = opt.truth_alone(truth)
+    alone = _shared.truth_alone(truth)
     records, failed = [], False
     for i, (stem, (one, other)) in enumerate(found.items()):
         folder = (out or Path("matches" if many else f"{stem}_match")) / (stem if many else "")
@@ -131,7 +130,7 @@ def match(
                 raise
             failed = True
             records.append({"pair": stem, "error": str(error)})
-            _output.tell("error", f"{stem}: {error}")
+            _shared.tell("error", f"{stem}: {error}")
             continue
         records.append(record := _record(stem, matched, folder, written))
         if alone is not None:
@@ -139,7 +138,7 @@ def match(
         if not json:
             _print(matched, record)
     if json:
-        _output.print_json(records)
+        _shared.print_json(records)
     return 1 if failed else 0
 
 
@@ -167,24 +166,24 @@ def _print(matched: Matched, record: dict[str, Any]) -> None:
     from stereo_framework.tables.values import show
 
     columns, rows = record["size"]
-    _output.say(f"{matched.name}: {columns}x{rows} pixels, disparities {matched.search} ({matched.origin})")
-    _output.say(
+    _shared.say(f"{matched.name}: {columns}x{rows} pixels, disparities {matched.search} ({matched.origin})")
+    _shared.say(
         f"{matched.method}: {100 * record['estimated']:.1f} % of the pixels have a disparity, both views agree about "
         f"{100 * record['consistent']:.1f} %; {matched.seconds:.2f} s of matching"
     )
-    _output.say(matched.stretched)
+    _shared.say(matched.stretched)
     calibration, apart = matched.scene.calibration, matched.vertical_offset
     if matched.rectified:
         how = "too few points to tell how well" if apart is None else f"matched points lie {apart:.2f} rows apart in the median"
         known = "without a calibration, so that disparities have an unknown offset"
         if calibration is not None:
             known = f"focal length {calibration.focal_length:.1f} pixels, baseline {calibration.baseline:.4g}"
-        _output.say(f"rectified: {how}; {known}")
+        _shared.say(f"rectified: {how}; {known}")
     if calibration is not None and (depths := matched.points().place[:, 2]).size:
-        _output.say(f"depth: {depths.min():.4g} to {depths.max():.4g} in the baseline's unit, {len(depths)} points")
+        _shared.say(f"depth: {depths.min():.4g} to {depths.max():.4g} in the baseline's unit, {len(depths)} points")
     if measured := record.get("statistics"):
-        _output.say(", ".join(f"{name} {show(value)}" for name, value in measured.items()))
-    _output.say(f"{', '.join(record['files'])} in {record['folder']}")
+        _shared.say(", ".join(f"{name} {show(value)}" for name, value in measured.items()))
+    _shared.say(f"{', '.join(record['files'])} in {record['folder']}")
     if "disparity.png" not in record["files"]:
-        _output.say("disparity.png is left out: it holds disparities from 0 to 255.99")
-    _output.say("see picture.png first; 'stereo-framework match --help' tells what else can be asked for")
+        _shared.say("disparity.png is left out: it holds disparities from 0 to 255.99")
+    _shared.say("see picture.png first; 'stereo-framework match --help' tells what else can be asked for")

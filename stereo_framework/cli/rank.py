@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stereo_framework.cli import _options as opt
-from stereo_framework.cli import _output
+from stereo_framework.cli import _shared
 from stereo_framework.core.errors import DataError, ParameterError, few
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ def rank(
     where: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE")] = None,
     groups: bool = False,
     boundary: bool = False,
-    json: opt.Json = False,
+    json: _shared.Json = False,
 ) -> int:
     """Rank methods as the Middlebury benchmark does, by the average of their ranks; and group them by dominance (A* groups).
 
@@ -66,8 +65,8 @@ def rank(
     if both := set(lower or []) & set(higher or []):
         raise ParameterError(f"--lower and --higher: {min(both)!r} stands in both")
     better: Any = dict.fromkeys(lower or [], "lower") | dict.fromkeys(higher or [], "higher")
-    found = ranked(results, opt.names(columns), better)
-    _output.tell("warning", *found.notes)
+    found = ranked(results, _shared.names(columns), better)
+    _shared.tell("warning", *found.notes)
     if lacking := found.complete()[1]:
         listed = few([f"{name} ({few(names, _NAMED)})" for name, names in lacking.items()], _NAMED)
         how = f"leave them out, as by --where 'method!={next(iter(lacking))}', or choose other --columns"
@@ -87,12 +86,12 @@ def rank(
             }
             for i in order
         ]
-        _output.print_json(records)
+        _shared.print_json(records)
         return 0
-    _output.print_table(*_table(order, found, groups), keys=2, upright=True)
-    _output.say(f"each column: score, rank; {len(order)} methods, {len(names)} columns; equal scores share the better rank")
+    _shared.print_table(*_table(order, found, groups), keys=2, upright=True)
+    _shared.say(f"each column: score, rank; {len(order)} methods, {len(names)} columns; equal scores share the better rank")
     if groups:
-        _output.say(astar_verdict(found.groups))
+        _shared.say(astar_verdict(found.groups))
     return 0
 
 
@@ -108,7 +107,7 @@ def _results(table: Path) -> list[Result]:
     with Store(table) as store:
         results, lacking = store.results(), store.lacking()
     if lacking:
-        _output.tell("warning", f"{table}: {lacking}")
+        _shared.tell("warning", f"{table}: {lacking}")
     return results
 
 
@@ -136,7 +135,7 @@ def _print_boundary(results: Sequence[Result], *, json: bool) -> None:
     found = boundary(results)
     feasible = {scene: found.feasible(scene) for scene in found.points}
     if json:
-        _output.print_json([{"efficiencies": found.efficiencies(), "improvements": found.improvements(), "boundary": feasible}])
+        _shared.print_json([{"efficiencies": found.efficiencies(), "improvements": found.improvements(), "boundary": feasible}])
         return
     _matrix("E: efficiency, 1 = ideal; Expected: of the mean curve", found.efficiencies())
     _matrix("I(row | column): what the row's mean curve gains over the column's", found.improvements())
@@ -145,14 +144,14 @@ def _print_boundary(results: Sequence[Result], *, json: bool) -> None:
             [f"{p.sparsity_rate:.4f}", f"{p.error_rate:.4f}", p.method, _setting(p, found.points[scene][p.method])]
             for p in points
         ]
-        _output.print_table(["sparsity_rate", "error_rate", "method", "setting"], rows, title=f"feasibility boundary of {scene}")
+        _shared.print_table(["sparsity_rate", "error_rate", "method", "setting"], rows, title=f"feasibility boundary of {scene}")
 
 
 def _matrix(title: str, values: Mapping[str, Mapping[str, float]]) -> None:
     columns = list(dict.fromkeys(name for row in values.values() for name in row))
     columns = list(values) if set(columns) <= set(values) else columns
     rows = [[name, *(f"{row[c]:.3f}" if c in row else "-" for c in columns)] for name, row in values.items()]
-    _output.print_table(["method", *columns], rows, title=title)
+    _shared.print_table(["method", *columns], rows, title=title)
 
 
 def _setting(point: Point, others: list[Point]) -> str:

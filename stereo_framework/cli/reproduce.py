@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from stereo_framework.cli import _options as opt
-from stereo_framework.cli import _output
+from stereo_framework.cli import _shared
 from stereo_framework.cli._progress import Progress
 
 
@@ -15,7 +14,7 @@ def reproduce(
     out: Path | None = None,
     quick: bool = False,
     workers: int = 2,
-    json: opt.Json = False,
+    json: _shared.Json = False,
 ) -> int:
     """Run a paper's experiments again: its numbers beside ours, its sentences with a verdict each, and checks of our own, which are in no total.
 
@@ -47,7 +46,7 @@ def reproduce(
     if json:
         judged = ({name: getattr(c, name) for name in ("difference", "judged", "outside")} for c in done.comparisons)
         numbers = [{"kind": "published number"} | vars(c) | more for c, more in zip(done.comparisons, judged, strict=True)]
-        _output.print_json(numbers + [{"kind": "sentence"} | vars(s) for s in done.statements])
+        _shared.print_json(numbers + [{"kind": "sentence"} | vars(s) for s in done.statements])
         return done.status
     for title, outcome in done.outcomes.items():
         rows = []
@@ -55,10 +54,10 @@ def reproduce(
             values = ("-" if v is None else f"{v:.{max(2, c.digits)}f}" for v in (c.published, c.ours, c.difference))
             rows.append([c.row, c.column, *values, c.tolerance, "OUTSIDE" * c.outside])
         if rows:
-            _output.print_table([*HEADER[:-1], ""], rows, title=title)
+            _shared.print_table([*HEADER[:-1], ""], rows, title=title)
     for s in failures_first(done.statements):
         verdict = "DOES NOT HOLD" if s.holds is False else s.verdict
-        _output.say(f"{s.asked}, {verdict}: {s.text} ({'; '.join(filter(None, (s.source, s.figures, *s.notes)))})")
+        _shared.say(f"{s.asked}, {verdict}: {s.text} ({'; '.join(filter(None, (s.source, s.figures, *s.notes)))})")
     for scene, reason in done.missing.items():
         print(f"missing: {scene}: {reason}")
     for line in done.totals:

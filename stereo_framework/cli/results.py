@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stereo_framework.cli import _options as opt
-from stereo_framework.cli import _output
+from stereo_framework.cli import _shared
 from stereo_framework.core.errors import DataError, ParameterError, nearest
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def results(
     limit: Annotated[int, typer.Option(min=0)] = 200,
     every: Annotated[bool, typer.Option("--all")] = False,
     format: str = "table",
-    json: opt.Json = False,
+    json: _shared.Json = False,
     plots: bool = False,
     export: Annotated[str | None, typer.Option(metavar="BENCHMARK")] = None,
 ) -> int:
@@ -68,7 +67,7 @@ def results(
         raise ParameterError(f"--format: no format {format!r}; {nearest(format, _FORMATS, kind='formats')}")
     if json and format != "table":
         raise ParameterError(f"one format at a time, not {format} and json")
-    names = opt.names(columns)
+    names = _shared.names(columns)
     with Store(folder) as store:
         found, lacking = results.where(store.results(every=every), where or []), store.lacking()
     if export is not None:
@@ -77,28 +76,28 @@ def results(
         _write_plots(found, folder)
     elif group is not None:
         wanted = tables.shown_statistics(found, names)
-        table = tables.sort_table(summaries.group(found, opt.names(group), wanted), opt.names(sort))
+        table = tables.sort_table(summaries.group(found, _shared.names(group), wanted), _shared.names(sort))
         if json:
-            _output.print_json([dict(zip(table.header, row, strict=True)) for row in table.rows])
+            _shared.print_json([dict(zip(table.header, row, strict=True)) for row in table.rows])
         elif format != "table":
             print(formats.to_text(table, format), end="")
         else:
-            _output.say(table.title)
+            _shared.say(table.title)
             shown = table.rows_of(range(len(table.rows))[: limit or None])
-            _output.print_table(shown.header, shown.texts(), keys=table.keys, best=shown.best)
-            _output.say(*table.notes[:-1], _output.said_protocol(table.notes[-1]))
-            _output.say_cut(len(shown.rows), len(table.rows), "rows", "--limit 0")
+            _shared.print_table(shown.header, shown.texts(), keys=table.keys, best=shown.best)
+            _shared.say(*table.notes[:-1], _shared.said_protocol(table.notes[-1]))
+            _shared.say_cut(len(shown.rows), len(table.rows), "rows", "--limit 0")
         if json or format == "csv":
             # These formats have no place for what must be known to read the numbers.
             print("\n".join([table.title, *table.notes]), file=sys.stderr)
     else:
-        found = results.ordered(found, opt.names(sort))
+        found = results.ordered(found, _shared.names(sort))
         if json:
-            _output.print_json([r.record() for r in found])
+            _shared.print_json([r.record() for r in found])
         elif format == "csv":
             print(formats.csv_text(*tidy(found)), end="")
         elif format == "table":
-            _output.print_results(found, names, most=limit)
+            _shared.print_results(found, names, most=limit)
             print(f"{len(found)} results")
         else:
             same = by_protocol([*found, *means.average_rows(found)]).values()
@@ -137,9 +136,9 @@ def _export(found: Sequence[Result], format: str, folder: Path) -> int:
             with output_folder(folder):
                 told = export_maps(own, format, name, target)
         except DataError as error:
-            _output.tell("error", str(error))
+            _shared.tell("error", str(error))
             failed += 1
             continue
-        _output.tell("warning", *told)
+        _shared.tell("warning", *told)
         print(f"{name}: {target}; measure it with: evaluate {target} --scene {format}")
     return 2 if failed == len(settings) else 1 if failed else 0

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stereo_framework.cli import _options as opt
-from stereo_framework.cli import _output
+from stereo_framework.cli import _shared
 from stereo_framework.cli._progress import Progress, continuable
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
 
@@ -24,19 +23,19 @@ _MOST_ROWS = 200
 def run(
     script: list[str],
     scene: list[str] | None = None,
-    settings: opt.Settings = None,
-    plugin: opt.Plugins = None,
-    measure: opt.Measures = None,
-    protocol: opt.ProtocolSpec = None,
+    settings: _shared.Settings = None,
+    plugin: _shared.Plugins = None,
+    measure: _shared.Measures = None,
+    protocol: _shared.ProtocolSpec = None,
     out: Path | None = None,
     workers: int | None = None,
-    executor: opt.ExecutorName = "thread",
-    dask: opt.Dask = None,
-    memory: opt.Memory = None,
+    executor: _shared.ExecutorName = "thread",
+    dask: _shared.Dask = None,
+    memory: _shared.Memory = None,
     maps: Annotated[bool | None, typer.Option("--maps/--no-maps")] = None,
     report: Annotated[bool, typer.Option("--report")] = False,
-    json: opt.Json = False,
-    traceback: opt.Traceback = False,
+    json: _shared.Json = False,
+    traceback: _shared.Traceback = False,
 ) -> int:
     """Run parameter scripts and print the error statistics. A folder with your own pair becomes a scene by ``scenes --new``.
 
@@ -70,7 +69,7 @@ def run(
     options: dict[str, Any] = {"workers": workers, "memory": memory, "out": out, "maps": maps if out else False}
     progress = Progress(sum(len(task.protocols) for task in tasks))
     found: dict[Task, list[Result]] = {}
-    with opt.who(executor, workers, dask) as pool, continuable(progress, "results", out) as count:
+    with _shared.who(executor, workers, dask) as pool, continuable(progress, "results", out) as count:
         for task, own in execute(scripts, tasks, executor=pool, **options):
             found[task] = own
             count(len(own))
@@ -85,14 +84,14 @@ def run(
         try:
             plots = bool(write_reports(results, [script.resolved for script in scripts], out))
         except StereoFrameworkError as error:  # the results stand all the same
-            _output.tell("warning", *str(error).splitlines())
+            _shared.tell("warning", *str(error).splitlines())
     printed = results
     if json:
-        _output.print_json([r.record() for r in results])
+        _shared.print_json([r.record() for r in results])
     else:
         most, whole = (None, "") if out is None else (_MOST_ROWS, f"stereo-framework results {out} --limit 0")
-        columns = _output.measured(results, measure or [])
-        printed = _output.print_results(results, columns, most=most, whole=whole)
+        columns = _shared.measured(results, measure or [])
+        printed = _shared.print_results(results, columns, most=most, whole=whole)
         if out is not None:
             kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]
             print(f"{', '.join(kinds)} in {out}")
@@ -102,9 +101,9 @@ def run(
         run_page(out).write(out / "report.html")
         print(f"page: {out / 'report.html'}", file=sys.stderr)
     if more := len(failed) - sum(bool(r.error) for r in printed):
-        _output.tell("error", f"{more} more runs failed; stereo-framework results {out} --limit 0 tells why")
+        _shared.tell("error", f"{more} more runs failed; stereo-framework results {out} --limit 0 tells why")
     if traceback:
-        _output.print_tracebacks(failed)
+        _shared.print_tracebacks(failed)
     return 1 if failed else 0
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stereo_framework.cli import _output
+from stereo_framework.cli import _shared
 from stereo_framework.cli._progress import Progress
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def scenes(
 
         print(f"{new_scene(new, lambda pair: looked_at(pair)[0])}: look through it; then every verb takes --scene {new}")
     elif describe is not None:
-        _output.say(*(f"{key:12} {value}" for key, value in _described(load_scene(describe)).items()), indent=13)
+        _shared.say(*(f"{key:12} {value}" for key, value in _described(load_scene(describe)).items()), indent=13)
     elif sets:
         _fetch(sets)
     elif fetch:
@@ -96,7 +96,7 @@ def _list_public_sets() -> None:
     for one in public_sets():
         size = "?" if one.megabytes is None else f"{one.megabytes:g}"
         rows.append([one.name, one.about, "after registration" if one.register else size])
-    _output.print_table(["data set", "what", "MB"], rows)
+    _shared.print_table(["data set", "what", "MB"], rows)
     print("Fetch one with: stereo-framework scenes --fetch SET. Their owners ask to be cited.")
 
 

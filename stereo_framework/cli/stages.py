@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stereo_framework.cli import _options as opt
-from stereo_framework.cli import _output
+from stereo_framework.cli import _shared
 from stereo_framework.core.errors import DataError, ParameterError, nearest
 
 if TYPE_CHECKING:
@@ -79,8 +78,8 @@ def stages(
         raise ParameterError(f"no stage {name!r}; {nearest(str(name), names, kind='names')}")
     if slots:
         if known:
-            _output.print_table(["slot", "stage", "what it does"], [[s.slot, s.name, s.summary] for s in known], keys=1)
-        _output.print_table(_HEADER, [slot_row(one) for one in slots])
+            _shared.print_table(["slot", "stage", "what it does"], [[s.slot, s.name, s.summary] for s in known], keys=1)
+        _shared.print_table(_HEADER, [slot_row(one) for one in slots])
     else:
         print("\n\n".join(_page(s) for s in known))
     return 0
@@ -91,20 +90,20 @@ def _measures() -> None:
     from stereo_framework.evaluation.protocols import PRESETS
 
     rows = [[m.name, m.unit, m.better or "-", m.about, m.source] for m in METRICS.values()]
-    _output.print_table(["measure", "unit", "better", "of each", "source"], rows)
+    _shared.print_table(["measure", "unit", "better", "of each", "source"], rows)
     for preset in PRESETS.values():
-        _output.say(str(preset))
+        _shared.say(str(preset))
 
 
 def _protocol(name: str) -> None:
     """All choices of a protocol."""
     from stereo_framework.evaluation import resolve
 
-    chosen = resolve(opt.protocol_spec(name) or {})
+    chosen = resolve(_shared.protocol_spec(name) or {})
     fields = chosen.as_dict()
     for field, value in (fields | {f"hci.{k}": v for k, v in fields.pop("hci").items()}).items():
-        _output.say(f"{field:24} {', '.join(map(str, value)) if isinstance(value, list) else value}", indent=25)
-    _output.say(str(chosen))
+        _shared.say(f"{field:24} {', '.join(map(str, value)) if isinstance(value, list) else value}", indent=25)
+    _shared.say(str(chosen))
 
 
 def slot_row(name: str) -> list[str]:

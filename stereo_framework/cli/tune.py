@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stereo_framework.cli import _options as opt
-from stereo_framework.cli import _output
+from stereo_framework.cli import _shared
 from stereo_framework.cli._progress import Progress, continuable
 
 if TYPE_CHECKING:
@@ -20,14 +19,14 @@ def tune(
     trials: int = 50,
     out: Path | None = None,
     workers: int = 1,
-    executor: opt.ExecutorName = "thread",
-    dask: opt.Dask = None,
-    memory: opt.Memory = None,
-    settings: opt.Settings = None,
-    plugin: opt.Plugins = None,
-    protocol: opt.ProtocolSpec = None,
+    executor: _shared.ExecutorName = "thread",
+    dask: _shared.Dask = None,
+    memory: _shared.Memory = None,
+    settings: _shared.Settings = None,
+    plugin: _shared.Plugins = None,
+    protocol: _shared.ProtocolSpec = None,
     json: bool = False,
-    traceback: opt.Traceback = False,
+    traceback: _shared.Traceback = False,
 ) -> int:
     """Search a script's sweep for its best setting, trying few of many; hopeless ones are given up after the first scenes.
 
@@ -59,19 +58,19 @@ def tune(
     searched = load(script, overrides=settings or [], tuning=True, plugins=plugin or [])
     progress = Progress(trials, "trials")
     how: dict[str, Any] = {"workers": workers, "memory": memory, "trials": trials, "out": out}
-    with opt.who(executor, workers, dask) as pool, continuable(progress, "trials", out) as count:
+    with _shared.who(executor, workers, dask) as pool, continuable(progress, "trials", out) as count:
         tuned = search(searched, statistic, scene or None, executor=pool, each=lambda trial: count(), **how)
     if json:
         found = {"statistic": tuned.statistic, "better": tuned.better, "script": tuned.best_script, "size": tuned.size}
         records = {"best": tuned.best and tuned.best.record(), "trials": [trial.record() for trial in tuned.trials]}
-        _output.print_json(found | {"protocol": tuned.protocol.name} | records)
+        _shared.print_json(found | {"protocol": tuned.protocol.name} | records)
     else:
         _print(tuned, out)
     failed = [trial for trial in tuned.trials if trial.error]
     for trial in failed:
-        _output.tell("error", f"trial {trial.number}, {name_of(trial.setting.method, trial.setting.axes)}: {trial.error}")
+        _shared.tell("error", f"trial {trial.number}, {name_of(trial.setting.method, trial.setting.axes)}: {trial.error}")
     if traceback:
-        _output.print_tracebacks(tuned.trials)
+        _shared.print_tracebacks(tuned.trials)
     return 1 if failed else 0
 
 
@@ -90,11 +89,11 @@ def _print(tuned: Tuned, out: Path | None) -> None:
         return
     best = tuned.best
     name = name_of(best.setting.method, best.setting.axes)
-    _output.say(f"best of {tried} of {tuned.size} settings: trial {best.number}, {name}")
+    _shared.say(f"best of {tried} of {tuned.size} settings: trial {best.number}, {name}")
     rows = [[scene, show(value)] for scene, value in best.scenes.items()]
-    _output.print_table(["scene", tuned.statistic], [*rows, ["average", show(best.value)]])
-    _output.say(_output.said_protocol(str(tuned.protocol)))
+    _shared.print_table(["scene", tuned.statistic], [*rows, ["average", show(best.value)]])
+    _shared.say(_shared.said_protocol(str(tuned.protocol)))
     if out is None:
         print(f"\n{yaml.safe_dump(tuned.best_script, sort_keys=False)}", end="")
     else:
-        _output.say(f"best script: {out / BEST}; all trials' results: stereo-framework results {out}")
+        _shared.say(f"best script: {out / BEST}; all trials' results: stereo-framework results {out}")

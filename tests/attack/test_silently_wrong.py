@@ -10,7 +10,7 @@ from made_results import result
 
 from stereo_framework import CostVolume, Energy, Pipeline, Scene, Search, evaluate, load, load_scene, match, run, step
 from stereo_framework.aggregation import cross_based
-from stereo_framework.cli._output import print_results
+from stereo_framework.cli._shared import print_results
 from stereo_framework.core.errors import DataError, ParameterError, ResultWarning, StereoFrameworkError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import stage

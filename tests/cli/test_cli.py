@@ -9,7 +9,7 @@ import pytest
 import yaml
 from cli_parts import SCRIPT, one_line
 
-from stereo_framework.cli import _output
+from stereo_framework.cli import _shared
 from stereo_framework.io.disparity import write_disparity
 from stereo_framework.sweep import Result
 
@@ -158,7 +158,7 @@ def test_boundary(cli, script, tmp_path):
 
 
 def test_a_terminal_shows_the_protocol_in_one_line(cli, script, monkeypatch):
-    monkeypatch.setattr(_output, "on_a_terminal", lambda: True)
+    monkeypatch.setattr(_shared, "on_a_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
     short = cli("run", script(SCRIPT)).stdout.splitlines()
     assert short[0] == "scene synthetic/planes; method script"
@@ -175,5 +175,5 @@ def test_a_warning_names_its_scene_once(capsys):
         Result("", "a/b", "m", {}, {"size": size}, "p", {"bad_pixels": 1.0}, protocol_text="p: q", warnings=(f"a/b: {text}",))
         for size in (3, 5, 7)
     ]
-    _output.print_results(results)
+    _shared.print_results(results)
     assert capsys.readouterr().err == f"warning: a/b m (size=3) and 2 more: {text}\n"

@@ -13,7 +13,7 @@ from made_results import SCENES, kept, result, sweep
 from typer.testing import CliRunner
 
 from stereo_framework import results
-from stereo_framework.cli import _output
+from stereo_framework.cli import _shared
 from stereo_framework.cli.main import app
 from stereo_framework.evaluation import resolve
 from stereo_framework.tables.results import stored
@@ -65,7 +65,7 @@ def test_group(folder, frame):
 def test_best_values_are_bold_on_a_terminal(folder, monkeypatch):
     pivot = ("results", folder, "--group", BOX, "--columns", BAD)
     assert "\x1b[1m" not in invoke(*pivot).stdout
-    monkeypatch.setattr(_output, "on_a_terminal", lambda: True)
+    monkeypatch.setattr(_shared, "on_a_terminal", lambda: True)
     shown = CliRunner().invoke(app, [str(a) for a in pivot], color=True).stdout
     bold = [line.count("\x1b[1m") for line in shown.splitlines() if "." in line and "aggregation" not in line]
     assert sum(bold) == 1
@@ -135,7 +135,7 @@ def test_a_cut_table_has_the_columns_and_the_best_of_all(tmp_path, monkeypatch):
         assert [row[2:4] for row in rows if row[0] == SCENES[1]] == [[str(n), "failed"] for n in sizes]
     # The fifth one is the best of its scene, the third one only of those that are printed.
     bests = []
-    monkeypatch.setattr(_output, "print_table", lambda header, rows, *, best, **_: bests.append(best))
+    monkeypatch.setattr(_shared, "print_table", lambda header, rows, *, best, **_: bests.append(best))
     for limit in (3, 5):
         invoke("results", tmp_path, "--where", f"scene={SCENES[0]}", "--limit", limit)
     assert bests == [frozenset(), {(4, 3)}]
@@ -143,7 +143,7 @@ def test_a_cut_table_has_the_columns_and_the_best_of_all(tmp_path, monkeypatch):
 
 def test_each_protocol_has_its_first_rows_and_averages(tmp_path, monkeypatch):
     """Averages of all settings over both scenes stand below, 1.5 times the setting, or the first of very many."""
-    monkeypatch.setattr(_output, "_AVERAGES", 2)
+    monkeypatch.setattr(_shared, "_AVERAGES", 2)
     for count, name in ((3, "taxonomy2002"), (2, "eth3d")):
         same = {"protocol": name, "protocol_text": str(resolve(name))}
         kept(tmp_path / name, sweep({BOX: [*range(1, count + 1)]}, lambda s, n: {BAD: n * (1.0 + (s == SCENES[1]))}, **same))

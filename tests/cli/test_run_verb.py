@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cli_parts import SCRIPT, one_line
 
-from stereo_framework.cli._options import disparities, size
+from stereo_framework.cli._shared import disparities, size
 from stereo_framework.io.disparity import read_disparity, write_disparity
 
 
