@@ -8,6 +8,7 @@ import pytest
 import stereo_framework as sf
 from stereo_framework import Pipeline, Search, load_scene, stage
 from stereo_framework.aggregation import box
+from stereo_framework.confidence import peak_ratio
 from stereo_framework.core.errors import DataError, ParameterError, ResultWarning
 from stereo_framework.matching_cost import absolute_difference, census
 from stereo_framework.optimization import semi_global, winner_take_all
@@ -25,6 +26,20 @@ def test_arrays_of_costs_come_back_as_arrays():
     np.testing.assert_array_equal(mean, expected)
     np.testing.assert_array_equal(winner_take_all(costs).levels, costs.argmin(axis=2))
     np.testing.assert_array_equal(winner_take_all(costs).disparity, costs.argmin(axis=2))
+
+
+def test_search_ranges_are_given_in_several_forms():
+    expected = census(LEFT, RIGHT, Search(0, 9)).search
+    for given in ((0, 9), [0.0, 9.0], np.array([0, 9]), (np.uint8(0), np.int16(9)), (0, 9, 1)):
+        assert census(LEFT, RIGHT, given).search == expected
+    # Numbers of 8 bits would wrap in sums.
+    assert Search(np.int8(-100), np.int8(100)).levels == 201
+
+
+def test_confidence_does_without_a_mask():
+    volume = census(LEFT, RIGHT, (0, 9))
+    disparity = winner_take_all(volume).disparity
+    np.testing.assert_array_equal(peak_ratio(disparity, volume), peak_ratio(disparity, volume, None))
 
 
 def test_images_of_sixteen_bits_and_cropped_views():

@@ -173,8 +173,8 @@ def test_bad_frame_pairs_are_refused(positions, others, message):
         (image(shape=(2, 3, 4)), r"scene made: im1.png has shape \(2, 3, 4\); expected \(rows, columns\[, 3\]\)"),
         (image(shape=(6,)), r"has shape \(6,\)"),
         (image(shape=(0, 3)), r"has shape \(0, 3\)"),
-        (image(dtype=np.uint16), "im1.png is uint16; expected uint8 or float32"),
-        (image(dtype=np.float64), "im1.png is float64"),
+        (image(dtype=np.int16), "im1.png is int16; expected uint8 or float32"),
+        (image(dtype=bool), "im1.png is bool"),
         (image(np.inf, dtype=np.float32), "im1.png contains infinite intensities; NaN marks pixels without data"),
         (image(np.nan, dtype=np.float32), "im1.png has no valid pixel"),
         (image(shape=(3, 2)), r"im0.png is 3x2 and im1.png is 2x3; both images must be of one size"),
@@ -185,6 +185,15 @@ def test_bad_images_are_refused(bad, message):
     made = scene(0, 1, loaders=[image, lambda: bad])
     with pytest.raises(DataError, match=message):
         _ = made.match
+
+
+@pytest.mark.parametrize("kind", ["<u2", ">u2", "f2", "f8", ">f4"])
+def test_images_of_other_number_types_are_taken(kind):
+    levels = np.arange(6, dtype=np.float32).reshape(2, 3)
+    given = (levels * (257 if "u" in kind else 1)).astype(kind)
+    for made in (scene(0, 1, loaders=[lambda: given] * 2), Pair(given, given, (0, 1))):
+        assert made.reference.dtype == made.match.dtype == np.float32
+        np.testing.assert_array_equal(made.reference, levels)
 
 
 def test_truth_belongs_to_its_frame_pair():

@@ -126,7 +126,10 @@ def test_unknown_stages_are_refused(slot, name, message):
 @pytest.mark.parametrize(("thing", "name"), [(len, "len"), (3, "3"), (None, "None"), ({}, "{}")])
 def test_what_is_no_stage_is_refused(thing, name):
     for call in (of, step):
-        with pytest.raises(ParameterError, match=rf"{name}: not a stage; register it with @stage\(slot, source=...\)"):
+        with pytest.raises(
+            ParameterError,
+            match=rf"{name}: not a stage; give step\(NAME, parameter=value\), or register a function with @stage\(slot, source=...\)",
+        ):
             call(thing)
 
 

@@ -9,7 +9,9 @@ from stereo_framework.core.stage import ConfidenceMap, CostVolume, Disparity, Po
 
 
 @stage("confidence", source="Sarrazin et al. 2021", integer=True)
-def ambiguity(disparity: Disparity, volume: CostVolume, mask: SearchMask | None, *, excess: Positive = 0.7) -> ConfidenceMap:
+def ambiguity(
+    disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None, *, excess: Positive = 0.7
+) -> ConfidenceMap:
     """One minus the share of levels that cost at most a little more than the chosen one, averaged over what is little.
 
     Parameters

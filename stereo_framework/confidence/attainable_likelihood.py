@@ -10,7 +10,7 @@ from stereo_framework.core.stage import ConfidenceMap, CostVolume, Disparity, Po
 
 @stage("confidence", source="Hu & Mordohai 2012 (AML)", integer=True)
 def attainable_likelihood(
-    disparity: Disparity, volume: CostVolume, mask: SearchMask | None, *, sigma: Positive = 0.1
+    disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None, *, sigma: Positive = 0.1
 ) -> ConfidenceMap:
     """The probability of the chosen level if its cost were the best that the pixel can reach.
 

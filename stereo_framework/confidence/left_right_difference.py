@@ -9,7 +9,7 @@ from stereo_framework.core.stage import ConfidenceMap, CostVolume, Disparity, Se
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (LRD)", integer=True)
-def left_right_difference(disparity: Disparity, volume: CostVolume, mask: SearchMask | None) -> ConfidenceMap:
+def left_right_difference(disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None) -> ConfidenceMap:
     """The second lowest cost minus the chosen one, divided by how much better the matched pixel could do elsewhere.
 
     Parameters

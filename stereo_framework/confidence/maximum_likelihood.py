@@ -10,7 +10,7 @@ from stereo_framework.core.stage import ConfidenceMap, CostVolume, Disparity, Po
 
 @stage("confidence", source="Hu & Mordohai 2012 (MLM)", integer=True)
 def maximum_likelihood(
-    disparity: Disparity, volume: CostVolume, mask: SearchMask | None, *, sigma: Positive = 0.3
+    disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None, *, sigma: Positive = 0.3
 ) -> ConfidenceMap:
     """The probability of the chosen level, if costs are negative logarithms of likelihoods.
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.errors import DataError, ParameterError, warn
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import check_kind, in_short
-from stereo_framework.core.scene import Search, read_only, scale_doubt
+from stereo_framework.core.scene import Search, intensities, read_only, scale_doubt
 from stereo_framework.core.view import View, in_one_form, mapped
 from stereo_framework.core.volume import INTEGERS, CostVolume, SearchMask, Smoothness, status_of
 
@@ -98,11 +98,11 @@ def border(stage: str, data: Mapping[str, Any], named: Iterable[str], *, integer
 
 
 def _meant(name: str, value: Any) -> Any:
-    """What a shorter form stands for: two numbers for a range; an array of costs for those of the disparities from 0 on, whose cells out of view cost the
+    """What a shorter form stands for: numbers for a range; an array of costs for those of the disparities from 0 on, whose cells out of view cost the
     most; a map for the view of an image of which nothing else is known.
     """
-    if name == "search" and isinstance(value, tuple | list | np.ndarray) and np.shape(value) == (2,) and np.isrealobj(value):
-        return Search(float(value[0]), float(value[1]))
+    if name == "search" and np.shape(value) in ((2,), (3,)):
+        return Search.of(value)
     if isinstance(value, np.ndarray) and _KINDS.get(name) is _VOLUME and value.ndim == 3 and value.size:
         return CostVolume(value, Search(0, max(value.shape[2] - 1, 1)), float(np.nanmax(value)))
     if isinstance(value, np.ndarray) and name == "other" and value.dtype.kind == "f":
@@ -116,8 +116,8 @@ def _in_form(name: str, array: NDArray, role: str) -> NDArray:
         raise DataError(
             f"{name} is a masked array; give its numbers, with NaN where a map has no estimate, and masks in a SearchMask"
         )
-    if role == "image" and array.dtype == np.uint16:
-        array = array.astype(np.float32) / np.float32(257)
+    if role == "image":
+        array = intensities(array)
     elif array.dtype.kind == "f" and role:
         array = array.astype(np.float32, copy=False)
     if wrong := fault(array, role):

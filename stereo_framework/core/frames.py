@@ -34,6 +34,13 @@ def unmasked(what: str, array: Any) -> Any:
     return np.ma.filled(array.astype(np.float32), np.nan) if np.ma.is_masked(array) else array.data
 
 
+def intensities(image: NDArray) -> NDArray:
+    """An image in a type that methods take: 16 bits without sign divided by 257, floats as float32; anything else as it is."""
+    if image.dtype.kind == "u" and image.dtype.itemsize == 2:
+        return image.astype(np.float32) / np.float32(257)
+    return image.astype(np.float32, copy=False) if image.dtype.kind == "f" else image
+
+
 @dataclass(frozen=True)
 class Calibration:
     """Rectified camera geometry: depth = baseline * focal_length / (disparity + doffs).
@@ -65,7 +72,7 @@ class Frame:
     name : str
         Shown in messages: a file name or a generated one.
     load : callable
-        Returns the image, uint8 or float32 0..255, ``(rows, columns)`` or ``(rows, columns, 3)`` RGB.
+        Returns the image, 0..255 in uint8 or floats, or 16 bits, ``(rows, columns)`` or ``(rows, columns, 3)`` RGB.
     position : float
         Place of the camera along the baseline; larger = further right. The unit is free, ratios count.
     valid : callable, optional

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.parameters import brief
-from stereo_framework.core.scene import Image, Scene, Search
+from stereo_framework.core.scene import Image, Scene, Search, intensities
 from stereo_framework.core.volume import SearchMask
 
 
@@ -22,9 +22,9 @@ class Pair:
 
     Parameters
     ----------
-    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Intensities 0..255, finite, of one size.
-    search : Search
+    reference, match : ndarray, uint8, uint16 or float, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255, finite, of one size; those of 16 bits are divided by 257.
+    search : Search or (float, float)
     mask : SearchMask, optional
     scene : Scene, optional
         Where the pair comes from, for matchers that name it.
@@ -46,6 +46,9 @@ class Pair:
             raise DataError(
                 "a pair of masked arrays; Scene.from_images takes them, or SearchMask(valid=..., match_valid=...) holds their masks"
             )
+        object.__setattr__(self, "search", Search.of(self.search))
+        for name in ("reference", "match"):
+            object.__setattr__(self, name, intensities(getattr(self, name)))
         if self.reference.shape != self.match.shape:
             raise DataError(f"a pair of images of different sizes: {self.reference.shape} and {self.match.shape}")
         if self.reference.dtype != self.match.dtype:

@@ -15,7 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.core.frames import Calibration, Disparity, Frame, Given, Image, Mask, in_memory, read_only, unmasked
+from stereo_framework.core.frames import (
+    Calibration,
+    Disparity,
+    Frame,
+    Given,
+    Image,
+    Mask,
+    in_memory,
+    intensities,
+    read_only,
+    unmasked,
+)
 from stereo_framework.core.search import Search
 
 EVALUATED = "evaluated"
@@ -106,8 +117,8 @@ class Scene:
 
         Parameters
         ----------
-        left, right : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-            Intensities 0..255; NaN = no data.
+        left, right : ndarray, uint8, uint16 or float, (rows, columns) or (rows, columns, 3)
+            Intensities 0..255, those of 16 bits are divided by 257; NaN = no data.
         disparities : (float, float), optional
             Smallest and largest disparity in pixels, both included.
         name : str
@@ -146,7 +157,7 @@ class Scene:
         return Scene(
             name,
             frames,
-            search=None if disparities is None else Search(*disparities),
+            search=None if disparities is None else Search.of(disparities),
             truths={} if truth is None else {(0, 1): Given(truth)},
             ranges={(0, 1): Given((nothing if low is None else low, nothing if high is None else high))} if limits else {},
         )
@@ -237,7 +248,7 @@ class Scene:
         return {}
 
     def _load(self, index: int) -> Image:
-        image, name = self.frames[index].load(), self.frames[index].name
+        image, name = intensities(self.frames[index].load()), self.frames[index].name
         if image.ndim not in (2, 3) or image.shape[2:] not in ((), (3,)) or 0 in image.shape:
             raise self._fault(f"{name} has shape {image.shape}; expected (rows, columns[, 3])")
         if image.dtype not in (np.uint8, np.float32):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.errors import ParameterError, short
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ class Search:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not math.isfinite(value):
                 raise ParameterError(f"search.{name}: {value!r} is not a finite number")
+            if isinstance(value, np.number):  # those of few bits wrap in sums
+                object.__setattr__(self, name, value.item())
         if not self.maximum > self.minimum:
             raise ParameterError(f"search.maximum: {self.maximum:g} is not above search.minimum, {self.minimum:g}")
         if self.direction not in (1, -1):
@@ -55,6 +57,23 @@ class Search:
             )
         if self.levels > np.iinfo(np.int16).max:
             raise ParameterError(f"search: {self.levels} levels; at most {np.iinfo(np.int16).max} are possible")
+
+    @staticmethod
+    def of(given: Search | Sequence[float] | NDArray) -> Search:
+        """The range that is meant: itself, or its two ends, and perhaps the step.
+
+        Raises
+        ------
+        ParameterError
+            It is none of these, or there is no such range.
+        """
+        if isinstance(given, Search):
+            return given
+        if np.shape(given) in ((2,), (3,)):
+            return Search(*given)
+        raise ParameterError(
+            f"search is {short(repr(given), 80)}; expected a Search, such as Search(0, 63), or its two ends, (0, 63)"
+        )
 
     @property
     def denominator(self) -> int:

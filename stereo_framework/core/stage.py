@@ -319,4 +319,6 @@ def of(function: Callable[..., Any]) -> Stage:
         return _BY_FUNCTION[function]
     except (KeyError, TypeError):
         name = getattr(function, "__name__", repr(function))
-        raise ParameterError(f"{name}: not a stage; register it with @stage(slot, source=...)") from None
+        raise ParameterError(
+            f"{name}: not a stage; give step(NAME, parameter=value), or register a function with @stage(slot, source=...)"
+        ) from None

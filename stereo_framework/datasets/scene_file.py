@@ -29,6 +29,7 @@ import numpy as np
 import yaml
 
 from stereo_framework.core.errors import DataError, DataWarning, ParameterError, harmless
+from stereo_framework.core.parameters import check_kind
 from stereo_framework.core.scene import EVALUATED, Calibration, Disparity, Frame, Image, Scene, Search
 from stereo_framework.io import (
     PathLike,
@@ -136,10 +137,12 @@ def pair_scene(
     DataError
         One of the files is missing.
     """
+    for side, given in {"left": left, "right": right}.items():
+        check_kind("pair_scene", side, given, (str, os.PathLike), "the path of an image, or both images as numpy arrays")
     left, right = Path(left), Path(right)
     # The folder tells apart pairs whose files have the same names.
     name = harmless("/".join(filter(None, (left.resolve().parent.name, f"{left.stem}-{right.stem}"))))
-    search = (search if isinstance(search, Search) else Search(*search)) if search is not None else _range_beside(left)
+    search = _range_beside(left) if search is None else Search.of(search)
     return Scene(
         name,
         (_frame(left, 0, left_mask, search), _frame(right, 1, right_mask)),

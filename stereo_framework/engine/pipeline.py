@@ -254,7 +254,7 @@ class Pipeline:
 
 def _steps(given: Any) -> Iterable[Step]:
     """The steps that are meant: a list, also one within a list, stands for its items, and None for nothing."""
-    if isinstance(given, Step | str) or callable(given):
+    if isinstance(given, Step | str | Mapping) or callable(given):
         yield step(given)
     else:
         for one in given or ():

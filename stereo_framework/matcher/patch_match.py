@@ -24,7 +24,7 @@ def patch_match(
     reference: Image,
     match: Image,
     search: Search,
-    mask: SearchMask | None,
+    mask: SearchMask | None = None,
     *,
     size: Annotated[PositiveInt, Unit("pixels")] = 35,
     iterations: PositiveInt = 3,

@@ -47,8 +47,8 @@ def match(
 
     Parameters
     ----------
-    left, right : path-like or ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Two files or two arrays, intensities 0..255. The left image is the reference.
+    left, right : path-like or ndarray, uint8, uint16 or float, (rows, columns) or (rows, columns, 3)
+        Two files or two arrays, intensities 0..255; those of 16 bits are divided by 257. The left image is the reference.
     disparities : (float, float) or "auto", optional
         Smallest and largest disparity in pixels, both included, or "auto" to estimate them. Default: the bounds in the calibration file, or an
         estimate if it has none.
@@ -100,7 +100,8 @@ def match(
     ((240, 320), 30)
     """
     setting = method if isinstance(method, Setting) else load(method).only
-    given = None if disparities is None or disparities == "auto" else Search(*disparities)
+    auto = isinstance(disparities, str) and disparities == "auto"
+    given = None if disparities is None or auto else Search.of(disparities)  # type: ignore[arg-type]  # what is no range is refused there
     masks = {"left_mask": left_mask, "right_mask": right_mask} | dict(zip(("low", "high"), ranges or (), strict=False))
     scene = _scene(left, right, given, masks)
     scene, told = stretched(scene) if stretch else (scene, "")
@@ -111,7 +112,7 @@ def match(
     else:
         known, levels = _calibration(calibration, colour=scene.reference.ndim == 3)
         scene = replace(scene, calibration=known, search=scene.search if levels is None else Search(0, levels - 1))
-    if given or disparities == "auto" or rectify is not None:
+    if given or auto or rectify is not None:
         # A calib.txt beside the images may have said something else.
         scene = replace(scene, search=given)
     origin = "given" if given else "of the calibration"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.core.errors import ParameterError, nearest
+from stereo_framework.core.parameters import check_kind
 from stereo_framework.core.scene import Scene
 from stereo_framework.core.stage import SLOTS
 from stereo_framework.engine.pipeline import Pipeline
@@ -134,6 +135,7 @@ def load(
     >>> script.pipeline
     Pipeline(squared_difference > box > min_filter(size=21) > winner_take_all)
     """
+    check_kind("load", "the script", source, (str, Path, Mapping), "a file, the name of a shipped script, or a mapping")
     faults = Faults()
     path = None if isinstance(source, Mapping) else find_script(source)
     reader = Reader(faults)

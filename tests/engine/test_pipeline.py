@@ -75,7 +75,7 @@ def test_images_of_different_size_are_refused():
         ({"refinement": winner_take_all}, "^refinement: winner_take_all is a stage of optimization$"),
         ({"smoothness": step(box)}, "^smoothness: box is a stage of aggregation$"),
         ({"optimization": None}, "^optimization: missing; a method needs one, or a matcher; legal stages: "),
-        ({"aggregation": [len]}, "^len: not a stage; register it"),
+        ({"aggregation": [len]}, "^len: not a stage; give step"),
         (
             {"optimization": graph_cut},
             "^optimization: graph_cut: the energy has no smoothness term, so every pixel would stand alone",

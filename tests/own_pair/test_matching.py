@@ -122,6 +122,16 @@ def test_mistakes(scene):
         stereo_framework.match(left, "right.png")
     with pytest.raises(ParameterError, match="rectify computes the calibration of the rectified pair; leave out the other one"):
         stereo_framework.match(left, right, (0, 31), calibration=(3, 1), rectify="auto")
+    with pytest.raises(
+        ParameterError, match="pair_scene: left is .*; expected the path of an image, or both images as numpy arrays"
+    ):
+        stereo_framework.match(left.tolist(), right.tolist())
+    with pytest.raises(ParameterError, match=r"search is 31; expected a Search, such as Search\(0, 63\), or its two ends"):
+        stereo_framework.match(left, right, 31)
+    with pytest.raises(
+        ParameterError, match="load: the script is 3; expected a file, the name of a shipped script, or a mapping"
+    ):
+        stereo_framework.match(left, right, (0, 31), method=3)
     two = {"include": "window", "sweep": {"grid": {"aggregation.box.size": [3, 5]}}}
     with pytest.raises(ParameterError, match="has 2 settings; a script of one is needed"):
         stereo_framework.match(left, right, (0, 31), method=two)
