@@ -68,7 +68,7 @@ def map_values(path: PathLike) -> Stored:
     suffix, values = Path(path).suffix.lower(), own_read(path, "disparity")
     if values is None and suffix not in (".pfm", ".npy", ".npz"):
         values, valid = stored_grey(path)
-        if values.dtype.kind == "i":
+        if values.dtype.kind != "f" and values.dtype not in (np.uint8, np.uint16):
             raise DataError(f"{path}: holds {values.dtype} samples; expected floats, or 8 or 16 bits without sign")
         return values, valid
     if values is None:

@@ -33,7 +33,7 @@ _ORIENTATION = 0x0112
 """Tag of the EXIF header."""
 _GREY_AND_ALPHA = 4
 """The colour type of PNG files with grey and alpha, which OpenCV decodes to colour and alpha."""
-_NO_IMAGE = "is damaged, truncated or not an image; expected PNG, PGM, PPM, JPEG, BMP or TIFF"
+_NO_IMAGE = "is damaged, truncated or not an image; expected PNG, PGM, PPM, JPEG, BMP, TIFF, PFM or npy"
 
 _decoding = threading.Lock()
 
@@ -64,9 +64,9 @@ def read_image(path: PathLike, *, masked: bool = False) -> Image:
     valid: Mask | None = None
     if image is None:
         image, largest, valid = _stored(path)
-        if image.dtype.kind == "u" and largest != 255:
+        if largest not in (0, 255):
             image = image / (largest / 255)
-        elif valid is not None and image.dtype.kind != "u":
+        elif valid is not None and not largest:
             image = np.where(valid if image.ndim == 2 else valid[..., None], image, np.nan)
     if image.dtype != np.uint8:
         with np.errstate(over="ignore"):
@@ -82,7 +82,7 @@ def _stored(path: PathLike, *, exact: bool = False) -> tuple[Samples, int, Mask 
     """
     if is_tiff(path):
         samples, valid = read_tiff(path)
-        return samples, 255 if samples.dtype == np.uint8 else 65535, valid
+        return samples, {np.dtype(np.uint8): 255, np.dtype(np.uint16): 65535}.get(samples.dtype, 0), valid
     data = read_bytes(path)
     if data.startswith((b"Pf", b"PF", *_NUMPY)):
         samples = read_numpy(path) if data.startswith(_NUMPY) else read_pfm(path)

@@ -103,7 +103,11 @@ HUGE = "(1000000000, 1000000000)"
         ("a.pfm", b"Pf 2 1 1e999\n" + bytes(8), "scale 1e999; legal"),
         ("a.pfm", b"Pf 2 1 -.-\n" + bytes(8), "is not a PFM file"),
         ("a.png", b"", "is empty"),
-        ("a.png", b"hello, world\n" * 9, "is damaged, truncated or not an image; expected PNG, PGM, PPM, JPEG, BMP or TIFF"),
+        (
+            "a.png",
+            b"hello, world\n" * 9,
+            "is damaged, truncated or not an image; expected PNG, PGM, PPM, JPEG, BMP, TIFF, PFM or npy",
+        ),
         ("a.png", b"P5 what?", "starts with 'P5' but has no legal header of a raw PGM or PPM"),
         ("a.png", b"P5 0 4 255\n", "the header says 0x4, largest grey 255"),
         ("a.png", b"P5 1 1 70000\n\0", "the header says 1x1, largest grey 70000"),

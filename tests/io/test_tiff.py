@@ -50,7 +50,7 @@ WAYS = (
 
 
 @pytest.mark.parametrize("bands", [0, 2, 3, 4])
-@pytest.mark.parametrize("dtype", ["u1", "u2", "i2", "f4", "f8"])
+@pytest.mark.parametrize("dtype", ["u1", "u2", "u4", "i2", "f4", "f8"])
 @pytest.mark.parametrize("options", WAYS)
 def test_every_way_to_store_an_image_gives_the_same(tmp_path, options, dtype, bands):
     """Grey or colours, with alpha in a second or fourth band, and a nodata value, which marks a pixel where all its colours have it."""
@@ -68,7 +68,9 @@ def test_every_way_to_store_an_image_gives_the_same(tmp_path, options, dtype, ba
     how |= {"extrasamples": ["unassalpha"]} if bands in (2, 4) else {}
     options = {name: value for name, value in options.items() if bands or name != "planarconfig"}
     path = written(tmp_path / "a.tif", stored, **how | options | {"extratags": [*told(251), *options.get("extratags", ())]})
-    expected = colours.astype(np.float32) if dtype[0] == "u" else np.where(missing[..., None], np.nan, colours).astype(np.float32)
+    expected = (
+        colours.astype(np.float32) if dtype in ("u1", "u2") else np.where(missing[..., None], np.nan, colours).astype(np.float32)
+    )
     image = read_image(path)
     assert image.dtype == (np.uint8 if dtype == "u1" else np.float32)
     np.testing.assert_array_equal(np.atleast_3d(image), (colours / 257).astype(np.float32) if dtype == "u2" else expected)
