@@ -47,7 +47,10 @@ ProtocolSpec = Annotated[
 ]
 Truth = Annotated[Path | None, typer.Option(help="True disparities (PFM, npy, 16-bit PNG; of 8 bits with --scale).")]
 TruthMask = Annotated[Path | None, typer.Option(help="With --truth: measure only where this picture is white.")]
-Scale = Annotated[float | None, typer.Option(help="Grey levels per pixel of disparity; default: the data set's.")]
+Scale = Annotated[
+    float | None,
+    typer.Option(help="Grey levels per pixel of disparity, of files that are grey pictures; default: the data set's."),
+]
 Unknown = Annotated[int | None, typer.Option(help="Value that means no estimate: a grey level, or pixels such as -1.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array instead of a table.")]
 
@@ -71,8 +74,22 @@ def disparities(text: str) -> tuple[float, float]:
     return low, high
 
 
+def scale_of(path: Path, files: Sequence[Path], scale: float | None) -> float | None:
+    """``--scale`` for a file: None where it holds pixels, and others beside it are grey pictures."""
+    from stereo_framework.io.disparity import map_values
+
+    if scale is None:
+        return None
+    pictures = [one for one in (path, *files) if map_values(one)[0].dtype.kind == "u"]
+    return scale if path in pictures or not pictures else None
+
+
 def truth_alone(
-    truth: Path | None, mask: Path | None = None, protocol: str | dict[str, Any] | None = None, scale: float | None = None
+    truth: Path | None,
+    mask: Path | None = None,
+    protocol: str | dict[str, Any] | None = None,
+    scale: float | None = None,
+    maps: Sequence[Path] = (),
 ) -> tuple[Scene, Protocol] | None:
     """The scene that ``--truth`` and ``--mask`` stand for, and how maps are measured there; None without them."""
     from stereo_framework.evaluation.evaluate import of_truth
@@ -82,7 +99,7 @@ def truth_alone(
         if mask is not None:
             raise ParameterError("--mask goes with --truth")
         return None
-    scene, measured = of_truth(read_disparity(truth, scale=scale), protocol)
+    scene, measured = of_truth(read_disparity(truth, scale=scale_of(truth, maps, scale)), protocol)
     scene = replace(scene, name=truth.stem)
     return scene if mask is None else scene.within(read_mask(mask)), measured
 

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from stereo_framework.cli import _shared
 from stereo_framework.cli.evaluate import map_names
@@ -50,15 +49,18 @@ def compare(
     from stereo_framework.sweep.outside import measure_map
 
     spec = _shared.protocol_spec(protocol)
-    alone = _shared.truth_alone(truth, mask, spec, scale)
+    alone = _shared.truth_alone(truth, mask, spec, scale, maps)
     if (alone is None) == (scene is None):
         raise ParameterError("compare needs the scene that the maps belong to: --scene, or --truth")
     if len(set(maps)) < 2:
         raise ParameterError(f"compare needs two maps or more; {maps[0]} is one ('evaluate' measures one)")
     place, how = alone or (load_scene(str(scene)), spec)
     place = replace(place, truths={}) if without_truth else place
-    reading: dict[str, Any] = {"scale": scale, "unknown": unknown}
-    results = [measure_map(path, place, how, method=name, **reading) for path, name in map_names(maps).items()]
+    files = maps if truth is None else [*maps, truth]
+    results = [
+        measure_map(path, place, how, method=name, scale=_shared.scale_of(path, files, scale), unknown=unknown)
+        for path, name in map_names(maps).items()
+    ]
     found = {one.method: one.disparity for one in results if one.disparity is not None}
     first = results[0].method
     for i, one in enumerate(results[1:], 1):

@@ -59,7 +59,7 @@ def evaluate(
         raise ParameterError(f"--name {name}: one name for {len(maps)} maps or folders; give one of them at a time")
     spec = _shared.protocol_spec(protocol)
     files, folders = [p for p in maps if not p.is_dir()], [p for p in maps if p.is_dir()]
-    alone = _shared.truth_alone(truth, mask, spec, scale)
+    alone = _shared.truth_alone(truth, mask, spec, scale, files)
     if alone is not None and (scene or folders or out is not None):
         raise ParameterError("--truth is that of single maps, which are not kept; leave out --scene, --out and folders")
     if files and alone is None and len(scene or []) != 1:
@@ -76,6 +76,7 @@ def evaluate(
         if found.missing:
             _shared.tell("warning", f"{folder}: no map for {', '.join(found.missing)}; the average leaves them out")
         given.append((folder, name or folder.resolve().name, found.maps))
+    beside = files if truth is None else [*files, truth]
     changes = {} if threshold is None else {"thresholds": threshold}
     base = alone[1] if alone else None if spec is None else resolve(spec)
     results: list[Result] = []
@@ -84,7 +85,8 @@ def evaluate(
         for one, path in of_scenes.items():
             known = load_scene(one) if isinstance(one, str) else one
             under = with_measures(derive(of_scene(known) if base is None else base, changes), tuple(measure or ()))
-            measured.append(measure_map(path, known, under, method=method, place=place, scale=scale, unknown=unknown))
+            own = _shared.scale_of(path, beside, scale)
+            measured.append(measure_map(path, known, under, method=method, place=place, scale=own, unknown=unknown))
             if out is not None and (disparity := measured[-1].disparity) is not None:
                 with output_folder(out):
                     write_pictures(out / "pictures" / f"{method}_{known.name.replace('/', '-')}", disparity, known, under)

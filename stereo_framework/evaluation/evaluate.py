@@ -30,7 +30,7 @@ def evaluate(
     scene: Scene | Disparity,
     protocol: str | Mapping[str, Any] | Protocol | None = None,
     *,
-    thresholds: Sequence[float] | None = None,
+    thresholds: float | Sequence[float] | None = None,
     confidence: Mapping[str, NDArray[np.float32]] | None = None,
     reference: Disparity | None = None,
     mask: Mask | None = None,
@@ -46,7 +46,7 @@ def evaluate(
         is the only region, which no name tells (``rms_error``), and what needs images is left out.
     protocol : str, mapping or Protocol, optional
         As `resolve` takes it. Default: the scene's own; of a truth alone ``taxonomy2002``.
-    thresholds : sequence of float, optional
+    thresholds : float or sequence of float, optional
         Pixels; errors above them count as bad. Default: the protocol's.
     confidence : mapping of str to ndarray, float32, (rows, columns), optional
         How sure each pixel of the map is, by measure of confidence; higher = surer. Every measure given here is evaluated, whatever the protocol's own
@@ -103,7 +103,8 @@ def evaluate(
         scene, protocol = of_truth(scene, protocol)
     if thresholds is not None:
         protocol = derive(
-            of_scene(scene) if protocol is None else resolve(protocol), {"thresholds": tuple(map(float, thresholds))}
+            of_scene(scene) if protocol is None else resolve(protocol),
+            {"thresholds": tuple(map(float, np.atleast_1d(thresholds)))},
         )
     scene = scene if mask is None else scene.within(mask)
     found = statistics_of(disparity, scene, protocol, confidence, reference)

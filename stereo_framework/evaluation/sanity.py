@@ -33,7 +33,7 @@ def doubts(disparity: Disparity, scene: Scene) -> list[str]:
     -------
     list of str
         One line each. A map is doubted if most of its estimates would lie within a pixel of the truth after a change of sign, of the view, or of scale by
-        2, 4, 8, 16 or 256 (up or down), and far fewer do as it is. So are images with intensities from 0 to 1. A map that passes is doubted too if several percent of it hold one value outside the scene's search range, which is what some
+        2, 4, 8, 16 or 256 (up or down), or by their median factor, and far fewer do as it is. So are images with intensities from 0 to 1. A map that passes is doubted too if several percent of it hold one value outside the scene's search range, which is what some
         programs write for "no estimate".
     """
     if not np.isfinite(disparity).any():
@@ -84,7 +84,10 @@ def _by_truth(disparity: Disparity, scene: Scene, truth: Disparity) -> list[str]
     if as_it_is > 0.5:
         return []
     best = max((sign * scale for sign in (1, -1) for f in (1, *_FACTORS) for scale in (f, 1 / f)), key=share)
-    if share(best) <= 0.5 or as_it_is > share(best) / 2:
+    best = best if share(best) > 0.5 else float(np.median(estimate / true)) or 1.0
+    # A map of its middle disparity alone must not agree with as much.
+    alike = float(np.mean(np.abs(np.median(estimate) / best - true) <= 1))
+    if share(best) <= max(0.5, alike) or as_it_is > share(best) / 2:
         return []
     return [
         f"{scene.name}: the map or the truth seems to have the wrong {_wrong(best)}: {100 * share(best):.0f} % of the estimates lie within "
@@ -109,5 +112,5 @@ def _wrong(scale: float) -> str:
 
 def _right(scale: float) -> str:
     size = abs(scale)
-    change = f"divided by {size:g}" if size > 1 else f"multiplied by {1 / size:g}" if size < 1 else ""
+    change = f"divided by {size:.3g}" if size > 1 else f"multiplied by {1 / size:.3g}" if size < 1 else ""
     return " and ".join(filter(None, ("negated" * (scale < 0), change)))

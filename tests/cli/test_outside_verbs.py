@@ -155,6 +155,9 @@ def test_a_truth_without_a_scene(root, mine):
     assert found["statistics"]["bad_pixels_all"] == 0
     [whole] = json.loads(call("evaluate", root / "map.pfm", *alone[:2], "--json").stdout)
     assert whole["statistics"]["bad_pixels_all"] == 50  # the lower half is wrong, outside the mask
+    write(root, {"grey.png": np.uint8(TRUTH * 4)})
+    [beside] = json.loads(call("evaluate", root / "map.pfm", "--truth", root / "grey.png", "--scale", "4", "--json").stdout)
+    assert beside["statistics"] == whole["statistics"]  # the scale is that of the grey picture alone
     compared = json.loads(call("compare", root / "map.pfm", root / "other.pfm", *alone, "--json").stdout)
     assert compared[1]["statistics"]["differing_pixels"] == 0
 

@@ -48,6 +48,7 @@ def test_several_thresholds_are_named(scene):
     protocol = {"base": "taxonomy2002", "thresholds": [0.5, 1, 2], "regions": ["all"], "measures": ["bad_pixels"]}
     found = evaluate(scene.truth + np.float32(0.75), scene, protocol)
     assert found == {"bad_pixels_all": 100, "bad0.5_all": 100, "bad1_all": 0, "bad2_all": 0, "fraction_matched": 1}
+    assert evaluate(scene.truth, scene, thresholds=2) == evaluate(scene.truth, scene, thresholds=[2])
 
 
 def test_nothing_to_measure(scene):

@@ -21,6 +21,7 @@ def test_real_maps(real, submission, name, method):
     disparity = grey / scale
     assert doubts(disparity, scene) == []
     changes = [(disparity * f, "wrong scale", f"when divided by {f}, ") for f in (2, 4, 8, 16, 256)]
+    changes += [(disparity / 2.56, "wrong scale", "when multiplied by 2.5")]
     changes += [(disparity / f, "wrong scale", f"when multiplied by {f}, ") for f in (2, 4, 8, 16, 256)]
     changes += [(-disparity, "wrong sign", "when negated, 0 % as they are")]
     changes += [(-grey, "wrong sign and scale", f"when negated and divided by {scale}, ")]
@@ -33,7 +34,13 @@ def test_real_maps(real, submission, name, method):
 def test_a_bad_map_is_not_doubted(real):
     scene, random = real("tsukuba"), np.random.default_rng(0)
     shape = scene.truth.shape
-    for disparity in (np.full(shape, 5), np.zeros(shape), random.uniform(0, 15, shape), random.uniform(0, 4000, shape)):
+    for disparity in (
+        np.full(shape, 5),
+        np.full(shape, 12),
+        np.zeros(shape),
+        random.uniform(0, 15, shape),
+        random.uniform(0, 4000, shape),
+    ):
         assert doubts(disparity.astype(np.float32), scene) == []
 
 
