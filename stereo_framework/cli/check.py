@@ -15,7 +15,7 @@ def check(
     no_plugins: _shared.NoPlugins = False,
     try_out: Annotated[bool, typer.Option("--try")] = False,
     schema: bool = False,
-) -> int:
+) -> None:
     """Check parameter scripts without running them; every fault is told with its place.
 
     A script's plug-ins are imported, which runs them: check a stranger's script with --no-plugins.
@@ -39,7 +39,7 @@ def check(
 
     if schema:
         _shared.print_json(script_schema())
-        return 0
+        return
     if not script:
         raise ParameterError("check: no script; name one or more")
     if no_plugins and try_out:
@@ -67,4 +67,3 @@ def check(
             print(f"{name}: no fault; {len(loaded.settings)} run{'s'[: len(loaded.settings) != 1]} on {scenes}{tried}")
     if faults:
         raise ScriptError(faults)
-    return 0

@@ -21,7 +21,7 @@ def choose(
     stretch: bool = False,
     out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     json: bool = False,
-) -> int:
+) -> None:
     """Choose a method for your pair without truth: the default, unless the pair shows that another one is better.
 
     Example: stereo-framework choose left.png right.png --methods sgm -o choice
@@ -82,7 +82,7 @@ def choose(
         compared = _shared.standings_record(known.name, DEFAULT, chosen.standings)
         found = {"chosen": chosen.name, "folder": str(folder), "left_out": chosen.left_out, "stretched": told}
         _shared.print_json(compared | found | {"seconds": dict(chosen.seconds)})
-        return 0
+        return
     if told:
         print(f"{told}; 'match --stretch --method' applies a script to them")
     _shared.print_standings(known.name, DEFAULT, chosen.standings, chosen.seconds)
@@ -90,4 +90,3 @@ def choose(
         print(f"no time for {', '.join(chosen.left_out)}; --time SECONDS gives more")
     why = "which is best on scenes with truth; nothing is better here" if chosen.name == DEFAULT else f"better than {DEFAULT}"
     print(f"chosen: {chosen.name}, {why}; best.yaml, best.pfm, comparison.png in {folder}")
-    return 0

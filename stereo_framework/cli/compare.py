@@ -20,7 +20,7 @@ def compare(
     without_truth: bool = False,
     out: Path | None = None,
     json: _shared.Json = False,
-) -> int:
+) -> None:
     """Put two or more disparity maps side by side: their statistics, how they differ from the first, and pictures.
 
     Works without truth: then it says which maps are better or worse than the first one, or that it cannot tell.
@@ -80,10 +80,9 @@ def compare(
     if json:
         told = {"without_truth": _shared.standings_record(place.name, first, standings)} if standings else {}
         _shared.print_json([result.record() | told for result in results])
-        return 0
+        return
     _shared.print_results(results)
     if standings:
         _shared.print_standings(place.name, first, standings)
     if out is not None:
         print(f"pictures in {out}")
-    return 0

@@ -24,7 +24,7 @@ def evaluate(
     out: Path | None = None,
     name: str | None = None,
     json: _shared.Json = False,
-) -> int:
+) -> None:
     """Measure disparity maps from anywhere against the truth: single ones, or whole submissions with the benchmark's average.
 
     Example: stereo-framework evaluate mine.pfm --truth truth.pfm --threshold 0.5
@@ -93,11 +93,10 @@ def evaluate(
         results += measured if out is None else add_maps(out, measured)
     if json:
         _shared.print_json([r.record() for r in [*results, *average_rows(results)]])
-        return 0
+        return
     _shared.print_results(results, _shared.measured(results, measure or []))
     if out is not None:
         print(f"results, maps, pictures in {out}")
-    return 0
 
 
 def map_names(maps: list[Path]) -> dict[Path, str]:

@@ -6,7 +6,7 @@ from stereo_framework.cli import _shared
 from stereo_framework.core.errors import ParameterError, short
 
 
-def import_(old: Path, out: Path | None = None) -> int:
+def import_(old: Path, out: Path | None = None) -> None:
     """Convert a script of the original 2002 program to YAML; what cannot be carried over is told line by line.
 
     Example: stereo-framework import exp6.txt --out converted
@@ -41,4 +41,3 @@ def import_(old: Path, out: Path | None = None) -> int:
             with output_folder(out):
                 write_bytes(path, text.encode())
             print(f"{path}: {len(script['methods'])} methods")
-    return 0

@@ -29,7 +29,7 @@ def rank(
     groups: bool = False,
     boundary: bool = False,
     json: _shared.Json = False,
-) -> int:
+) -> None:
     """Rank methods as the Middlebury benchmark does, by the average of their ranks; and group them by dominance (A* groups).
 
     Example: stereo-framework rank results/ssd --groups
@@ -61,7 +61,7 @@ def rank(
     results = chosen([r for table in tables for r in _results(table)], where or [])
     if boundary:
         _print_boundary(results, json=json)
-        return 0
+        return
     if both := set(lower or []) & set(higher or []):
         raise ParameterError(f"--lower and --higher: {min(both)!r} stands in both")
     better: Any = dict.fromkeys(lower or [], "lower") | dict.fromkeys(higher or [], "higher")
@@ -87,12 +87,11 @@ def rank(
             for i in order
         ]
         _shared.print_json(records)
-        return 0
+        return
     _shared.print_table(*_table(order, found, groups), keys=2, upright=True)
     _shared.say(f"each column: score, rank; {len(order)} methods, {len(names)} columns; equal scores share the better rank")
     if groups:
         _shared.say(astar_verdict(found.groups))
-    return 0
 
 
 def _results(table: Path) -> list[Result]:

@@ -11,7 +11,7 @@ def report(
     out: Path | None = None,
     limit: Annotated[int, typer.Option(min=0)] = 1000,
     single_file: Annotated[bool, typer.Option("--single-file")] = False,
-) -> int:
+) -> None:
     """Write an HTML page about a run: methods by scenes, maps side by side, plots, times, parameters. It opens offline.
 
     Example: stereo-framework report results/ssd
@@ -32,4 +32,3 @@ def report(
     path = out or folder / "report.html"
     run_page(folder, limit=limit).write(path, single_file=single_file)
     print(f"page: {path}")
-    return 0

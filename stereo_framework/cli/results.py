@@ -73,7 +73,13 @@ def results(
     if export is not None:
         return _export(found, export, folder)
     if plots:
-        _write_plots(found, folder)
+        from stereo_framework.page.report_files import write_reports
+        from stereo_framework.sweep.store import read_scripts
+
+        written = write_reports(found, list(read_scripts(folder).values()), folder)
+        if not written:
+            raise ParameterError(f"{folder}: no script there asks for plots; write them under 'report:' and run it again")
+        print("\n".join(map(str, written)))
     elif group is not None:
         wanted = tables.shown_statistics(found, names)
         table = tables.sort_table(summaries.group(found, _shared.names(group), wanted), _shared.names(sort))
@@ -105,17 +111,6 @@ def results(
     if lacking:
         print(lacking, file=sys.stderr)
     return 0
-
-
-def _write_plots(found: Sequence[Result], folder: Path) -> None:
-    from stereo_framework.page.report_files import write_reports
-    from stereo_framework.sweep.store import read_scripts
-
-    written = write_reports(found, list(read_scripts(folder).values()), folder)
-    if not written:
-        raise ParameterError(f"{folder}: no script there asks for plots; write them under 'report:' and run it again")
-    for path in written:
-        print(path)
 
 
 def _export(found: Sequence[Result], format: str, folder: Path) -> int:

@@ -19,7 +19,7 @@ def scenes(
     describe: Annotated[str | None, typer.Option(metavar="SCENE")] = None,
     new: Annotated[Path | None, typer.Option(metavar="FOLDER")] = None,
     fetch: Annotated[bool, typer.Option("--fetch")] = False,
-) -> int:
+) -> None:
     """List the scenes that are found, describe one, make one of your own images, or fetch public data sets.
 
     Sets are fetched from their publishers into the data root: --data, STEREO_DATA, or the user's cache folder.
@@ -60,7 +60,6 @@ def scenes(
         found = scene_names()
         print("\n".join(found))
         print(f"({len(found)} scenes; data roots: {', '.join(map(str, data_roots())) or 'none'})")
-    return 0
 
 
 def _described(scene: Scene) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def stages(
     slot: str | None = None,
     new: Annotated[str | None, typer.Option(metavar="NAME")] = None,
     out: Path | None = None,
-) -> int:
+) -> None:
     """List the stages and what those of each slot get and return; document one; list what is measured; write an example of your own.
 
     Example: stereo-framework stages box
@@ -63,13 +63,13 @@ def stages(
 
     if new is not None:
         _new(slot, new, out)
-        return 0
+        return
     if name == "measures":
         _measures()
-        return 0
+        return
     if name is not None and (name in PRESETS or name.startswith("{")):
         _protocol(name)
-        return 0
+        return
     candidates = stage.stages(slot)
     slots = [one for one in stage.SLOTS if name in (None, one) and slot in (None, one)]
     known = [s for s in candidates if name in (None, s.name, f"{s.slot}.{s.name}", s.slot)]
@@ -82,7 +82,6 @@ def stages(
         _shared.print_table(_HEADER, [slot_row(one) for one in slots])
     else:
         print("\n\n".join(_page(s) for s in known))
-    return 0
 
 
 def _measures() -> None:

@@ -152,14 +152,9 @@ class ResultList(list[Result]):
         return frame(self)
 
     def __repr__(self) -> str:
-        return counted(self)
-
-
-def counted(results: Sequence[Result]) -> str:
-    """How many results of how many methods on how many scenes there are."""
-    numbers = (len(results), "result"), (len({r.method for r in results}), "method"), (len({r.scene for r in results}), "scene")
-    some, methods, scenes = (f"{number} {thing}{'s' * (number != 1)}" for number, thing in numbers)
-    return f"{some} of {methods} on {scenes}"
+        numbers = (len(self), "result"), (len({r.method for r in self}), "method"), (len({r.scene for r in self}), "scene")
+        some, methods, scenes = (f"{number} {thing}{'s' * (number != 1)}" for number, thing in numbers)
+        return f"{some} of {methods} on {scenes}"
 
 
 def tidy(results: Sequence[Result]) -> tuple[list[str], list[list[Any]]]:
