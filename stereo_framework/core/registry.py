@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import UserDict
-from collections.abc import Mapping
-from typing import ClassVar, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, TypeVar
 
 from stereo_framework.core.errors import ParameterError
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Registry(UserDict[str, T]):
@@ -45,6 +46,15 @@ class Registry(UserDict[str, T]):
             raise ParameterError(f"{self.kind} {name!r}: already registered by {first}; choose another name")
         self[name] = thing
         self.changes += 1
+
+    def door(self, name: str, make: Callable[[Any], T] = lambda function: function) -> Callable[[F], F]:
+        """A decorator that adds what `make` makes of a function, which it returns as it is; raises as `add`."""
+
+        def register(function: F) -> F:
+            self.add(name, make(function), function.__module__)
+            return function
+
+        return register
 
     def origin(self, name: str) -> str:
         """The module that brought a thing."""

@@ -90,12 +90,7 @@ def dataset(folder: str, *, names: Callable[[Path], Iterable[str]], protocol: st
     ... def mine(folder, name):
     ...     return pair_scene(folder / name / "left.png", folder / name / "right.png", (0, 64))
     """
-
-    def register(function: F) -> F:
-        DATA_SETS.add(folder, DataSet(folder, names, function, protocol), function.__module__)
-        return function
-
-    return register
+    return DATA_SETS.door(folder, lambda make: DataSet(folder, names, make, protocol))
 
 
 def frames_of(folder: Path, files: Mapping[int, str]) -> tuple[Frame, ...]:

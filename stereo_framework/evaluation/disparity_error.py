@@ -16,10 +16,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.border import in_one_form
+from stereo_framework.core.border import check_sizes, in_one_form
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Disparity, Mask
-from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.kernels.decorator import kernel
 
 

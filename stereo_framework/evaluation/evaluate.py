@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.border import check_sizes
 from stereo_framework.core.errors import warn
 from stereo_framework.core.parameters import check_kind
 from stereo_framework.core.scene import Disparity, Mask, Scene, unmasked
-from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.evaluation.disparity_error import fraction_matched
 from stereo_framework.evaluation.hci import hci_metrics
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, Region, View, sparsified

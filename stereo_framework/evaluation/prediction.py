@@ -18,10 +18,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.border import in_one_form
+from stereo_framework.core.border import check_sizes, in_one_form
 from stereo_framework.core.parameters import brief
 from stereo_framework.core.scene import Disparity, Image, Mask, Scene
-from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.left_right import round_half_away
 from stereo_framework.kernels.threads import over_rows

@@ -297,12 +297,7 @@ def reader(suffix: str, *, kind: Literal["disparity", "image"]) -> Callable[[F],
     """
     if kind not in _READERS:
         raise ParameterError(f"reader {suffix}: no such kind {kind!r}; legal: {', '.join(_READERS)}")
-
-    def register(function: F) -> F:
-        _READERS[kind].add(suffix.lower(), function, function.__module__)
-        return function
-
-    return register
+    return _READERS[kind].door(suffix.lower())
 
 
 def own_suffixes(kind: str) -> tuple[str, ...]:

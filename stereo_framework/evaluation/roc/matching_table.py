@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.border import check_sizes
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Disparity, Mask, Scene
-from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.evaluation.regions import kept, region_masks
 from stereo_framework.kernels.decorator import kernel
