@@ -13,6 +13,7 @@ import typer
 
 from stereo_framework.cli import _shared
 from stereo_framework.core.errors import DataError, ParameterError, nearest
+from stereo_framework.core.shipped import library
 
 if TYPE_CHECKING:
     from stereo_framework.core.stage import Stage
@@ -29,7 +30,6 @@ KINDS = {
     "data_set": "a data set that works; with --plugin {path} --scene {name} stands for the scenes in the folder {name} of a data root",
 }
 """What can be added besides stages, with what to do with the example."""
-_PACKAGE = Path(__file__).resolve().parents[1]
 _HEADER = ["slot", "its stages get", "and may name", "they return"]
 
 
@@ -167,5 +167,4 @@ def example(slot: str, name: str | None = None) -> str:
 
 def _read(folder: str, name: str) -> str:
     """The text of an example, which lies inside the package where it is installed."""
-    inside = _PACKAGE / "examples" / folder
-    return ((inside if inside.is_dir() else _PACKAGE.parent / "examples" / folder) / f"{name}.py").read_text(encoding="utf-8")
+    return (library("examples") / folder / f"{name}.py").read_text(encoding="utf-8")

@@ -1,15 +1,10 @@
 """The verb ``tune``."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stereo_framework.cli import _shared
 from stereo_framework.cli._progress import Progress, continuable
-
-if TYPE_CHECKING:
-    from stereo_framework.sweep.tune import Tuned
 
 
 def tune(
@@ -49,8 +44,12 @@ def tune(
     json
         Print one JSON object instead of a table.
     """
+    import yaml
+
     from stereo_framework.script import load
+    from stereo_framework.sweep.tune import BEST
     from stereo_framework.sweep.tune import tune as search
+    from stereo_framework.tables.values import show
     from stereo_framework.tables.words import name_of
 
     if protocol is not None:
@@ -60,40 +59,29 @@ def tune(
     how: dict[str, Any] = {"workers": workers, "memory": memory, "trials": trials, "out": out}
     with _shared.who(executor, workers, dask) as pool, continuable(progress, "trials", out) as count:
         tuned = search(searched, statistic, scene or None, executor=pool, each=lambda trial: count(), **how)
+    states = [trial.state for trial in tuned.trials]
+    others = [f"{states.count(state)} {state}" for state in ("pruned", "failed") if state in states]
+    tried = f"{len(states)} trials" + (f" ({', '.join(others)})" if others else "")
     if json:
         found = {"statistic": tuned.statistic, "better": tuned.better, "script": tuned.best_script, "size": tuned.size}
         records = {"best": tuned.best and tuned.best.record(), "trials": [trial.record() for trial in tuned.trials]}
         _shared.print_json(found | {"protocol": tuned.protocol.name} | records)
+    elif tuned.best is None:
+        print(f"no trial was completed: {tried}")
     else:
-        _print(tuned, out)
+        best = tuned.best
+        name = name_of(best.setting.method, best.setting.axes)
+        _shared.say(f"best of {tried} of {tuned.size} settings: trial {best.number}, {name}")
+        rows = [[scene, show(value)] for scene, value in [*best.scenes.items(), ("average", best.value)]]
+        _shared.print_table(["scene", tuned.statistic], rows)
+        _shared.say(_shared.said_protocol(str(tuned.protocol)))
+        if out is None:
+            print(f"\n{yaml.safe_dump(tuned.best_script, sort_keys=False)}", end="")
+        else:
+            _shared.say(f"best script: {out / BEST}; all trials' results: stereo-framework results {out}")
     failed = [trial for trial in tuned.trials if trial.error]
     for trial in failed:
         _shared.tell("error", f"trial {trial.number}, {name_of(trial.setting.method, trial.setting.axes)}: {trial.error}")
     if traceback:
         _shared.print_tracebacks(tuned.trials)
     return 1 if failed else 0
-
-
-def _print(tuned: Tuned, out: Path | None) -> None:
-    import yaml
-
-    from stereo_framework.sweep.tune import BEST
-    from stereo_framework.tables.values import show
-    from stereo_framework.tables.words import name_of
-
-    states = [trial.state for trial in tuned.trials]
-    others = [f"{states.count(state)} {state}" for state in ("pruned", "failed") if state in states]
-    tried = f"{len(states)} trials" + (f" ({', '.join(others)})" if others else "")
-    if tuned.best is None or tuned.best_script is None:
-        print(f"no trial was completed: {tried}")
-        return
-    best = tuned.best
-    name = name_of(best.setting.method, best.setting.axes)
-    _shared.say(f"best of {tried} of {tuned.size} settings: trial {best.number}, {name}")
-    rows = [[scene, show(value)] for scene, value in best.scenes.items()]
-    _shared.print_table(["scene", tuned.statistic], [*rows, ["average", show(best.value)]])
-    _shared.say(_shared.said_protocol(str(tuned.protocol)))
-    if out is None:
-        print(f"\n{yaml.safe_dump(tuned.best_script, sort_keys=False)}", end="")
-    else:
-        _shared.say(f"best script: {out / BEST}; all trials' results: stereo-framework results {out}")

@@ -8,10 +8,10 @@ from typing import Any
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
-def library() -> Path:
-    """Folder of the shipped scripts: inside an installed package, beside it in a checkout."""
-    inside = _PACKAGE / "configs"
-    return inside if inside.is_dir() else _PACKAGE.parent / "configs"
+def library(name: str = "configs") -> Path:
+    """Folder of the shipped scripts, or of the ``examples``: inside an installed package, beside it in a checkout."""
+    inside = _PACKAGE / name
+    return inside if inside.is_dir() else _PACKAGE.parent / name
 
 
 def script_names() -> tuple[str, ...]:

@@ -22,8 +22,7 @@ from stereo_framework.script.merging import axes, lacks, merge, said, tree, with
 from stereo_framework.script.methods import Method, count_runs, methods
 from stereo_framework.script.model import Model
 from stereo_framework.script.reading import KEYS, METHOD_KEYS, NOTHING, Axis, text
-from stereo_framework.script.settings import Setting
-from stereo_framework.script.specs import split
+from stereo_framework.script.specs import Setting, split
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,7 @@ from stereo_framework.io.places import Node, Place, join
 from stereo_framework.script.merging import axes, clash, filled, lacks, merge, tree, without_axes
 from stereo_framework.script.model import Model
 from stereo_framework.script.reading import FAULTY, NOTHING, Axis, entry, is_number
-from stereo_framework.script.settings import Setting, show, written
-from stereo_framework.script.specs import NAME, Address, locate, names, split
+from stereo_framework.script.specs import NAME, Address, Setting, locate, names, show, split, written
 
 
 class Method:

@@ -27,10 +27,10 @@ from stereo_framework.core.errors import DataError, MissingExtraError, Parameter
 from stereo_framework.engine.memory import free_memory, peak_memory, refusal
 from stereo_framework.engine.step import blame
 from stereo_framework.kernels.counting import announce
-from stereo_framework.kernels.threads import available_cores, threads
+from stereo_framework.kernels.threads import available_cores
 from stereo_framework.sweep.plan import Task, Unit, units
 from stereo_framework.sweep.result import Result
-from stereo_framework.sweep.work import Found, failed, measure, pack, work
+from stereo_framework.sweep.work import Done, failed, measure, measured, pack, work
 
 _SHARE_OF_FREE = 0.8
 """How much of the free memory a sweep may take unless told otherwise."""
@@ -42,9 +42,6 @@ _CONNECTING = 4
 
 _PATIENCE = 20
 """Seconds without a Dask worker, after which that is told."""
-
-Done = tuple[Task, list[Result]]
-"""A task and its results, one for each protocol."""
 
 
 class Crew(contextlib.ExitStack):
@@ -84,11 +81,11 @@ class Crew(contextlib.ExitStack):
         many = sum(self._client.nthreads().values()) if self._client else getattr(executor, "_max_workers", None)
         self._workers = workers or many or available_cores()
         self._memory = memory or (math.inf if self._client else _SHARE_OF_FREE * free_memory())
-        self._running: dict[Future[list[Found]], tuple[Unit, int]] = {}
+        self._running: dict[Future[list[list[Result]]], tuple[Unit, int]] = {}
         self._lost: list[Task] = []
         self._alone = 0  # seconds without a worker
         # An interrupt cannot leave its lock behind, as it could those of futures.
-        self._done: queue.SimpleQueue[Future[list[Found]]] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[Future[list[list[Result]]]] = queue.SimpleQueue()
         self._stopped = threading.Event()
         self.callback(self._leave)
 
@@ -145,8 +142,7 @@ class Crew(contextlib.ExitStack):
             elif isinstance(need, str):
                 yield unit[0], failed(unit[0], need)
             elif self._pool is None:
-                for i, results in measure(unit, keep=self.keep):
-                    yield unit[i], results
+                yield from measure(unit, keep=self.keep)
             else:
                 # One more than there are workers, so that none waits.
                 while len(self._running) > self._workers or (self._running and need > self._left()):
@@ -172,9 +168,9 @@ class Crew(contextlib.ExitStack):
         self._running[future] = unit, need
         future.add_done_callback(self._done.put)
 
-    def _in_thread(self, unit: Unit) -> list[Found]:
-        with threads(1), stopped_by(self._stopped):
-            return list(measure(unit, keep=self.keep))
+    def _in_thread(self, unit: Unit) -> list[list[Result]]:
+        with stopped_by(self._stopped):
+            return measured(unit, keep=self.keep)
 
     def _next(self) -> Iterator[Done]:
         """What the next unit comes to that is done."""
@@ -191,7 +187,7 @@ class Crew(contextlib.ExitStack):
             return
         unit, _ = self._running.pop(future)
         try:
-            yield from ((unit[i], results) for i, results in future.result())
+            yield from zip(unit, future.result(), strict=True)
         except Exception as error:
             if self._is_gone():
                 raise

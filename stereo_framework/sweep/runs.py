@@ -16,11 +16,11 @@ from stereo_framework.io import is_own
 from stereo_framework.io.raw import is_whole
 from stereo_framework.kernels.counting import counted
 from stereo_framework.script import Script, load
-from stereo_framework.sweep.executors import Crew, Done
+from stereo_framework.sweep.executors import Crew
 from stereo_framework.sweep.plan import FEW, Task, forget, plan
 from stereo_framework.sweep.result import Result, ResultList, confidence_files
 from stereo_framework.sweep.store import Store
-from stereo_framework.sweep.work import measured_again
+from stereo_framework.sweep.work import Done, measured_again
 
 
 def run(

@@ -24,11 +24,11 @@ from stereo_framework.sweep.plan import Task, Unit
 from stereo_framework.sweep.reference import reference
 from stereo_framework.sweep.result import EVALUATION, GAP, LOWER_BOUND, MEMORY, MESSAGES, TRACE, Result
 
-Found = tuple[int, list[Result]]
-"""Index of a task in its unit, and its results, one for each protocol."""
+Done = tuple[Task, list[Result]]
+"""A task and its results, one for each protocol."""
 
 
-def measure(unit: Unit, *, keep: bool) -> Iterator[Found]:
+def measure(unit: Unit, *, keep: bool) -> Iterator[Done]:
     """Run the tasks of a unit and measure each map under its protocols; what is raised becomes an error of its own task alone.
 
     Parameters
@@ -39,7 +39,14 @@ def measure(unit: Unit, *, keep: bool) -> Iterator[Found]:
     """
     pipelines = [task.setting.pipeline for task in unit]
     for i, match in Walk(pipelines, unit[0].scene, unit[0].search):
-        yield i, _told(unit[i], _of_match, match, keep)
+        yield unit[i], _told(unit[i], _of_match, match, keep)
+
+
+def measured(unit: Unit, *, keep: bool) -> list[list[Result]]:
+    """The results of each task of a unit, each kernel in one thread."""
+    with threads(1):
+        found = dict(measure(unit, keep=keep))
+    return [found[task] for task in unit]
 
 
 def measured_again(task: Task, before: Result) -> list[Result]:
@@ -129,14 +136,12 @@ def pack(unit: Unit, *, keep: bool) -> tuple[tuple[str, ...], bytes, bytes]:
         ) from error
 
 
-def work(plugins: tuple[str, ...], packed: bytes, scene: bytes) -> list[Found]:
-    """Compute a unit in this process, each kernel in one thread."""
+def work(plugins: tuple[str, ...], packed: bytes, scene: bytes) -> list[list[Result]]:
+    """Compute a unit in this process."""
     for plugin in plugins:
         load_plugin(plugin)
     tasks, keep = pickle.loads(packed)
-    unit = [replace(task, scene=_unpickled(scene)) for task in tasks]
-    with threads(1):
-        return list(measure(unit, keep=keep))
+    return measured([replace(task, scene=_unpickled(scene)) for task in tasks], keep=keep)
 
 
 # Units come scene by scene.
