@@ -1,9 +1,8 @@
 """Parameter scripts: YAML or mappings that say which method runs with which parameters on which scenes."""
 
-from stereo_framework.core.shipped import script_names
 from stereo_framework.script.include import find_script
 from stereo_framework.script.load import Script, load
 from stereo_framework.script.schema import schema
 from stereo_framework.script.specs import Setting
 
-__all__ = ["Script", "Setting", "find_script", "load", "schema", "script_names"]
+__all__ = ["Script", "Setting", "find_script", "load", "schema"]

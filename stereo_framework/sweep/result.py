@@ -182,17 +182,14 @@ def frame(results: Sequence[Result]) -> pandas.DataFrame:
         A row for each result: id, scene, method, protocol, all parameters by dotted name, all statistics, energy, seconds, error. A parameter that a
         method does not have, and a statistic that was not measured, is missing. A column that mixes numbers with other things is one of texts.
     """
-    return as_frame(*tidy(results))
-
-
-def as_frame(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> pandas.DataFrame:
-    """Rows as a DataFrame whose columns files can hold: one that mixes numbers with other things becomes one of texts."""
     import pandas
 
-    return pandas.DataFrame({name: _one_type([row[i] for row in rows]) for i, name in enumerate(header)}, columns=list(header))
+    header, rows = tidy(results)
+    return pandas.DataFrame({name: _one_type([row[i] for row in rows]) for i, name in enumerate(header)}, columns=header)
 
 
 def _one_type(values: list[Any]) -> list[Any]:
+    """The values of a column as files can hold it: numbers among other things become texts."""
     values = [None if v == "" else v for v in values]
     kinds = {"number" if isinstance(v, int | float) and not isinstance(v, bool) else type(v) for v in values if v is not None}
     return [v if v is None else str(v) for v in values] if len(kinds) > 1 else values

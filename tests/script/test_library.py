@@ -6,7 +6,8 @@ import pytest
 
 from stereo_framework.core import shipped
 from stereo_framework.core.errors import ScriptError
-from stereo_framework.script import find_script, load, script_names
+from stereo_framework.core.shipped import script_names
+from stereo_framework.script import find_script, load
 
 
 @pytest.fixture

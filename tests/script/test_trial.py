@@ -2,7 +2,8 @@ import pytest
 from cli_parts import invoke
 
 from stereo_framework import stage
-from stereo_framework.script import load, script_names
+from stereo_framework.core.shipped import script_names
+from stereo_framework.script import load
 from stereo_framework.script.trial import trial
 
 

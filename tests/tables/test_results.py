@@ -8,7 +8,7 @@ from made_results import SCENES, result, sweep
 
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.sweep import Store, run
-from stereo_framework.sweep.result import ResultList, as_frame
+from stereo_framework.sweep.result import ResultList
 from stereo_framework.tables.ranking import rank
 from stereo_framework.tables.results import ordered, results, stored, where
 
@@ -103,10 +103,11 @@ def test_the_frame():
 
 
 def test_columns_of_several_kinds_become_texts():
-    frame = as_frame(["a", "b"], [[1, True], ["x", 2], [None, None]])
-    assert frame.a.tolist()[:2] == ["1", "x"]
-    assert frame.b.tolist()[:2] == ["True", "2"]
-    assert frame.a.isna().tolist() == [False, False, True]
+    axes = {TRUNCATION: 1, INTERVAL: True}, {TRUNCATION: "x", INTERVAL: 2}, {}
+    frame = ResultList([result(SCENES[0], one, {}) for one in axes]).frame
+    assert frame[TRUNCATION].tolist()[:2] == ["1", "x"]
+    assert frame[INTERVAL].tolist()[:2] == ["True", "2"]
+    assert frame[TRUNCATION].isna().tolist() == [False, False, True]
 
 
 def test_a_stored_folder(tmp_path):
