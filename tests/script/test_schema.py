@@ -9,8 +9,8 @@ from jsonschema import Draft202012Validator
 
 from stereo_framework.core import stage
 from stereo_framework.core.errors import ScriptError
-from stereo_framework.core.stage import SLOTS
 from stereo_framework.core.shipped import script_names
+from stereo_framework.core.stage import SLOTS
 from stereo_framework.script import find_script, load, schema
 
 WINDOW = {
