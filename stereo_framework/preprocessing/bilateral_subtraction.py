@@ -48,7 +48,7 @@ def bilateral_subtraction(
     Notes
     -----
     Hirschmueller & Scharstein 2009, equation 1: windows of 15x15 pixels, standard deviations of 3 pixels and 20 grey levels. That 128 is added is ours: it changes no
-    difference of two images. Weights of differences are taken from a table of eighths of a grey level.
+    difference of two images. Weights of differences are taken from a table of eighths of a grey level, which ends at 255: greater ones, and NaN, weigh nothing.
 
     Examples
     --------
@@ -83,7 +83,10 @@ def _kernel(padded: NDArray[np.float32], near: NDArray[np.float64], alike: NDArr
             for j in range(side):
                 for i in range(side):
                     value = padded[y + j, x + i]
-                    weight = near[j, i] * alike[int(abs(value - centre) * _FINE + 0.5)]
-                    total += weight * value
-                    weights += weight
+                    place = abs(value - centre) * _FINE + 0.5
+                    # False for NaN, and beyond the table, where intensities are not 0..255.
+                    if place < alike.shape[0]:
+                        weight = near[j, i] * alike[int(place)]
+                        total += weight * value
+                        weights += weight
             out[y, x] = centre - total / weights

@@ -77,6 +77,18 @@ def test_bilateral_is_that_of_the_equation(shape):
     np.testing.assert_allclose(found, np.clip(expected, 0, 255).reshape(shape), atol=1e-4)
 
 
+def test_bilateral_reads_nothing_beyond_its_table():
+    """Intensities that no image should hold are no neighbours of the others, which have what they have among themselves."""
+    row = [10, 12, 9000, 14, np.nan, 10, 12, -800, 9]
+    found = bilateral_subtraction(np.float32([row]), size=3)[0]
+    assert (np.isnan(found) == np.isnan(row)).all()
+    for x in (0, 1, 3, 5, 6, 8):
+        around = [(i, row[min(max(x + i, 0), 8)]) for i in (-1, 0, 1)]
+        near = [(np.exp(-(i * i) / 18 - (v - row[x]) ** 2 / 800), v) for i, v in around if abs(v - row[x]) < 255]
+        mean = sum(weight * v for weight, v in near) / sum(weight for weight, _ in near)
+        assert found[x] == pytest.approx(row[x] - mean + 128, abs=1e-4)
+
+
 shapes = st.sampled_from([(1, 1), (1, 5), (4, 1), (3, 4), (5, 6, 3)])
 
 
