@@ -107,8 +107,9 @@ def evaluate(
             {"thresholds": tuple(map(float, np.atleast_1d(thresholds)))},
         )
     scene = scene if mask is None else scene.within(mask)
+    disparity = unmasked("the map", disparity)
     found = statistics_of(disparity, scene, protocol, confidence, reference)
-    warn(doubts(unmasked("the map", disparity), scene))
+    warn(doubts(disparity, scene))
     return {name.removesuffix("_all"): value for name, value in found.items()} if alone else found
 
 

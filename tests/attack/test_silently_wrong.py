@@ -111,6 +111,8 @@ def test_masked_numbers_are_missing(slanted):
     wrong = np.ma.masked_array(np.where(hidden, -200, slanted.truth).astype(np.float32), hidden)
     expected = evaluate(wrong.filled(np.nan), slanted)
     np.testing.assert_equal(evaluate(wrong, slanted), expected)
+    sure = {"made": slanted.truth}
+    np.testing.assert_equal(evaluate(wrong, slanted, confidence=sure), evaluate(wrong.filled(np.nan), slanted, confidence=sure))
     assert expected["rms_error_all"] == 0
     scene = Scene.from_images(slanted.reference, slanted.match, (0, 23), truth=wrong)
     assert evaluate(slanted.truth, scene)["bad_pixels_all"] == 0
