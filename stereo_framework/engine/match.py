@@ -184,6 +184,9 @@ def _decided(view: View, result: Any) -> View:
         levels = np.where(closed, np.int16(-1), levels)
     filled = fill_levels(levels)
     costs = result.costs if filled is result.levels else view.volume.chosen(filled)
+    if mask is not None and costs is not result.costs:
+        # What marks a closed cell is no cost; a pixel without an open one has none.
+        costs[mask.closed(filled, search)], costs[view.invalid] = view.volume.outside, 0
     volumes = {**view.volumes, "volume": volume}
     view = replace(view, levels=levels, data_costs=costs, labelings=(replace(result, volume=None),), volumes=volumes)
     disparity = search.disparity_of(levels)

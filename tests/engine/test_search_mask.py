@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, searches
 
-from stereo_framework import Search
+from stereo_framework import Pipeline, Search
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.volume import SearchMask
+from stereo_framework.core.volume import SearchMask, fill_levels
 from stereo_framework.matching_cost import absolute_difference
 
 
@@ -84,3 +84,24 @@ def test_maps_that_do_not_fit_are_refused():
         SearchMask(valid=np.ones((2, 3), bool), high=np.ones((2, 4), np.float32))
     with pytest.raises(DataError, match=r"^a mask of \(2, 3\) for images of \(9, 20\)$"):
         textured_pair(SearchMask(valid=np.ones((2, 3), bool)))
+
+
+@pytest.mark.parametrize("optimizer", ["dynamic_programming", "maximum_likelihood_matching"])
+def test_energies_hold_no_marker_of_closed_cells(optimizer):
+    """What is filled may lie in a closed cell: it costs what a cell out of view does, and nothing where no cell is open."""
+    rng = np.random.default_rng(2)
+    mask = SearchMask(valid=rng.random((9, 20)) < 0.9, match_valid=rng.random((9, 20)) < 0.7)
+    mask.match_valid[4, 8:] = False
+    pair = textured_pair(mask)
+    match = Pipeline([absolute_difference, optimizer])(pair)
+    volume, is_open = (
+        absolute_difference(pair.reference, pair.match, pair.search),
+        naive.open_cells(mask, pair.search, pair.shape),
+    )
+    expected, closed = 0.0, 0
+    for (y, x), level in np.ndenumerate(fill_levels(match.levels)):
+        if is_open[y, x].any():
+            expected += volume.costs[y, x, level] if is_open[y, x, level] else volume.outside
+            closed += not is_open[y, x, level]
+    assert closed > 5
+    assert match.energy == pytest.approx(expected)

@@ -216,7 +216,9 @@ def taken(view, slot, name, result):
     elif slot == "optimization":
         closed = (result.levels >= 0) & ~np.take_along_axis(view.is_open, np.maximum(result.levels, 0)[..., None], 2)[..., 0]
         view.levels = np.where(closed, np.int16(-1), result.levels)
-        view.energy = naive.energy_of(view.volume.costs, view.smoothness, view.levels)
+        # Of closed cells those alone are counted that what is unassigned is filled with; pixels without an open one cost nothing.
+        marked = ~view.is_open & view.is_open.any(axis=2, keepdims=True)
+        view.energy = naive.energy_of(np.where(marked, view.volume.outside, view.volume.costs), view.smoothness, view.levels)
         view.volume = result.volume or view.volume
         disparity = np.where(view.levels < 0, np.float32(np.nan), view.search.disparities[view.levels])
         keep(view, disparity, np.where(view.levels < 0, Status.OCCLUDED, Status.MATCHED))
