@@ -53,7 +53,7 @@ def pyramid(
     -----
     Quam 1987 warps one image by the map of the next smaller size and searches for what is left; Rothermel et al. 2012 narrow the range of each pixel
     instead to what a window of the smaller map shows, as is done here. Ranges end at whole levels. The pixels that a window shows nothing of are searched in the pair's own range, and so are
-    those whose own range the window does not reach. Thin objects that vanish at half the size stay lost unless the margin reaches them. Costs are
+    those that have no open cell in what the window shows. Thin objects that vanish at half the size stay lost unless the margin reaches them. Costs are
     computed at all levels of the search, and closed where they lie out of a pixel's range: the scheme serves accuracy, not speed.
     """
     if levels > 1:
@@ -101,6 +101,7 @@ def narrowed(pair: Pair, low: Disparity, high: Disparity) -> Pair:
     mask = pair.mask or SearchMask()
     own_low, own_high = (np.full(pair.shape, np.nan, np.float32) if limit is None else limit for limit in (mask.low, mask.high))
     new_low, new_high = np.fmax(low, own_low), np.fmin(high, own_high)
-    empty = new_low > new_high
-    new_low[empty], new_high[empty] = own_low[empty], own_high[empty]
-    return replace(pair, mask=replace(mask, low=new_low, high=new_high))
+    narrow = replace(mask, low=new_low, high=new_high)
+    closed = narrow.invalid(pair.search, pair.shape)
+    new_low[closed], new_high[closed] = own_low[closed], own_high[closed]
+    return replace(pair, mask=narrow)

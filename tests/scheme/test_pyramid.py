@@ -101,12 +101,19 @@ def test_the_pairs_own_mask_is_respected():
     limited = Pair(pair.reference, pair.match, pair.search, own)
     two = narrowed(limited, np.full(pair.shape, 5, np.float32), np.full(pair.shape, 9, np.float32)).mask
     assert two.valid is own.valid
-    assert (two.low[:, :60] == 5).all()
+    # What is masked has no range that means anything.
+    assert (two.low[valid & (low == 3)] == 5).all()
     assert (two.high[:, :20] == 8).all()
-    assert (two.high[:, 20:60] == 9).all()
+    assert (two.high[:, 20:60][valid[:, 20:60]] == 9).all()
     # Ranges that do not meet: the pair's own.
     assert (two.low[:, 60:] == 15).all()
     assert np.isnan(two.high[:, 60:]).all()
+    # Ranges that meet where all that a pixel could match is masked.
+    limited.mask.match_valid[:, 20:30] = False
+    two = narrowed(limited, np.full(pair.shape, 5, np.float32), np.full(pair.shape, 6, np.float32)).mask
+    assert (two.low[:, [26, 34]] == 3).all()
+    assert (two.low[:, [25, 35]] == 5).all()
+    limited.mask.match_valid[:] = True
     method = Pipeline([absolute_difference, step(box, size=3), winner_take_all, pyramid])
     match = method(limited)
     np.testing.assert_array_equal(match.status == Status.INVALID, ~valid)
@@ -118,4 +125,4 @@ def test_the_pairs_own_mask_is_respected():
     seen, solve = solved_by(lambda pair: np.full(pair.shape, np.nan, np.float32))
     pyramid(solve, limited, levels=2)
     np.testing.assert_array_equal(seen[0].mask.valid, valid[::2, ::2])
-    assert (seen[0].mask.low[:, :30] == 1.5).all()
+    assert (seen[0].mask.low[:, :30] == 1).all()
