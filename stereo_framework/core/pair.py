@@ -111,7 +111,7 @@ class Pair:
         """The pair `factor` times smaller in both directions: means of blocks, of which the last ones are filled up with the border's pixels.
 
         The levels keep their distance, so that there are about `factor` times fewer. A block is valid when one of its pixels is, and its
-        range holds those of all; a pixel without a limit leaves its block without one.
+        range holds those of all, rounded outwards to levels; a pixel without a limit leaves its block without one.
         """
         if factor < 1:
             raise ParameterError(f"pair.reduced: {factor} is below 1")
@@ -120,12 +120,16 @@ class Pair:
         most = max(math.ceil(search.maximum / factor / step - 1e-6) * step, least + step)
         mask = None
         if self.mask is not None:
-            of_blocks: dict[str, Any] = {"low": np.min, "high": np.max, "match_low": np.min, "match_high": np.max}
             found: dict[str, Any] = {}
             given = {name: array for name, array in vars(self.mask).items() if array is not None}
             for name, array in given.items():
-                one = of_blocks.get(name, np.any)(_blocks(array, factor), axis=(1, 3))
-                found[name] = one if one.dtype == bool else (one / factor).astype(np.float32)
+                blocks = _blocks(array, factor)
+                if name.endswith("valid"):
+                    found[name] = blocks.any(axis=(1, 3))
+                elif name.endswith("low"):
+                    found[name] = (np.floor(blocks.min(axis=(1, 3)) / factor / step + 1e-6) * step).astype(np.float32)
+                else:
+                    found[name] = (np.ceil(blocks.max(axis=(1, 3)) / factor / step - 1e-6) * step).astype(np.float32)
             mask = SearchMask(**found)
         reference, match = shrunk(self.reference, factor), shrunk(self.match, factor)
         return Pair(reference, match, replace(search, minimum=least, maximum=most), mask)

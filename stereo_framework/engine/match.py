@@ -44,7 +44,8 @@ class Match:
         The optimizer's levels, -1 = unassigned; None of a matcher, and where a scheme puts maps together.
     search : Search
     energy : float or None
-        Data costs plus smoothness of the levels, unassigned pixels filled from the background; None where there are no levels.
+        Data costs plus smoothness of the levels, unassigned pixels filled from the background, which costs as much as a cell out of view where that cell is
+        closed; None where there are no levels.
     objective, lower_bound : float or None
         The optimizer's own objective and a bound of the energy, where it reports them.
     trace : tuple of (float, float) or (float, float, float)
@@ -89,7 +90,8 @@ def match_of(view: View, seconds: dict[str, float], reports: Sequence[CallReport
     if (match := view.matched) is not None:
         warned = [*(line for line in match.warnings if line.startswith(_PASSED_ON)), *warned]
         doubts = warnings(match.levels, match.disparity, match.search, scale)
-        return replace(match, seconds=seconds, warnings=(*doubts, *warned))
+        confidence = _of_estimates(match.confidence, match.disparity, match.status)
+        return replace(match, seconds=seconds, warnings=(*doubts, *warned), confidence=confidence)
     energy = None
     if view.levels is not None:
         energy = float(view.data_costs.sum(dtype=np.float64))
@@ -97,8 +99,6 @@ def match_of(view: View, seconds: dict[str, float], reports: Sequence[CallReport
     whole = view.labelings[0] if len(view.labelings) == 1 else None
     objectives = [one.objective for one in view.labelings if one.objective is not None]
     disparity = np.ascontiguousarray(view.disparity, np.float32)
-    # Nobody is sure of what is filled or unknown.
-    unsure = np.isnan(disparity) | (view.status == Status.FILLED)
     return Match(
         disparity=disparity,
         status=view.status,
@@ -111,10 +111,18 @@ def match_of(view: View, seconds: dict[str, float], reports: Sequence[CallReport
         seconds=seconds,
         warnings=(*warnings(view.levels, disparity, view.search, scale), *warned),
         volume=view.volumes.get("volume"),  # kept where it is asked for
-        confidence={name: np.where(unsure, value.min(), value) for name, value in view.confidence.items()},
+        confidence=_of_estimates(view.confidence, disparity, view.status),
         memory=max((one.memory for one in reports if one.memory is not None), default=None),
         messages="\n".join(filter(None, (one.messages for one in reports))),
     )
+
+
+def _of_estimates(
+    confidence: Mapping[str, NDArray[np.float32]], disparity: Disparity, status: NDArray[np.uint8]
+) -> dict[str, NDArray[np.float32]]:
+    """The maps of confidence with their lowest values where a pixel is filled or unknown: nobody is sure of it."""
+    unsure = np.isnan(disparity) | (status == Status.FILLED)
+    return {name: np.where(unsure, value.min(), value) for name, value in confidence.items()}
 
 
 def warnings(levels: Levels | None, disparity: Disparity, search: Search, scale: str = "") -> tuple[str, ...]:

@@ -33,7 +33,8 @@ def coarse(
     -------
     Match
         Each pixel has `factor` times the disparity of its block, and its status and confidence; there are no levels. Where that disparity lies more than
-        half a step outside the range (`Search.beyond`) there is no estimate, and the pixel is mismatched.
+        half a step outside the range (`Search.beyond`), or the block is invalid, there is no estimate, and the pixel is mismatched. A pixel without an open
+        cell is invalid, whatever its block is.
 
     Raises
     ------
@@ -66,9 +67,13 @@ def coarse(
         return array.repeat(factor, axis=0).repeat(factor, axis=1)[:rows, :columns]
 
     disparity, status = enlarged(small.disparity * np.float32(factor)), enlarged(small.status)
-    # The smaller pair's range is rounded outwards.
-    beyond = pair.search.beyond(disparity)
-    disparity[beyond], status[beyond] = np.nan, Status.MISMATCHED
+    # The smaller pair's range is rounded outwards, and that all of a block's cells are closed says nothing of those of its pixels.
+    lost = pair.search.beyond(disparity) | (status == Status.INVALID)
+    disparity[lost], status[lost] = np.nan, Status.MISMATCHED
+    if pair.mask is not None:
+        # Nor does an estimate for a block say that its pixels may have one.
+        invalid = pair.mask.invalid(pair.search, pair.shape)
+        disparity[invalid], status[invalid] = np.nan, Status.INVALID
     return replace(
         small,
         disparity=disparity,

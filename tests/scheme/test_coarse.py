@@ -4,7 +4,7 @@ import pytest
 from stereo_framework import Pipeline, Search, step
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.volume import Status
+from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.engine.walk import Walk
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
@@ -36,6 +36,29 @@ def test_each_pixel_has_what_its_block_has(factor, direction):
         assert match.status[y, x] == (Status.MISMATCHED if outside else small.status[block])
     assert np.isnan(match.disparity).any()
     assert not np.isnan(match.disparity).all()
+
+
+def test_blocks_do_not_decide_which_pixels_are_invalid():
+    whole, rng = pair(), np.random.default_rng(5)
+    # The second row of blocks has one valid pixel a block, and from the sixth column on no pixel of the match image is valid.
+    mask = SearchMask(valid=rng.random(whole.shape) < 0.7, match_valid=np.arange(10) < np.full(whole.shape, 6))
+    mask.valid[2:4], mask.valid[2, ::2] = False, True
+    whole = Pair(whole.reference, whole.match, Search(-2, -1), mask)
+    match = PLAIN.having(scheme=[coarse])(whole)
+    invalid = mask.invalid(whole.search, whole.shape)
+    assert invalid[2:4].sum() > 15
+    np.testing.assert_array_equal(match.status == Status.INVALID, invalid)
+    assert np.isnan(match.disparity[invalid]).all()
+
+
+def test_narrow_ranges_leave_smaller_pairs_a_level():
+    """Between 3 and 3 lies no level of half the size, where it is 1.5."""
+    limit = np.full((7, 10), 3, np.float32)
+    whole = pair()
+    found = Pair(whole.reference, whole.match, whole.search, SearchMask(low=limit, high=limit)).reduced(2)
+    assert (found.mask.low == 1).all()
+    assert (found.mask.high == 2).all()
+    assert not found.mask.invalid(found.search, found.shape).any()
 
 
 def test_a_factor_of_1_is_the_pair_itself():

@@ -84,6 +84,17 @@ def test_a_map_tells_where_tiles_differ():
     assert differ[0].tolist() == [0, 0, 0, 0, -20, -20, 0, 0, 0, 0]
 
 
+def test_nobody_is_sure_of_what_has_no_estimate():
+    """Each tile has a lowest value of its own for its pixels without an estimate; in the map they have the lowest of all."""
+    rng = np.random.default_rng(3)
+    pair = Pair(*rng.integers(0, 256, (2, 6, 30), np.uint8), Search(0, 3), SearchMask(valid=rng.random((6, 30)) < 0.8))
+    match = tiled(POINTS.having(confidence=matching_score), size=10, overlap=2, factor=1)(pair)
+    unknown = np.isnan(match.disparity)
+    assert set(match.confidence) == {"matching_score", "tiles"}
+    for values in match.confidence.values():
+        assert (values[unknown] == values.min()).all()
+
+
 def test_each_tile_is_searched_where_the_small_map_has_found_something():
     pair = Pair(*np.zeros((2, 16, 64), np.uint8), Search(0, 40))
     # At half the size: 3 on the left, 10 on the right, and less than a quarter known of the third part.
