@@ -111,6 +111,11 @@ class Search:
         # The last place is that of -1.
         return np.append(self.disparities, np.float32(np.nan))[levels]
 
+    def levels_of(self, disparity: NDArray[np.floating]) -> NDArray[np.int16]:
+        """The level nearest to each disparity, int16 of the same shape; -1 where that is NaN."""
+        nearest = np.clip(np.rint((disparity - self.minimum) / self.step), 0, self.levels - 1)
+        return np.where(np.isnan(disparity), -1, nearest).astype(np.int16)
+
     def columns(self, width: int) -> Iterator[tuple[slice, slice]]:
         """For each level the columns of the reference image that meet some of the match image, and those that they meet.
 

@@ -182,10 +182,8 @@ def _decided(view: View, result: Any) -> View:
     """The view after an optimizer."""
     search, mask = view.search, view.mask
     if isinstance(result, np.ndarray):  # a continuous map, of an optimizer of both sides
-        nearest = np.clip(np.rint((result - search.minimum) / search.step), 0, search.levels - 1)
-        levels = np.where(np.isnan(result), -1, nearest).astype(np.int16)
         if mask is not None:
-            result = np.where(mask.closed(levels, search), np.float32(np.nan), result)
+            result = np.where(mask.closed(search.levels_of(result), search), np.float32(np.nan), result)
         return view.known(result, status_of(result))
     levels, volume = result.levels, result.volume or view.volume
     if mask is not None and (closed := mask.closed(levels, search)).any():

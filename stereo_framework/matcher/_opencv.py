@@ -7,7 +7,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from stereo_framework.core.stage import Disparity, Image, ParameterError, Search
+from stereo_framework.core.stage import Disparity, Image, ParameterError, Search, SearchMask
 
 SIXTEENTHS = 16
 """Units of a pixel in OpenCV's maps; it searches a multiple of as many disparities."""
@@ -40,6 +40,7 @@ def compute(
     matcher: Any,
     pair: tuple[Image, Image],
     search: Search,
+    mask: SearchMask | None,
     size: int,
     tolerance: int | None,
     settings: Mapping[str, int],
@@ -57,6 +58,7 @@ def compute(
     matcher : cv2.StereoMatcher
     pair : two ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
     search : Search
+    mask : SearchMask or None
     size : int
         Side in pixels of the windows that are matched; OpenCV refuses images smaller than half a window.
     tolerance : int or None
@@ -71,7 +73,7 @@ def compute(
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Sixteenths of pixels, NaN = no estimate, or one outside the range (`Search.beyond`).
+        Sixteenths of pixels, NaN = no estimate, or one outside the range (`Search.beyond`) or in a closed cell.
     """
     images = [np.clip(np.rint(image), 0, 255).astype(np.uint8) for image in pair]
     rows, columns = images[0].shape[:2]
@@ -90,4 +92,8 @@ def compute(
     disparity = found / np.float32(SIXTEENTHS)
     # It marks what it does not match by a disparity below its range, and searches up to 15 disparities more than it was asked for.
     disparity[search.beyond(disparity)] = np.nan
-    return disparity[:, ::-1].copy() if search.direction < 0 else disparity
+    if search.direction < 0:
+        disparity = disparity[:, ::-1].copy()
+    if mask is not None:
+        disparity[mask.closed(search.levels_of(disparity), search)] = np.nan
+    return disparity

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import cv2
 from annotated_types import Ge, Le
 
-from stereo_framework.core.stage import Disparity, Image, NonNegativeInt, Positive, Search, Unit, stage
+from stereo_framework.core.stage import Disparity, Image, NonNegativeInt, Positive, Search, SearchMask, Unit, stage
 from stereo_framework.matcher._opencv import SIXTEENTHS, check_odd, compute
 
 _FILTERS = {"sobel": cv2.STEREO_BM_PREFILTER_XSOBEL, "normalized": cv2.STEREO_BM_PREFILTER_NORMALIZED_RESPONSE}
@@ -20,6 +20,7 @@ def opencv_bm(
     reference: Image,
     match: Image,
     search: Search,
+    mask: SearchMask | None = None,
     *,
     size: Annotated[Odd, Unit("pixels")] = 21,
     filter: Literal["sobel", "normalized"] = "sobel",
@@ -42,6 +43,8 @@ def opencv_bm(
     search : Search
         Disparities between its ends, in pixels, are searched; OpenCV rounds their number up to a multiple of 16, and what it finds among
         the additional ones counts as no estimate. The step is not used, but for half of it that estimates may lie outside.
+    mask : SearchMask, optional
+        OpenCV knows none: what it finds in closed cells counts as no estimate.
     size : int
         Side in pixels of the windows that are matched; odd, 5 to 255.
     filter : str
@@ -82,4 +85,6 @@ def opencv_bm(
     costs = {"PreFilterType": _FILTERS[filter], "PreFilterSize": filter_size, "PreFilterCap": filter_cap}
     checks = {"TextureThreshold": texture, "UniquenessRatio": uniqueness, "SpeckleWindowSize": speckle_size}
     checks["SpeckleRange"] = round(SIXTEENTHS * speckle_range)
-    return compute(cv2.StereoBM.create(), (reference, match), search, size, tolerance, costs | checks, margin=size, grey=True)
+    return compute(
+        cv2.StereoBM.create(), (reference, match), search, mask, size, tolerance, costs | checks, margin=size, grey=True
+    )

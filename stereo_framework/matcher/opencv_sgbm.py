@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import cv2
 from annotated_types import Ge, Le
 
-from stereo_framework.core.stage import Disparity, Image, NonNegativeInt, PositiveInt, Search, Unit, stage
+from stereo_framework.core.stage import Disparity, Image, NonNegativeInt, PositiveInt, Search, SearchMask, Unit, stage
 from stereo_framework.matcher._opencv import check_odd, compute
 
 _MODES = {
@@ -23,6 +23,7 @@ def opencv_sgbm(
     reference: Image,
     match: Image,
     search: Search,
+    mask: SearchMask | None = None,
     *,
     mode: Literal["sgbm", "hh", "3way", "hh4"] = "sgbm",
     size: Annotated[PositiveInt, Unit("pixels")] = 3,
@@ -43,6 +44,8 @@ def opencv_sgbm(
     search : Search
         Disparities between its ends, in pixels, are searched; OpenCV rounds their number up to a multiple of 16, and what it finds among
         the additional ones counts as no estimate. The step is not used, but for half of it that estimates may lie outside.
+    mask : SearchMask, optional
+        OpenCV knows none: what it finds in closed cells counts as no estimate.
     mode : str
         The paths along which costs are summed up. "sgbm": five, in one pass over the image; "hh": eight, in two passes; "3way": three, in one pass, the
         fastest; "hh4": four, in two passes.
@@ -82,4 +85,4 @@ def opencv_sgbm(
     check_odd("opencv_sgbm.size", size)
     costs = {"P1": p1, "P2": p2, "PreFilterCap": filter_cap, "Mode": _MODES[mode]}
     checks = {"UniquenessRatio": uniqueness, "SpeckleWindowSize": speckle_size, "SpeckleRange": speckle_range}
-    return compute(cv2.StereoSGBM.create(), (reference, match), search, size, tolerance, costs | checks)
+    return compute(cv2.StereoSGBM.create(), (reference, match), search, mask, size, tolerance, costs | checks)

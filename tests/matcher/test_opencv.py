@@ -8,6 +8,7 @@ import pytest
 
 from stereo_framework import Search
 from stereo_framework.core.stage import of
+from stereo_framework.core.volume import SearchMask
 from stereo_framework.matcher import opencv_bm, opencv_sgbm
 from stereo_framework.matcher._opencv import NAMES
 
@@ -41,6 +42,24 @@ def test_finds_a_shift(matcher, shift):
     assert np.nanmax(np.abs(inner - shift)) < 0.2
     mirrored = matcher(left[:, ::-1].copy(), right[:, ::-1].copy(), Search(-8, 8, direction=-1))
     np.testing.assert_array_equal(mirrored[:, ::-1], found)
+
+
+@both
+@pytest.mark.parametrize("direction", [1, -1])
+def test_what_it_finds_in_closed_cells_is_no_estimate(matcher, direction):
+    left, right = (image[:, ::direction].copy() for image in shifted(5))
+    high, match_valid = np.full(left.shape, np.nan, np.float32), np.ones(left.shape, bool)
+    high[:30] = 4
+    match_valid[:, 50:60] = False
+    search = Search(0, 8, direction=direction)
+    plain, found = (matcher(left, right, search, mask) for mask in (None, SearchMask(match_valid=match_valid, high=high)))
+    y, x = np.nonzero(np.isfinite(plain))
+    level = np.rint(plain[y, x]).astype(int)
+    met = x - direction * level
+    closed = (level > high[y, x]) | ((met >= 0) & (met < 120) & ~match_valid[y, np.clip(met, 0, 119)])
+    assert 0.4 < closed.mean() < 0.7
+    plain[y[closed], x[closed]] = np.nan
+    np.testing.assert_array_equal(found, plain)
 
 
 @both
