@@ -89,4 +89,5 @@ def _kernel(padded: NDArray[np.float32], near: NDArray[np.float64], alike: NDArr
                         weight = near[j, i] * alike[int(place)]
                         total += weight * value
                         weights += weight
-            out[y, x] = centre - total / weights
+            # The centre weighs 1, unless it is NaN.
+            out[y, x] = centre - total / max(weights, 1.0)
