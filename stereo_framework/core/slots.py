@@ -49,7 +49,9 @@ SLOTS: Mapping[str, Slot] = {
     "aggregation": _slot("volume", f"{_COSTS} partial", "CostVolume", many=True),
     "smoothness": _slot("reference search", "match", "Smoothness", optional=True),
     "optimization": _slot(
-        "volume", f"{_COSTS} smoothness other alternatives", "Labeling; Views of both disparity maps if it names other"
+        "volume",
+        f"{_COSTS} smoothness other alternatives",
+        "Labeling, levels or a disparity map; Views of both disparity maps if it names other",
     ),
     "confidence": _slot("disparity", _DISPARITY, "a float32 map, higher = surer", many=True),
     "refinement": _slot("disparity", f"{_DISPARITY} corrected alternatives", "disparity or (disparity, status)", many=True),

@@ -181,7 +181,9 @@ def taken(stage: Stage, result: Any, view: View) -> View:
 def _decided(view: View, result: Any) -> View:
     """The view after an optimizer."""
     search, mask = view.search, view.mask
-    if isinstance(result, np.ndarray):  # a continuous map, of an optimizer of both sides
+    if isinstance(result, np.ndarray) and result.dtype == np.int16:
+        result = Labeling(result, view.volume.chosen(result).astype(np.float32))
+    if isinstance(result, np.ndarray):  # a continuous map
         if mask is not None:
             result = np.where(mask.closed(search.levels_of(result), search), np.float32(np.nan), result)
         return view.known(result, status_of(result))
@@ -244,11 +246,13 @@ def _parts(stage: Stage, result: Any) -> list[tuple[str, Any, str]] | None:
         case "optimization", Labeling() if "other" not in stage.data:
             volume = [] if result.volume is None else [("volume.costs", result.volume.costs, "costs")]
             return [("levels", result.levels, "levels"), ("costs", result.costs, "map"), *volume]
+        case "optimization", np.ndarray() if result.dtype == np.int16 and "other" not in stage.data:
+            return [("levels", result, "levels")]
         case "scheme", Match():  # whole: what a scheme puts together goes to people and tables as it is
             own = [(name, getattr(result, name), name) for name in ("disparity", "status", "levels")]
             sure = [(f"confidence {name}", values, "map") for name, values in result.confidence.items()]
             return [part for part in own if part[1] is not None] + sure
-    most = {"matcher": 3, "refinement": 2, "optimization": int("other" in stage.data)}.get(stage.slot, 0)
+    most = {"matcher": 3, "refinement": 2, "optimization": 1}.get(stage.slot, 0)
     maps = result if isinstance(result, tuple) else (result,)
     if not 1 <= len(maps) <= most or not isinstance(maps[0], np.ndarray):
         return None

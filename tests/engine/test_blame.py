@@ -181,8 +181,8 @@ WRONG = [
     (
         "optimization",
         COSTS,
-        FLOAT,
-        "float32 (9, 20); expected Labeling; Views of both disparity maps if it names other, of (9, 20)",
+        STATUS,
+        "disparity: uint8 (9, 20); expected float32 (9, 20)",
     ),
     ("optimization", COSTS, lambda e: labelled(e, levels=STATUS), "levels: uint8 (9, 20); expected int16 (9, 20)"),
     (

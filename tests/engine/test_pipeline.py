@@ -14,7 +14,7 @@ from stereo_framework.core.stage import stage
 from stereo_framework.engine import pipeline
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import graph_cut, winner_take_all
-from stereo_framework.refinement import parabola
+from stereo_framework.refinement import interpolate, left_right_check, parabola
 
 
 def test_no_warning_where_all_is_well():
@@ -154,3 +154,24 @@ def test_images_are_read_only_and_in_c_order(registry):
 
     for preprocessing in ([], [turned]):
         Pipeline([preprocessing, writes, winner_take_all])(textured())
+
+
+@pytest.mark.parametrize("extra", [[], [left_right_check, interpolate]])
+def test_an_optimizer_may_return_levels_or_a_map(registry, extra):
+    @stage("optimization", **local)
+    def levels_alone(volume):
+        return volume.costs.argmin(axis=2).astype(np.int16)
+
+    @stage("optimization", **local)
+    def map_alone(volume, search):
+        return search.disparities[volume.costs.argmin(axis=2)]
+
+    labelled, by_levels, by_map = (
+        Pipeline([absolute_difference, box, optimizer, *extra])(textured())
+        for optimizer in (winner_take_all, levels_alone, map_alone)
+    )
+    for found in (by_levels, by_map):
+        np.testing.assert_array_equal(found.disparity, labelled.disparity)
+        np.testing.assert_array_equal(found.status, labelled.status)
+    assert (by_levels.energy, by_map.energy) == (labelled.energy, None)
+    np.testing.assert_array_equal(by_levels.levels, labelled.levels)
