@@ -38,7 +38,7 @@ def results(
     Parameters
     ----------
     folder
-        The --out folder of a run.
+        The --out folder of a run. What its last run asked for is shown, and maps that evaluate added.
     where
         Keep results with this scene, method, protocol, parameter or statistic; also != < <= > >= (in quotes); repeatable.
     sort

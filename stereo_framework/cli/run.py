@@ -54,7 +54,7 @@ def run(
     maps
         Write disparity maps and pictures to --out; default: unless sweeping.
     report
-        Write the page about all results in --out as well, as 'report' does.
+        Write the page about these results as well, as 'report' does.
     """
     from stereo_framework.script import load
     from stereo_framework.sweep.plan import plan
