@@ -73,8 +73,13 @@ def run(
         for task, own in execute(scripts, tasks, executor=pool, **options):
             found[task] = own
             count(len(own))
-            if own[0].map is not None:
-                _pictures(own[0], task)
+            if (first := own[0]).map is not None:
+                from stereo_framework.figures.disparity_figures import write_pictures
+
+                if first.disparity is None:
+                    raise DataError(f"{first.scene} {first.method}: the map {first.map} cannot be read")
+                stem = first.map.parents[1] / "pictures" / first.map.stem
+                write_pictures(stem, first.disparity, task.scene, task.protocols[0], first.confidence)
     results = [result for task in tasks for result in found[task]]
     failed = [one for one in results if one.error]
     plots = out is not None and any(script.report for script in scripts)
@@ -105,12 +110,3 @@ def run(
     if traceback:
         _shared.print_tracebacks(failed)
     return 1 if failed else 0
-
-
-def _pictures(result: Result, task: Task) -> None:
-    from stereo_framework.figures.disparity_figures import write_pictures
-
-    if result.map is None or result.disparity is None:
-        raise DataError(f"{result.scene} {result.method}: the map {result.map} cannot be read")
-    stem = result.map.parents[1] / "pictures" / result.map.stem
-    write_pictures(stem, result.disparity, task.scene, task.protocols[0], result.confidence)

@@ -40,7 +40,7 @@ def scenes(
         Download the data sets that are named, or list those that there are.
     """
     from stereo_framework.core.errors import ParameterError, short
-    from stereo_framework.datasets import data_roots, load_scene, scene_names
+    from stereo_framework.datasets import data_roots, load_scene, public_sets, scene_names
 
     if sets and not fetch:
         word = short(sets[0], 80)
@@ -55,7 +55,12 @@ def scenes(
     elif sets:
         _fetch(sets)
     elif fetch:
-        _list_public_sets()
+        rows = []
+        for one in public_sets():
+            size = "?" if one.megabytes is None else f"{one.megabytes:g}"
+            rows.append([one.name, one.about, "after registration" if one.register else size])
+        _shared.print_table(["data set", "what", "MB"], rows)
+        print("Fetch one with: stereo-framework scenes --fetch SET. Their owners ask to be cited.")
     else:
         found = scene_names()
         print("\n".join(found))
@@ -86,17 +91,6 @@ def _described(scene: Scene) -> dict[str, Any]:
         "reduction": f"1/{scene.reduction} of the size that its benchmark counts pixels in",
         "weight": f"{scene.weight:g} in its benchmark's averages",
     }
-
-
-def _list_public_sets() -> None:
-    from stereo_framework.datasets import public_sets
-
-    rows = []
-    for one in public_sets():
-        size = "?" if one.megabytes is None else f"{one.megabytes:g}"
-        rows.append([one.name, one.about, "after registration" if one.register else size])
-    _shared.print_table(["data set", "what", "MB"], rows)
-    print("Fetch one with: stereo-framework scenes --fetch SET. Their owners ask to be cited.")
 
 
 def _fetch(names: list[str]) -> None:
