@@ -17,6 +17,7 @@ A frame's mask is white where the image holds data; an image's alpha channel and
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import warnings
@@ -61,7 +62,7 @@ def load(path: PathLike) -> Scene:
     DataError
         The file or one that it names is missing, or it has errors: one line for each.
     """
-    from stereo_framework.datasets.scene_schema import read_entry  # on use: it brings pydantic
+    from stereo_framework.datasets.scene_schema import FrameEntry, read_entry  # on use: it brings pydantic
 
     file = Path(path)
     if file.is_dir():
@@ -72,20 +73,16 @@ def load(path: PathLike) -> Scene:
     def map_in(entry: Any) -> _Load | None:
         return entry and _map(folder / entry.file, scale=entry.scale, unknown=entry.unknown, minimum=entry.minimum)
 
+    def frame(index: int, own: FrameEntry) -> Frame:
+        position = index if own.position is None else own.position
+        return _frame(folder / own.file, position, own.mask and folder / own.mask, search if index == pair[0] else None)
+
     truths = {pair: map_in(entry.truth), pair[::-1]: map_in(entry.match_truth)}
     try:
         search = Search(given.minimum, given.maximum, given.step) if given else _range_beside(folder / entry.frames[pair[0]].file)
         return Scene(
             _name(folder if file.name == FILE_NAME else file.with_suffix("")),
-            tuple(
-                _frame(
-                    folder / f.file,
-                    i if f.position is None else f.position,
-                    f.mask and folder / f.mask,
-                    search if i == pair[0] else None,
-                )
-                for i, f in enumerate(entry.frames)
-            ),
+            tuple(map(frame, itertools.count(), entry.frames)),
             *pair,
             search,
             {pair: load for pair, load in truths.items() if load},

@@ -1,6 +1,5 @@
 """What a ``scene.yaml`` may contain: models whose fields say what is legal."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +10,7 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, ScriptError, nearest
 from stereo_framework.core.parameters import NonNegativeInt, Positive, spelled
 from stereo_framework.io import read_bytes
-from stereo_framework.io.places import Faults, Node, Place, join
+from stereo_framework.io.places import Faults
 from stereo_framework.io.yaml_text import parse
 
 
@@ -97,20 +96,11 @@ def read_entry(file: Path) -> SceneEntry:
                 entry = SceneEntry.model_validate(root.data())
             except pydantic.ValidationError as error:
                 for fault in error.errors(include_url=False):
-                    faults.add(_place(root, fault["loc"]), _words(fault))
+                    faults.add(root.place_of(fault["loc"]), _words(fault))
         faults.raise_if_any()
     except ScriptError as error:
         raise DataError("\n".join(error.faults)) from None
     return entry
-
-
-def _place(node: Node, keys: tuple[int | str, ...]) -> Place:
-    """Where the value under some keys stands, or the mapping that lacks it."""
-    for key in keys:
-        if isinstance(key, str) and key not in node.entries:
-            return replace(node.place, path=join(node.place.path, key))
-        node = node.items[key] if isinstance(key, int) else node.entries[key]
-    return node.place
 
 
 def _words(fault: Any) -> str:

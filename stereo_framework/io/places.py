@@ -83,6 +83,18 @@ class Node:
             found = found.entries.get(key, Node(None, self.place))
         return found
 
+    def place_of(self, steps: Iterable[int | str]) -> Place:
+        """Where pydantic found something wrong: a value or, after ``[key]``, its key; of a key that is missing, the mapping that lacks it."""
+        node, key = self, self.place
+        for step in steps:
+            if step == "[key]":
+                return key
+            if isinstance(step, str) and step not in node.entries:
+                return replace(node.place, path=join(node.place.path, step))
+            key = node.keys.get(str(step), key)
+            node = node.items[step] if isinstance(step, int) else node.entries[step]
+        return node.place
+
     @property
     def items(self) -> list[Node]:
         """The items of a list; anything else is a list of one."""

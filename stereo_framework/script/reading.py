@@ -51,7 +51,7 @@ def read(keys: type, node: Node, faults: Faults, *, what: str = "", without: Col
                 wrong = (
                     fault["ctx"]["error"] if fault["type"] == "value_error" else _wrong(fault["input"], legal[name].annotation)
                 )
-                faults.add(_place(value, fault["loc"]), str(wrong))
+                faults.add(value.place_of(fault["loc"]), str(wrong))
     return found
 
 
@@ -64,17 +64,6 @@ def _wrong(value: Any, annotation: Any) -> str:
     if typing.get_origin(annotation) is Literal:
         return f"{spelled(value)} is not legal; {nearest(str(value), typing.get_args(annotation))}"
     return f"{spelled(value)} is not {describe(annotation)}"
-
-
-def _place(node: Node, steps: Iterable[int | str]) -> Place:
-    """Where pydantic found something wrong: a value or, after ``[key]``, its key."""
-    key = node.place
-    for step in steps:
-        if step == "[key]":
-            return key
-        key = node.keys.get(str(step), key)
-        node = node.items[step] if isinstance(step, int) else node.entries[step]
-    return node.place
 
 
 _LARGEST = sys.float_info.max
