@@ -17,6 +17,7 @@ from stereo_framework.papers.comparison import compared, plain_table, published_
 from stereo_framework.papers.paper import Context, Outcome, drawn, short
 from stereo_framework.script import load
 from stereo_framework.sweep import Result
+from stereo_framework.tables.values import grouped
 
 
 def energies(context: Context) -> Outcome:
@@ -66,10 +67,8 @@ def _energies(context: Context, results: Sequence[Result], *, zero: bool) -> dic
 
 def _best(results: Sequence[Result]) -> list[Result]:
     """The result of the lowest energy of each scene."""
-    lowest: dict[str, Result] = {}
-    for r in sorted((r for r in results if r.energy is not None), key=lambda r: r.energy or 0.0):
-        lowest.setdefault(r.scene, r)
-    return list(lowest.values())
+    solved = grouped((r for r in results if r.energy is not None), lambda r: r.scene)
+    return [min(own, key=lambda r: r.energy or 0.0) for own in solved.values()]
 
 
 def _energy(result: Result, scene: Scene) -> Energy:
