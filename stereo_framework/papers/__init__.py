@@ -1,8 +1,8 @@
 """Published experiments that one command repeats, with their tables and figures beside ours.
 
 Each paper is a package in this folder. It holds the published tables (``tableN.yaml``: facts, with their source), the paper's sentences and its items in their order, with how to
-read them (``paper.yaml``), the functions that judge these sentences (in larger papers in ``claims.py``) and those that build the items, each by its name or, for several, by one with parameters.
-An item returns what it found, and the sentences of the item are asked of it. Parameter scripts lie in ``configs/NAME``.
+read them (``paper.yaml``), the functions that judge these sentences (in larger papers in ``claims.py``) and those that build the items, each by its name, or several
+by one name with the parameters that stand beside it. An item returns what it found, and the sentences of the item are asked of it. Parameter scripts lie in ``configs/NAME``.
 """
 
 from __future__ import annotations

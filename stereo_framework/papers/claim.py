@@ -6,8 +6,9 @@ The sentences of a paper stand in ``papers/PAPER/paper.yaml``, in its own words.
 - ``printed``: judged on the printed numbers alone, and beside it, in no total, on our own results;
 - ``not judged``: with the reason.
 
-A fourth kind, ``own``, is a check of ours, which is no sentence of the paper and in no total. The function that judges a sentence has its name and stands in
-the paper's package: it takes data that the item of the sentence found, by name, and returns the cases, all of which must hold.
+A fourth kind, ``own``, is a check of ours, which is no sentence of the paper and in no total. The function that judges a sentence stands in the paper's
+package and has the sentence's name, or the one under ``judge``. It takes data that the item of the sentence found, by name, and after them, by keyword, the
+parameters that stand under ``with``, and returns the cases, all of which must hold.
 """
 
 import inspect
