@@ -197,7 +197,6 @@ def test_a_folder_that_goes_away_is_told(maps, home, monkeypatch):
 
     shutil.rmtree(home / "o")
     monkeypatch.setattr(Crew, "computed", going)
-    monkeypatch.setattr("stereo_framework.cli.run._pictures", lambda *_: None)
     result = call("run", "sw.yaml", "--out", "o", maps)
     assert result.exit_code == 2
     assert "o: was removed or moved during the run; the results in it went with it" in result.stderr.splitlines()[-1]
