@@ -31,6 +31,7 @@ def match(
     image_masks: Annotated[list[Path] | None, typer.Option("--mask")] = None,
     pixel_ranges: Annotated[tuple[Path, Path] | None, typer.Option("--ranges", metavar="LOW HIGH")] = None,
     truth: _shared.Truth = None,
+    scale: _shared.Scale = None,
     out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     memory: _shared.Memory = None,
     plugin: _shared.Plugins = None,
@@ -111,7 +112,7 @@ def match(
     many = len(found) > 1
     if many and truth is not None:
         raise ParameterError(f"--truth is that of one pair, and there are {len(found)}")
-    alone = _shared.truth_alone(truth)
+    alone = _shared.truth_alone(truth, scale=scale)
     records, failed = [], False
     for i, (stem, (one, other)) in enumerate(found.items()):
         folder = (out or Path("matches" if many else f"{stem}_match")) / (stem if many else "")

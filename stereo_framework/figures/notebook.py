@@ -107,6 +107,8 @@ def plot(
         No result has what is to be shown, or they are of several protocols.
     """
     found = stored(results) if isinstance(results, str | os.PathLike) else list(results)
+    if not all(isinstance(one, Result) for one in found):
+        raise ParameterError(f"plot: a {type(results).__name__} of no results; give the folder of a run, or what run returned")
     horizontal, vertical, curves, own = map(_some, (x, y or shown_statistics(found)[:1], series, panels))
     return plot_figure(Plot("plot", horizontal, vertical, curves, own, **options), found)
 

@@ -70,7 +70,7 @@ def run(
     Returns
     -------
     list of Result
-        Scene by scene, in the script's order; a notebook shows it as a table, and ``plot`` draws curves. A run that failed has an `error` and no statistics.
+        Scene by scene, in the script's order; a notebook shows it as a table, and ``stereo_framework.plot`` draws curves. A run that failed has an `error` and no statistics.
 
     Raises
     ------

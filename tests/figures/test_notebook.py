@@ -78,6 +78,8 @@ def test_plots(match, results):
     assert plot(results, "aggregation.box.size").axes[0].get_ylabel() == "bad_pixels_nonocc (%)"
     with pytest.raises(ParameterError, match="did you mean 'aggregation.box.size'"):
         plot(results, "scene", series="aggregation.box.siz")
+    with pytest.raises(ParameterError, match="plot: a DataFrame of no results; give the folder of a run, or what run returned"):
+        plot(results.frame, "scene")
 
 
 def test_figures_show_themselves_in_notebooks(match):

@@ -149,3 +149,7 @@ def test_ranks_of_a_frame():
             rank(frame, *arguments)
     with pytest.raises(ParameterError, match="a: two results of method=x; name what tells them apart"):
         rank(pandas.concat([frame, frame]), BAD)
+    with pytest.raises(ParameterError, match=r"rank: frame is \[\]; expected a DataFrame, such as results\(DIR\)"):
+        rank([], BAD)
+    with pytest.raises(ParameterError, match=r"rank: a column is .*; expected its name; several stand one after the other"):
+        rank(frame, [BAD])
