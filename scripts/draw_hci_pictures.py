@@ -51,7 +51,7 @@ def _shrink(path: Path) -> None:
     """Reduce a picture to the width of a page of text and to 256 colours."""
     with Image.open(path) as picture:
         smaller = picture.convert("RGB").resize((WIDTH, round(picture.height * WIDTH / picture.width)), Image.Resampling.LANCZOS)
-    smaller.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+    smaller.quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 if __name__ == "__main__":

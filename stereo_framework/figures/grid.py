@@ -149,8 +149,12 @@ def grid_figure(
     heading = [_HEADING if any(p and p.title for p in row) else 0 for row in rows]
     height = [max(sizes[id(p)][1] for p in row if p) for row in rows]
     below = [_KEYS if any(p and p.below for p in row) else _GAP for row in rows]
-    bottom, top = 74 * bool(scales) + 38 * bool(meanings), 40 if title else 4
-    width = max(_GAP + across * (column + _GAP), _NARROWEST * len(scales), 320 * bool(meanings))
+    width = _GAP + across * (column + _GAP)
+    # Bars beside each other, as many as there is room for.
+    bars = min(len(scales), max(across, width // _NARROWEST))
+    width = max(width, _NARROWEST * bars, 320 * bool(meanings))
+    bottom = _KEYS * math.ceil(len(scales) / max(bars, 1)) + 38 * bool(meanings)
+    top = 40 if title else 4
     tall = bottom + sum(heading) + sum(height) + sum(below) + top
     figure = new_figure(figsize=(width / _DPI, tall / _DPI), dpi=_DPI, facecolor="white")
     y = tall - top
@@ -167,8 +171,9 @@ def grid_figure(
                     figure.text((place[0] + wide / 2) / width, (place[1] - 8) / tall, panel.below, **look)
         y -= head + high + under
     for i, scale in enumerate(scales):
-        share = width // len(scales)
-        place = (i * share + share // 8, bottom - 26, share - share // 4, 14)
+        line, at = divmod(i, bars)
+        share = width // bars
+        place = (at * share + share // 8, bottom - 26 - _KEYS * line, share - share // 4, 14)
         _bar(figure.add_axes(_shares(place, figure)), [p for p in panels if p.scale == scale], scale)
     if meanings:
         from matplotlib.patches import Patch
