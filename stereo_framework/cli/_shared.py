@@ -55,6 +55,21 @@ Unknown = Annotated[int | None, typer.Option(help="Value that means no estimate:
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array instead of a table.")]
 
 
+GROUPS = {
+    "Images": ("disparity_range", "calibration", "focal", "baseline", "rectify", "stretch", "image_masks", "pixel_ranges"),
+    "What is measured, and how": ("protocol", "measure", "statistic", "threshold", "truth", "mask", "scale", "unknown"),
+    "Who computes": ("workers", "executor", "dask", "memory"),
+    "What is written and printed": ("out", "name", "maps", "report", "json", "format", "limit", "export", "plots", "single_file"),
+    "Everywhere": ("data", "plugin", "no_plugins", "max_pixels", "traceback", "help"),
+}
+"""Groups of the options in the help, by their parameters' names."""
+
+
+def group(name: str) -> str:
+    """The group of an option."""
+    return next((title for title, own in GROUPS.items() if name in own), "Options")
+
+
 def names(text: str | None) -> list[str]:
     """Names that are separated by commas."""
     return [name.strip() for name in (text or "").split(",") if name.strip()]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn, get_args, get_origin
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from stereo_framework import __version__
 from stereo_framework.cli import _shared
@@ -89,6 +89,25 @@ def _refuse_empty(words: Sequence[str]) -> None:
         if one == "" or (one.startswith("--") and one.endswith("=")):
             option = one[:-1] or (before if before.startswith("-") else "an argument")
             raise ParameterError(f"{option}: an empty text says nothing; leave it out or write something")
+
+
+class _Verb(TyperCommand):
+    """A verb, whose help shows its options in groups."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options, group by group."""
+        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", "Options", *_shared.GROUPS)}
+        for one in self.get_params(ctx):
+            argument = one.param_type_name == "argument"
+            record = one.get_help_record(ctx)
+            if record is not None:
+                # What may be repeated is told in words.
+                name = re.sub(r"<list\[(\w+)\]>", lambda kind: f"<{kind[1].lower()}>", record[0])
+                groups["Arguments" if argument else _shared.group(str(one.name))].append((name, record[1]))
+        for name, records in groups.items():
+            if records:
+                with formatter.section(name):
+                    formatter.write_dl(records)
 
 
 app = typer.Typer(
@@ -238,6 +257,6 @@ for _verb in (match, choose, run, tune, evaluate, compare, results, rank, report
     _short = _first if len(_first) <= _LISTED else re.split("[.:;,]", _first)[0]
     # What follows a \b is not broken into lines: an example can be copied.
     _about = _about.replace("\n\nExample:", "\n\n\b\nExample:")
-    app.command(_verb.__name__.rstrip("_"), help=_about, short_help=_short)(_exits(_verb))
+    app.command(_verb.__name__.rstrip("_"), cls=_Verb, help=_about, short_help=_short)(_exits(_verb))
 
 main = functools.partial(app, prog_name="stereo-framework")

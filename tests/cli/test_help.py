@@ -1,4 +1,4 @@
-"""The help of every verb: within 80 columns, with all that every verb has, and examples that work."""
+"""The help of every verb: within 80 columns, options in groups, and examples that work."""
 
 import re
 import shlex
@@ -12,6 +12,7 @@ import typer
 from cli_parts import call, invoke
 
 from stereo_framework import load_scene
+from stereo_framework.cli import _shared
 from stereo_framework.cli.main import app
 from stereo_framework.datasets import ready_made
 from stereo_framework.io import write_disparity, write_image
@@ -24,18 +25,25 @@ def examples(verb):
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_help_fits_and_tells_of_what_every_verb_has(verb):
+def test_help_fits_and_has_groups(verb):
     text = call(verb, "--help").stdout
     assert max(map(len, text.splitlines())) <= 80
     assert examples(verb)
-    told = set(re.findall(r"--[\w-]+", text.partition("Options:")[2]))
-    assert told >= {"--data", "--plugin", "--no-plugins", "--max-pixels", "--traceback", "--help"}
+    groups = re.findall(r"^(\S.*):$", text, re.MULTILINE)
+    assert groups[-1] == "Everywhere"
+    everywhere = set(re.findall(r"--[\w-]+", text.partition("Everywhere:")[2]))
+    assert everywhere == {"--data", "--plugin", "--no-plugins", "--max-pixels", "--traceback", "--help"}
 
 
 def test_the_list_of_verbs_says_each_thing_to_its_end():
     lines = call().stdout.partition("Commands:\n")[2].splitlines()
     assert [line.split()[0] for line in lines] == list(VERBS)
     assert not any(line.endswith("...") for line in lines)
+
+
+def test_every_group_names_options_that_there_are():
+    names = {parameter.name for verb in VERBS.values() for parameter in verb.params}
+    assert {name for group in _shared.GROUPS.values() for name in group} - names == {"help"}
 
 
 @pytest.mark.docs
