@@ -47,7 +47,8 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     """
     if function is None:
         return functools.partial(kernel, **options)
-    compiled = njit(nogil=True, error_model="numpy", **options)(function)
+    # Nobody calls kernels by their address, for which numba would compile a second entry to each.
+    compiled = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
     if hasattr(compiled, "py_func"):
         internals.keep(compiled, function, _digest)
     return compiled
