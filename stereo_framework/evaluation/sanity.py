@@ -85,8 +85,8 @@ def _by_truth(disparity: Disparity, scene: Scene, truth: Disparity) -> list[str]
         return []
     best = max((sign * scale for sign in (1, -1) for f in (1, *_FACTORS) for scale in (f, 1 / f)), key=share)
     best = best if share(best) > 0.5 else float(np.median(estimate / true)) or 1.0
-    # A map of its middle disparity alone must not agree with as much.
-    alike = float(np.mean(np.abs(np.median(estimate) / best - true) <= 1))
+    # A map of its middle disparity alone must not agree with as much, unless that is all there is to be found.
+    alike = float(np.mean(np.abs(np.median(estimate) / best - true) <= 1)) if np.ptp(true) > 1 else 0.0
     if share(best) <= max(0.5, alike) or as_it_is > share(best) / 2:
         return []
     return [
