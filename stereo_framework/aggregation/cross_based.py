@@ -10,7 +10,7 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from stereo_framework.aggregation._match_arms import along_levels, origins, to_the_border
+from stereo_framework.core.search import Search, arranged, geometry
 from stereo_framework.core.stage import Image, Positive, PositiveInt, Unit, per_image, read_only, stage
 from stereo_framework.core.volume import Costs, CostVolume, SearchMask
 from stereo_framework.kernels.arms import LONGEST, Arms, arms
@@ -31,7 +31,7 @@ _PART = 1024
 
 
 class _Support(NamedTuple):
-    """Arms of the reference image, (4, rows, columns), and of the match image as `along_levels` puts them; where in the latter those of level 0 of
+    """Arms of the reference image, (4, rows, columns), and of the match image as `_along_levels` puts them; where in the latter those of level 0 of
     each column stand, and from there those of the levels in view, ``starts..stops - 1``.
     """
 
@@ -43,7 +43,7 @@ class _Support(NamedTuple):
 
 
 class _Arms(NamedTuple):
-    """The arms of a row of pixels in one direction: their own, back and on, (columns,), and those of the match row, in the order of `along_levels`."""
+    """The arms of a row of pixels in one direction: their own, back and on, (columns,), and those of the match row, in the order of `_along_levels`."""
 
     own_back: NDArray[np.uint8]
     own_on: NDArray[np.uint8]
@@ -143,10 +143,9 @@ def cross_based(
     rows, columns, _ = shape
     limits = length, threshold, far, far_threshold
     own = arms_of(reference, *limits)
-    other = along_levels(arms_of(match, *limits) if views == "both" else to_the_border(rows, columns), search)
-    seen = search.in_view(columns)
-    starts = seen.argmax(axis=1)
-    support = _Support(own, other, starts, starts + seen.sum(axis=1), origins(columns, search))
+    other = _along_levels(arms_of(match, *limits) if views == "both" else _to_the_border(rows, columns), search)
+    view = geometry(columns, search)
+    support = _Support(own, other, view.starts, view.stops, view.origins)
     # Each cell in view counts once, which need not be written down unless some are closed.
     once: Any = np.empty((0, 0, 0), np.uint16)
     if mask is not None:
@@ -155,6 +154,7 @@ def cross_based(
     # A number of this size rounds what is added to it to 2^-30 of the power of two above `largest`, so that rows computed in pieces are rounded alike.
     largest = abs(volume.outside)
     if largest > _HONEST:
+        seen = volume.inside
         in_view = float(max(volume.costs.max(where=seen, initial=0), -volume.costs.min(where=seen, initial=0)))
         largest = in_view if largest > _FAR_OFF * in_view else largest
     rounder = math.ldexp(1.5, 52 - 30 + math.frexp(largest)[1])
@@ -179,6 +179,23 @@ def cross_based(
     if mask is not None:
         mask.close(aggregated, volume.outside)
     return aggregated
+
+
+def _to_the_border(rows: int, columns: int) -> Arms:
+    """Arms that nothing but the image's left and right border ends."""
+    arms = np.full((4, rows, columns), LONGEST, np.uint8)
+    arms[0] = np.minimum(np.arange(columns), LONGEST)
+    arms[1] = arms[0][:, ::-1]
+    return arms
+
+
+def _along_levels(arms: Arms, search: Search) -> Arms:
+    """The arms at all positions of the match image, `arranged`; between two pixels the shorter one of theirs."""
+    n, columns = search.denominator, arms.shape[2]
+    fine = np.empty((*arms.shape[:2], (columns - 1) * n + 1), np.uint8)
+    for i in range(n):
+        fine[..., i::n] = arms if i == 0 else np.minimum(arms[..., :-1], arms[..., 1:])
+    return arranged(fine, geometry(columns, search))
 
 
 @kernel
@@ -311,7 +328,7 @@ def _subtract(
     for k in range(end, levels):
         out[place + k], counts[place + k] = rest, 0
     # Unsigned indices need no wraparound check.
-    line, cell = np.uint64(max(support.origins[x] + first, 0)), np.uint64(place + first)
+    line, cell = np.uint64(support.origins[x] + first), np.uint64(place + first)
     pixel, pitch = np.uint64(base + first), np.uint64(step)
     if last:
         for k in range(end - first):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.stage import Image, Positive, Unit, per_image, stage
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.segments import first_of
 from stereo_framework.kernels.threads import over_rows
 
 Places = NDArray[np.int32]
@@ -113,13 +114,7 @@ def _span(order: NDArray[np.int64], differences: NDArray[np.float32], columns: i
         if differences[place] == np.inf:
             break
         pixel, down = place // 2, place % 2
-        a, b = pixel, pixel + (columns if down else 1)
-        while stands_for[a] != a:
-            stands_for[a] = stands_for[stands_for[a]]
-            a = stands_for[a]
-        while stands_for[b] != b:
-            stands_for[b] = stands_for[stands_for[b]]
-            b = stands_for[b]
+        a, b = first_of(stands_for, pixel), first_of(stands_for, pixel + (columns if down else 1))
         if a != b:
             stands_for[max(a, b)] = min(a, b)
             chosen[pixel, down] = True

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.aggregation._match_arms import in_level_order, origins
+from stereo_framework.core.search import arranged, geometry
 from stereo_framework.core.stage import Image, Positive, PositiveInt, Unit, per_image, stage
 from stereo_framework.core.volume import Costs, CostVolume, SearchMask
 from stereo_framework.kernels.decorator import kernel
@@ -21,7 +21,7 @@ _TO_XYZ = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.
 
 class _Images(NamedTuple):
     """CIELab colours, (3, rows, positions), of the reference image and of the match image at all positions that levels reach; how many of these a pixel
-    has; where `in_level_order` takes each of its places from; where in it level 0 of each column stands, and the levels in view, ``starts..stops - 1``.
+    has; which of them each place takes when they are `arranged`; where then level 0 of each column stands, and the levels in view, ``starts..stops - 1``.
     """
 
     own: Costs
@@ -98,10 +98,9 @@ def support_weights(
     for i in range(n):
         part = np.float32(i / n)
         fine[..., i::n] = colours if i == 0 else (1 - part) * colours[..., :-1] + part * colours[..., 1:]
-    places = in_level_order(np.arange(fine.shape[2]), search)
-    seen = search.in_view(columns)
-    starts = seen.argmax(axis=1)
-    images = _Images(_lab(reference), fine, n, places, origins(columns, search), starts, starts + seen.sum(axis=1))
+    view = geometry(columns, search)
+    places = arranged(np.arange(fine.shape[2]), view)
+    images = _Images(_lab(reference), fine, n, places, view.origins, view.starts, view.stops)
     # 1 for each open cell, which need not be written down unless some are closed.
     weights = np.empty((0, 0, 0), np.float32)
     if mask is not None:
@@ -150,7 +149,7 @@ def _kernel(
     size = 2 * radius + 1
     # For one row of the window about each pixel of a row: weights by column offset, of the match image also in the order of levels.
     own, ordered = np.empty((size, columns), np.float32), np.empty((size, images.places.shape[0]), np.float32)
-    line = np.empty(images.places.shape[0], np.float32)
+    line = np.empty(images.other.shape[2], np.float32)
     sums, totals = np.empty((columns, levels), np.float32), np.empty((columns, levels), np.float32)
     for y in range(out.shape[0]):
         sums[:], totals[:] = 0, 0
@@ -161,7 +160,7 @@ def _kernel(
                 # Without falls the weight is 1 in the image.
                 offset, used = (i - radius) * images.denominator, np.float32(both)
                 _weigh(images.other, start + y, v, offset, used * colour_fall, used * far, line)
-                for p in range(line.shape[0]):
+                for p in range(ordered.shape[1]):
                     ordered[i, p] = line[images.places[p]]
             for x in range(columns):
                 first, stop = images.starts[x], images.stops[x]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Disparity, read_only
+from stereo_framework.core.search import geometry
 from stereo_framework.core.volume import INTEGERS, CostVolume, SearchMask
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows, threads
@@ -147,9 +148,8 @@ class Costs:
     @cached_property
     def _span(self) -> NDArray[np.int32]:
         """The levels that are in view in each column: the first one, and the one after the last."""
-        view = self.volume.inside
-        first = view.argmax(axis=1)
-        return np.stack([first, first + view.sum(axis=1)], axis=1).astype(np.int32)
+        view = geometry(self.volume.shape[1], self.volume.search)
+        return np.stack([view.starts, view.stops], axis=1).astype(np.int32)
 
     def _map(self, kernel: Callable[..., None], *arguments: Any, block: bool = False) -> Map:
         found = np.empty(self.disparity.shape, np.float32)

@@ -1,7 +1,8 @@
-"""How far a long computation is: whoever listens is told what begins, and by loops of each of their rounds."""
+"""How far a long computation is: whoever listens within a block is told what begins, and by loops of each of their rounds."""
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import functools
 import threading
@@ -9,13 +10,21 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from stereo_framework.kernels.context import holding
-
 CountRounds = Callable[[int, int, str], None]
 """``count_rounds(done, count, what)``: so many rounds of a loop are done; all of them when it is over."""
 
 _TOLD = contextvars.ContextVar[Callable[[str], None]]("told", default=lambda _: None)
 _LISTENER = contextvars.ContextVar[Callable[[int, int, int, str], None]]("listener", default=lambda *_: None)
+
+
+@contextlib.contextmanager
+def holding(variable: contextvars.ContextVar[Any], value: Any) -> Iterator[Any]:
+    """Give a context variable a value within the block, which the block gets too: in this thread alone, unlike a global one, and its former value afterwards."""
+    token = variable.set(value)
+    try:
+        yield value
+    finally:
+        variable.reset(token)
 
 
 def announced_to(listener: Callable[[str], None]) -> AbstractContextManager[Any]:

@@ -136,7 +136,7 @@ def _join(
     for i in range(places.shape[0]):
         place, difference = places[i], differences[i]
         pixel = np.int32(place // _FOUR)
-        a, b = _first(first, pixel), _first(first, np.int32(pixel + away[place % _FOUR]))
+        a, b = first_of(first, pixel), first_of(first, np.int32(pixel + away[place % _FOUR]))
         if a == b:
             continue
         if minimum > 0:
@@ -158,11 +158,11 @@ def _join(
 def _flatten(first: NDArray[np.int32]) -> None:
     """Let every pixel name the first pixel of its segment."""
     for pixel in range(first.shape[0]):
-        first[pixel] = _first(first, np.int32(pixel))
+        first[pixel] = first_of(first, np.int32(pixel))
 
 
 @kernel
-def _first(first: NDArray[np.int32], pixel: Any) -> Any:
+def first_of(first: NDArray[np.int32], pixel: Any) -> Any:
     """Follow the pixels that stand for others, and shorten the way for the next time."""
     while first[pixel] != pixel:
         first[pixel] = first[first[pixel]]

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Any
 
-from stereo_framework.kernels.context import holding
+from stereo_framework.kernels.counting import holding
 
 _THREADS: contextvars.ContextVar[int | None] = contextvars.ContextVar("threads", default=None)
 _WORTH_A_THREAD = 400_000

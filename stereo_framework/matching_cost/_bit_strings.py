@@ -106,33 +106,17 @@ def _kernel(wide: NDArray, start: int, stop: int, pairs: NDArray[np.int64], deno
             bits[:] = 0
             for q in range(p, p + _PIECE, 4):
                 # Sixteen lines at once would be more than there are registers for.
-                _append_four(
-                    wide[y + pairs[q, 0], pairs[q, 1] * denominator :],
-                    wide[y + pairs[q, 2], pairs[q, 3] * denominator :],
-                    wide[y + pairs[q + 1, 0], pairs[q + 1, 1] * denominator :],
-                    wide[y + pairs[q + 1, 2], pairs[q + 1, 3] * denominator :],
-                    wide[y + pairs[q + 2, 0], pairs[q + 2, 1] * denominator :],
-                    wide[y + pairs[q + 2, 2], pairs[q + 2, 3] * denominator :],
-                    wide[y + pairs[q + 3, 0], pairs[q + 3, 1] * denominator :],
-                    wide[y + pairs[q + 3, 2], pairs[q + 3, 3] * denominator :],
-                    bits,
-                )
+                _append_four(wide[y:], pairs[q:], denominator, bits)
             _put(bits, p % _WORD, strings[p // _WORD, y])
 
 
 @kernel
-def _append_four(
-    a0: NDArray,
-    b0: NDArray,
-    a1: NDArray,
-    b1: NDArray,
-    a2: NDArray,
-    b2: NDArray,
-    a3: NDArray,
-    b3: NDArray,
-    bits: NDArray[np.uint16],
-) -> None:
-    """Shift the bits to the left and set the lowest where a0 < b0, a1 < b1 ..."""
+def _append_four(wide: NDArray, pairs: NDArray[np.int64], denominator: int, bits: NDArray[np.uint16]) -> None:
+    """Shift the bits to the left and set the lowest by the first four pairs of pixels of windows whose first row comes first."""
+    a0, b0 = wide[pairs[0, 0], pairs[0, 1] * denominator :], wide[pairs[0, 2], pairs[0, 3] * denominator :]
+    a1, b1 = wide[pairs[1, 0], pairs[1, 1] * denominator :], wide[pairs[1, 2], pairs[1, 3] * denominator :]
+    a2, b2 = wide[pairs[2, 0], pairs[2, 1] * denominator :], wide[pairs[2, 2], pairs[2, 3] * denominator :]
+    a3, b3 = wide[pairs[3, 0], pairs[3, 1] * denominator :], wide[pairs[3, 2], pairs[3, 3] * denominator :]
     for x in range(bits.shape[0]):
         high = (np.uint16(a0[x] < b0[x]) << 3) | (np.uint16(a1[x] < b1[x]) << 2)
         low = (np.uint16(a2[x] < b2[x]) << 1) | np.uint16(a3[x] < b3[x])

@@ -7,19 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Image, Search
+from stereo_framework.core.search import Geometry, arranged, geometry
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.matching_cost._sampling import (
-    Geometry,
-    Interpolation,
-    arranged,
-    bounds_of,
-    close_view,
-    floats_of,
-    geometry,
-    over_bands,
-    samples_of,
-)
+from stereo_framework.matching_cost._sampling import Interpolation, bounds_of, close_view, floats_of, over_bands, samples_of
 
 Interval = bool | Literal["symmetric"]
 Two = tuple[float, float]

@@ -1,13 +1,13 @@
-"""Where the levels of a pixel lie in the match image, and the samples of a match row in the order in which levels meet them."""
+"""Samples of the match image at and between its pixels, and the costs of levels out of view."""
 
-import functools
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import Image, Search, read_only
+from stereo_framework.core.scene import Image, read_only
+from stereo_framework.core.search import Geometry
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
@@ -20,73 +20,6 @@ _BAND = 32
 def floats_of(image: Image) -> NDArray[np.float32]:
     """An image as kernels take it that compute in float32, ``(rows, columns, channels)``: they are then compiled once for all images."""
     return read_only(np.ascontiguousarray(image, np.float32).reshape(*image.shape[:2], -1))
-
-
-class Geometry(NamedTuple):
-    """Which levels each column of the reference image has in view, and where in a line of match samples its levels lie.
-
-    A line holds the samples of a match row in an order in which the levels 0, 1, 2 ... of a pixel lie side by side, so that a loop over levels
-    reads consecutive memory. Before and after them there is room for as many samples as there are levels: a loop over all levels of a pixel never leaves the
-    line, whether they are in view or not. What it finds in that room does not matter; `close_view` overwrites those costs.
-
-    Parameters
-    ----------
-    starts, stops : ndarray, int64, (columns,)
-        In view are the levels from `starts` to `stops` - 1.
-    origins : ndarray, int64, (columns,)
-        Where in the line level 0 lies; level k lies k places after it.
-    clipped : ndarray, int64
-        The columns that have levels out of view.
-    levels : int
-        Levels of a pixel, and free places at either end of the line.
-    samples : int
-        Samples of a match row.
-    stride : int
-        Samples from one level to the next.
-    reverse : bool
-        Levels meet the samples from right to left.
-    """
-
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
-    origins: NDArray[np.int64]
-    clipped: NDArray[np.int64]
-    levels: int
-    samples: int
-    stride: int
-    reverse: bool
-
-
-@functools.lru_cache(maxsize=64)
-def geometry(columns: int, search: Search) -> Geometry:
-    """The geometry of rows of `columns` pixels.
-
-    Examples
-    --------
-    >>> found = geometry(3, Search(0, 1))
-    >>> found.starts.tolist(), found.stops.tolist(), found.clipped.tolist()
-    ([0, 0, 0], [1, 2, 2], [0])
-
-    From right to left the line is ``- - 2 1 0 - -``: pixel 2 meets match column 2 at disparity 0 and then 1; pixel 0 meets column 0 alone.
-
-    >>> found.origins.tolist()
-    [4, 3, 2]
-    """
-    samples = (columns - 1) * search.denominator + 1
-    seen = search.in_view(columns)
-    start = seen.argmax(axis=1)
-    stop = start + seen.sum(axis=1)
-    # The sample that the first level in view meets, counted in the direction in which levels go.
-    position = np.arange(columns) * search.denominator - search.direction * (search.first + search.stride * start)
-    if search.direction > 0:
-        position = samples - 1 - position
-    # Samples that one pixel's levels can meet leave the same residue. `arranged` puts residue after residue; each of those before this one fills
-    # the quotient of places, the first few of them one more.
-    residue = position % search.stride
-    place = residue * (samples // search.stride) + np.minimum(residue, samples % search.stride) + position // search.stride
-    origins = np.where(start < stop, search.levels + place - start, 0)
-    clipped = np.flatnonzero((start > 0) | (stop < search.levels))
-    return Geometry(start, stop, origins, clipped, search.levels, samples, search.stride, search.direction > 0)
 
 
 @kernel(inline="always")
@@ -164,14 +97,3 @@ def bounds_of(samples: NDArray[np.float32], whole: bool, up: bool = True) -> tup
             outermost(part, middle, out=part)
         found.append(bound)
     return found[0], found[1]
-
-
-def arranged(samples: NDArray, view: Geometry) -> NDArray:
-    """Samples of rows (the last axis) in lines: those a level apart side by side, reversed where levels meet them from right to left; 0 in the room around them."""
-    lines = np.zeros((*samples.shape[:-1], view.samples + 2 * view.levels), samples.dtype)
-    at, ordered = view.levels, samples[..., ::-1] if view.reverse else samples
-    for residue in range(view.stride):
-        part = ordered[..., residue :: view.stride]
-        lines[..., at : at + part.shape[-1]] = part
-        at += part.shape[-1]
-    return lines

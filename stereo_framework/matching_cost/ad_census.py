@@ -9,6 +9,7 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
+from stereo_framework.core.search import Geometry, arranged, geometry
 from stereo_framework.core.stage import CostVolume, Image, ParameterError, Positive, Search, Unit, stage
 from stereo_framework.core.view import View, differences, one_of
 from stereo_framework.kernels.decorator import kernel
@@ -16,16 +17,7 @@ from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.local_averages import local_averages
 from stereo_framework.matching_cost._bit_strings import Grey, Odd, Strings, bit_strings, count_differences
 from stereo_framework.matching_cost._difference import difference_row
-from stereo_framework.matching_cost._sampling import (
-    Geometry,
-    Interpolation,
-    arranged,
-    close_view,
-    floats_of,
-    geometry,
-    over_bands,
-    samples_of,
-)
+from stereo_framework.matching_cost._sampling import Interpolation, close_view, floats_of, over_bands, samples_of
 
 _MOST_STEPS = 32767
 """Twice as many fit into 16 bits."""

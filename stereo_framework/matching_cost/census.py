@@ -7,10 +7,11 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.search import Geometry, arranged, geometry
 from stereo_framework.core.stage import CostVolume, Image, Search, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.matching_cost._bit_strings import Form, Grey, Odd, Strings, bit_strings, count_differences
-from stereo_framework.matching_cost._sampling import Geometry, Interpolation, arranged, close_view, geometry, over_bands
+from stereo_framework.matching_cost._sampling import Interpolation, close_view, over_bands
 
 
 @stage(

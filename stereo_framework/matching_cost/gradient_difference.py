@@ -7,20 +7,12 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.search import Geometry, arranged, geometry
 from stereo_framework.core.stage import Fraction01, Image, Positive, Search, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.matching_cost._difference import difference_row
-from stereo_framework.matching_cost._sampling import (
-    Geometry,
-    Interpolation,
-    arranged,
-    close_view,
-    floats_of,
-    geometry,
-    over_bands,
-    samples_of,
-)
+from stereo_framework.matching_cost._sampling import Interpolation, close_view, floats_of, over_bands, samples_of
 
 
 class _Terms(NamedTuple):

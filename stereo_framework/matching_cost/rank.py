@@ -7,12 +7,13 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.search import Geometry, arranged, geometry
 from stereo_framework.core.stage import CostVolume, Image, Search, Unit, stage
 from stereo_framework.kernels.bits import count_bits
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._bit_strings import Odd, Strings, bit_strings
-from stereo_framework.matching_cost._sampling import Geometry, Interpolation, arranged, close_view, geometry, over_bands
+from stereo_framework.matching_cost._sampling import Interpolation, close_view, over_bands
 
 Ranks = NDArray[np.uint8]
 

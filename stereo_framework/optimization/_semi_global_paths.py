@@ -177,7 +177,7 @@ def _pass(
             for k in range(levels):
                 all_sums[cell + np.uint64(k)] = total[k]
         if adds:
-            row_winners(form, y, labels[y])
+            row_winners(form[0], form[1], y, labels[y])
             for x in range(columns):
                 cell = np.uint64((y * columns + x) * levels) + np.uint64(labels[y, x])
                 chosen[y, x] = bytes_[cell] if bytes_.size > 0 else words[cell] if words.size > 0 else floats[cell]

@@ -41,25 +41,12 @@ def searched(costs: NDArray) -> Searched:
 
 
 @kernel
-def row_winners(costs: Searched, y: int, labels: NDArray[np.int16]) -> None:
-    """The levels of lowest cost in row `y`; of equal costs the lowest level."""
-    whole, bits = costs
-    _search(whole, bits, y, labels)
-
-
-@kernel
-def _search(whole: NDArray | None, bits: NDArray[np.int32] | None, y: int, labels: NDArray[np.int16]) -> None:
+def row_winners(whole: NDArray | None, bits: NDArray[np.int32] | None, y: int, labels: NDArray[np.int16]) -> None:
+    """The levels of lowest cost in row `y` of what `searched` gives; of equal costs the lowest level."""
     if whole is not None:
         integer_winners(whole[y], labels)
     if bits is not None:
         float_winners(bits[y], labels)
-
-
-@kernel
-def chosen_costs(costs: NDArray, labels: NDArray[np.int16], chosen: NDArray[np.float32]) -> None:
-    """The cost of each pixel's label in a row ``(columns, levels)``."""
-    for x in range(labels.shape[0]):
-        chosen[x] = costs[x, labels[x]]
 
 
 @kernel(inline="always")

@@ -203,24 +203,18 @@ class Moves:
         self._changes = [0] * levels
         self._settled: dict[Move, tuple[int, ...]] = {}
 
-    def swap(self, a: int, b: int) -> None:
-        """Give the pixels labelled `a` or `b` the best labels out of these two; undecided ones get `b`."""
-        nodes = np.flatnonzero((self._labels == a) | (self._labels == b))
-        _build_swap(nodes, a, b, self._labels, self._energy, self._graph)
-        self._apply(nodes, (a, b), np.where(self._cut(nodes, self._graph), np.int16(a), np.int16(b)))
-
-    def expand(self, a: int) -> None:
-        """Give the best set of pixels the label `a`; undecided ones keep their own."""
-        nodes = np.flatnonzero((self._labels != a) & (self._labels >= 0))
-        _build_expansion(nodes, a, self._labels, self._energy, self._graph)
-        self._apply(nodes, (a,), np.where(self._cut(nodes, self._graph), np.int16(a), self._labels[nodes]))
-
     def make(self, move: Move) -> None:
-        """Swap or expand."""
-        if len(move) == 2:
-            self.swap(*move)
-        else:
-            self.expand(*move)
+        """Give the pixels labelled a or b the best labels out of these two, undecided ones b; or the best set of pixels the label a, undecided ones their own."""
+        labels, (a, *other) = self._labels, move
+        b = other[0] if other else -1
+        nodes = np.flatnonzero((labels == a) | (labels == b) if other else (labels != a) & (labels >= 0))
+        _build(nodes, a, b, labels, self._energy, self._graph)
+        found = np.where(self._cut(nodes, self._graph), np.int16(a), np.int16(b) if other else labels[nodes])
+        if (found != labels[nodes]).any():
+            labels[nodes] = found
+            for label in move:
+                self._changes[label] += 1
+        self._settled[move] = self._state(move)
 
     def may_improve(self, move: Move) -> bool:
         """False if nothing that a move depends on has changed since it was last made."""
@@ -233,14 +227,6 @@ class Moves:
     def _state(self, move: Move) -> tuple[int, ...]:
         return tuple(self._changes[label] for label in self.touched(move))
 
-    def _apply(self, nodes: NDArray[np.intp], move: Move, labels: Levels) -> None:
-        """Note what a move found."""
-        if (labels != self._labels[nodes]).any():
-            self._labels[nodes] = labels
-            for label in move:
-                self._changes[label] += 1
-        self._settled[move] = self._state(move)
-
 
 # A node on the sink's side takes label a, one on the source's side b or the label it has. Excess is what the sink's side costs more. An
 # edge of a node to a pixel of fixed label adds to the excess; an edge between two nodes, whose cost depends on both sides, becomes
@@ -248,31 +234,12 @@ class Moves:
 
 
 @kernel
-def _build_swap(nodes: NDArray[np.intp], a: int, b: int, labels: Levels, energy: _Energy, graph: Graph) -> None:
-    (costs, weights, rho), columns, excess, residual = energy, graph.columns, graph.excess, graph.residual
-    change = rho[abs(a - b)]
-    for n in range(nodes.shape[0]):
-        i, pixel = np.uint64(nodes[n]), np.uint64(nodes[n] - columns)
-        more = np.float64(costs[pixel, a]) - np.float64(costs[pixel, b])
-        for d in range(4):
-            weight = np.float64(weights[i, d])
-            capacity = 0.0
-            if weight > 0:
-                other = labels[neighbour(i, d, columns, None)]
-                if other in (a, b):
-                    capacity = weight * change
-                else:
-                    more += weight * (rho[abs(a - other)] - rho[abs(b - other)])
-            residual[i, d] = capacity
-        excess[i] = more
-
-
-@kernel
-def _build_expansion(nodes: NDArray[np.intp], a: int, labels: Levels, energy: _Energy, graph: Graph) -> None:
+def _build(nodes: NDArray[np.intp], a: int, b: int, labels: Levels, energy: _Energy, graph: Graph) -> None:
+    """Fill the graph for a swap of a and b, or with a `b` of -1 for an expansion of a."""
     (costs, weights, rho), columns, excess, residual = energy, graph.columns, graph.excess, graph.residual
     for n in range(nodes.shape[0]):
         i, pixel = np.uint64(nodes[n]), np.uint64(nodes[n] - columns)
-        own = labels[i]
+        own = b if b >= 0 else labels[i]
         more = np.float64(costs[pixel, a]) - np.float64(costs[pixel, own])
         away = rho[abs(own - a)]
         for d in range(4):
@@ -280,10 +247,13 @@ def _build_expansion(nodes: NDArray[np.intp], a: int, labels: Levels, energy: _E
             capacity = 0.0
             if weight > 0:
                 other = labels[neighbour(i, d, columns, None)]
-                # What changing to a costs on this edge if the neighbour keeps its label; if it changes too, -away.
+                if b >= 0 and other == a:
+                    other = b
+                fixed = other != b if b >= 0 else other == a
+                # What changing to a costs on this edge if the neighbour stays on the source's side; if it changes too, -away.
                 alone = rho[abs(a - other)] - rho[abs(own - other)]
-                if other == a:
-                    more -= weight * away
+                if fixed:
+                    more += weight * alone
                 else:
                     # Without a metric, and in a metric by rounding, an edge may cost more than both changes of one pixel alone. It is
                     # then taken to cost as much, which makes no change look better than it is (Rother et al. 2005, section 3).

@@ -109,14 +109,10 @@ def simulated_annealing(
     # Raw numbers are the only ones that numpy promises never to change; a sweep takes four of 32 bits.
     keys = (np.random.PCG64(seed).random_raw((iterations, 4)) >> 32).astype(np.int64)
 
-    def visit(order: NDArray[np.int32], bounds: Words, inverse: np.float32, key: Words) -> None:
-        if rule == "full_gibbs":
-            _draw_labels(order, bounds, field, inverse, key, gains)
-        else:
-            _try_labels(order, bounds, field, inverse, key, rule == "flip_gibbs", gains)
+    visit = _draw_labels if rule == "full_gibbs" else functools.partial(_try_labels, rule == "flip_gibbs")
 
     def visit_part(order: NDArray[np.int32], first: int, inverse: np.float32, key: Words, a: int, b: int) -> None:
-        visit(order, np.array([first + a, first + b]), inverse, key)
+        visit(order, np.array([first + a, first + b]), field, inverse, key, gains)
 
     if visiting != "random":
         order, bounds = fixed_rounds(visiting, rows, columns)
@@ -129,7 +125,7 @@ def simulated_annealing(
             order, bounds = random_rounds(rows, columns, key[3], key[2])
         if visiting == "raster":
             # Rounds too small for threads.
-            visit(order, bounds, inverse, key)
+            visit(order, bounds, field, inverse, key, gains)
         else:
             for first, stop in itertools.pairwise(bounds.tolist()):
                 part = functools.partial(visit_part, order, first, inverse, key)
@@ -258,7 +254,7 @@ def _local_energies(pixels: NDArray[np.int32], field: _Field, local: Floats) -> 
 
 @kernel
 def _try_labels(
-    order: NDArray[np.int32], bounds: Words, field: _Field, inverse: float, key: Words, gibbs: bool, gains: NDArray[np.float64]
+    gibbs: bool, order: NDArray[np.int32], bounds: Words, field: _Field, inverse: float, key: Words, gains: NDArray[np.float64]
 ) -> None:
     """Visit the pixels of the rounds and offer each one other label."""
     columns, labels, costs, weights, differences = field

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.stage import CostVolume, Labeling, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.optimization._winners import Searched, chosen_costs, row_winners, searched
+from stereo_framework.optimization._winners import Searched, row_winners, searched
 
 
 @stage("optimization", source="Scharstein & Szeliski 2002, section 4.3", halo=lambda: 0, integer=True)
@@ -54,5 +54,6 @@ def _kernel(
     costs: NDArray, form: Searched, start: int, stop: int, labels: NDArray[np.int16], lowest: NDArray[np.float32]
 ) -> None:
     for y in range(start, stop):
-        row_winners(form, y, labels[y])
-        chosen_costs(costs[y], labels[y], lowest[y])
+        row_winners(form[0], form[1], y, labels[y])
+        for x in range(labels.shape[1]):
+            lowest[y, x] = costs[y, x, labels[y, x]]
