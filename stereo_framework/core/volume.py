@@ -261,22 +261,16 @@ class SearchMask:
         low, high = self.match_low, self.match_high
         limits = [limit for limit in (self.low, self.high) if limit is not None]
         if low is None and high is None and limits:
-            shape = limits[0].shape
-            low, high = np.empty(shape, np.float32), np.empty(shape, np.float32)
-            reached(self.maps(shape), _grid(search), low, high)
+            low, high = reached(self.maps(limits[0].shape), _grid(search))
         return SearchMask(self.match_valid, self.valid, low, high, self.low, self.high)
 
     def invalid(self, search: Search, shape: tuple[int, int]) -> Mask:
         """The pixels without an open cell, bool ``(rows, columns)``."""
-        found = np.empty(shape, bool)
-        without_open_cell(self.maps(shape), _grid(search), found)
-        return found
+        return without_open_cell(self.maps(shape), _grid(search))
 
     def closed(self, levels: Levels, search: Search) -> Mask:
         """The pixels whose level lies in a closed cell, bool ``(rows, columns)``; unassigned levels (-1) lie in none."""
-        found = np.empty(levels.shape, bool)
-        closed_levels(levels, self.maps(levels.shape), _grid(search), found)
-        return found
+        return closed_levels(levels, self.maps(levels.shape), _grid(search))
 
     def beside_closed(self, disparity: Disparity, search: Search) -> Mask:
         """The pixels whose level or one of its neighbours is closed, bool ``(rows, columns)``: no curve goes through their three costs.

@@ -64,38 +64,39 @@ def close_cells(costs: NDArray, maps: Maps, grid: Grid, value: float) -> None:
                         costs[y, x, k] = value
 
 
-def _open_rows(maps: Maps, grid: Grid) -> Iterator[tuple[int, Mask]]:
+def _open_rows(maps: Maps, grid: Grid) -> Iterator[Mask]:
     """The open cells of each row, ``(columns, levels)``."""
     rows, columns = maps[0].shape
     for y in range(rows):
         cells = np.ones((1, columns, grid[4]), np.uint8)
         close_cells(cells, tuple([a[y : y + 1] for a in maps]), grid, np.uint8(0))
-        yield y, cells[0].view(np.bool_)
+        yield cells[0].view(np.bool_)
 
 
-def without_open_cell(maps: Maps, grid: Grid, invalid: Mask) -> None:
-    """Mark the pixels all of whose cells are closed."""
-    for y, cells in _open_rows(maps, grid):
-        invalid[y] = ~cells.any(axis=1)
+def without_open_cell(maps: Maps, grid: Grid) -> Mask:
+    """The pixels all of whose cells are closed."""
+    return np.array([~cells.any(axis=1) for cells in _open_rows(maps, grid)])
 
 
-def closed_levels(levels: NDArray[np.int16], maps: Maps, grid: Grid, closed: Mask) -> None:
-    """Mark the pixels whose level, if they have one, lies in a closed cell."""
-    for y, cells in _open_rows(maps, grid):
-        closed[y] = (levels[y] >= 0) & ~cells[np.arange(len(cells)), levels[y]]
+def closed_levels(levels: NDArray[np.int16], maps: Maps, grid: Grid) -> Mask:
+    """The pixels whose level, if they have one, lies in a closed cell."""
+    columns = np.arange(levels.shape[1])
+    return np.array([(own >= 0) & ~cells[columns, own] for own, cells in zip(levels, _open_rows(maps, grid), strict=True)])
 
 
-def reached(maps: Maps, grid: Grid, least: Limits, most: Limits) -> None:
+def reached(maps: Maps, grid: Grid) -> tuple[Limits, Limits]:
     """For each pixel of the match image the ends of the disparities with which open cells reach it; inf and -inf where none does."""
     first, stride, denominator, direction, levels = grid
+    columns = maps[0].shape[1]
     fine = first + stride * np.arange(levels)
-    positions = np.arange(least.shape[1])[:, None] * denominator - direction * fine
-    in_view = (positions >= 0) & (positions <= (least.shape[1] - 1) * denominator)
+    positions = np.arange(columns)[:, None] * denominator - direction * fine
+    in_view = (positions >= 0) & (positions <= (columns - 1) * denominator)
     disparities = np.broadcast_to((fine / denominator).astype(np.float32), positions.shape)
-    least[:], most[:] = np.inf, -np.inf
-    for y, cells in _open_rows(maps, grid):
+    least, most = (np.full(maps[0].shape, end, np.float32) for end in (np.inf, -np.inf))
+    for low, high, cells in zip(least, most, _open_rows(maps, grid), strict=True):
         met = cells & in_view
         # A position between two pixels reaches both.
         for targets in (positions[met] // denominator, -(-positions[met] // denominator)):
-            np.minimum.at(least[y], targets, disparities[met])
-            np.maximum.at(most[y], targets, disparities[met])
+            np.minimum.at(low, targets, disparities[met])
+            np.maximum.at(high, targets, disparities[met])
+    return least, most
