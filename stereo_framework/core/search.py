@@ -196,6 +196,19 @@ class Search:
         position = x - self.direction * (self.first + self.stride * np.arange(self.levels))
         return (position >= 0) & (position <= (columns - 1) * self.denominator)
 
+    def check_whole_steps(self, stage: str) -> None:
+        """Refuse disparities at fractions of a pixel, for a stage that matches every pixel of either image once at most.
+
+        Raises
+        ------
+        ParameterError
+            The step is below a pixel.
+        """
+        if self.denominator > 1:
+            raise ParameterError(
+                f"{stage}: search.step is 1/{self.denominator} pixel; pixels match one to one at whole steps alone: use a step of 1 and refine afterwards"
+            )
+
     def check_width(self, columns: int) -> str:
         """Whether a range that somebody wrote down makes sense for images of so many columns. No stage asks: they match whatever they are given.
 

@@ -13,7 +13,6 @@ from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.optimization._max_flow import LINKS, Graph, empty_graph, sink_side
-from stereo_framework.optimization._one_to_one import check_whole_steps
 
 RIGHT, DOWN = 1, 2
 """Bits of `flat` masks: the edge to the right, the one to the lower neighbour."""
@@ -109,7 +108,7 @@ def graph_cut_occlusion(
     energy = Energy(volume, smoothness)
     threshold = gradient_threshold or 0.0
     search = volume.search
-    check_whole_steps("graph_cut_occlusion", search)
+    search.check_whole_steps("graph_cut_occlusion")
     start = working_time()
     moves = OcclusionMoves(volume, reference, match, weight, threshold, gradient_penalty, occlusion_cost)
     draw = np.random.PCG64(seed)

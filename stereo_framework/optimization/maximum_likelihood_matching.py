@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from stereo_framework.core.stage import CostVolume, Labeling, Mask, NonNegative, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.optimization._one_to_one import check_whole_steps
 
 # How the best set of matches up to a cell follows from that up to another one.
 _BOTH, _MATCH, _REFERENCE, _OTHER = 0, 1, 2, 3
@@ -58,7 +57,7 @@ def maximum_likelihood_matching(
     >>> result.levels.tolist(), result.objective
     ([[0, 0, -1, 1, 1]], 4.0)
     """
-    check_whole_steps("maximum_likelihood_matching", volume.search)
+    volume.search.check_whole_steps("maximum_likelihood_matching")
     costs, search = volume.costs, volume.search
     rows, columns = costs.shape[:2]
     labels = np.full((rows, columns), -1, np.int16)

@@ -13,7 +13,6 @@ from stereo_framework.core.volume import Costs, CostVolume, Labeling, Levels
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import Floats, window_variance
-from stereo_framework.optimization._one_to_one import check_whole_steps
 
 
 class Rules(NamedTuple):
@@ -95,7 +94,7 @@ def stable_matching(
     [[-1, -1, 0]]
     """
     rules = Rules(float(alpha), float(beta), size, ordering, two_sided)
-    check_whole_steps("stable_matching", volume.search)
+    volume.search.check_whole_steps("stable_matching")
     labels = stable_labels(volume, reference, match, rules)
     return Labeling(labels, volume.chosen(labels))
 

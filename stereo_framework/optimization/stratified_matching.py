@@ -14,7 +14,6 @@ from stereo_framework.core.volume import Costs, CostVolume, Labeling
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import Floats, rounded
-from stereo_framework.optimization._one_to_one import check_whole_steps
 from stereo_framework.optimization.stable_matching import Rules, stable_labels
 
 
@@ -69,7 +68,7 @@ def stratified_matching(
     edges of a surface. Components span the image, so the stage sees all of it.
     """
     rules = Rules(float(alpha), float(beta), size, ordering, two_sided)
-    check_whole_steps("stratified_matching", volume.search)
+    volume.search.check_whole_steps("stratified_matching")
     labels = stable_labels(_within_components(volume, reference, match, threshold, size), reference, match, rules)
     return Labeling(labels, volume.chosen(labels))
 
