@@ -64,11 +64,8 @@ def icm(volume: CostVolume, smoothness: Smoothness | None = None, *, iterations:
     trace = []
     changed = np.zeros(blocks_of(rows, columns), bool)
 
-    def run(antidiagonal: int, first: int, stop: int) -> None:
-        _visit(antidiagonal, first, stop, costs, weights, differences, labels, changed)
-
     for _ in counted(iterations, "sweep"):
-        over_blocks(run, changed.shape, 2 * costs.size)
+        over_blocks(lambda *blocks: _visit(*blocks, costs, weights, differences, labels, changed), changed.shape, 2 * costs.size)
         trace.append((working_time() - start, energy.of(labels)))
         if not changed.any():
             break

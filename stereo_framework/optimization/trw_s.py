@@ -82,12 +82,9 @@ def trw_s(volume: CostVolume, smoothness: Smoothness | None = None, *, iteration
     best, lowest, bound = labels, np.inf, -np.inf
     trace = []
 
-    def decide(antidiagonal: int, first: int, stop: int) -> None:
-        _decide(antidiagonal, first, stop, passing, differences, labels)
-
     for _ in counted(iterations, "iteration"):
         now = sequential(passing, trees=True)
-        over_blocks(decide, blocks_of(rows, columns), costs.size)
+        over_blocks(lambda *blocks: _decide(*blocks, passing, differences, labels), blocks_of(rows, columns), costs.size)
         trace.append((working_time() - start, energy.of(labels), now))
         bound = max(bound, now)
         if trace[-1][1] < lowest:
