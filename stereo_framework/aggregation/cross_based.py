@@ -10,7 +10,7 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from stereo_framework.core.search import Search, arranged, geometry
+from stereo_framework.core.search import Geometry, arranged, geometry
 from stereo_framework.core.stage import Image, Positive, PositiveInt, Unit, per_image, read_only, stage
 from stereo_framework.core.volume import Costs, CostVolume, SearchMask
 from stereo_framework.kernels.arms import LONGEST, Arms, arms
@@ -31,15 +31,11 @@ _PART = 1024
 
 
 class _Support(NamedTuple):
-    """Arms of the reference image, (4, rows, columns), and of the match image as `_along_levels` puts them; where in the latter those of level 0 of
-    each column stand, and from there those of the levels in view, ``starts..stops - 1``.
-    """
+    """Arms of the reference image, (4, rows, columns), and of the match image as `_along_levels` puts them, by their geometry."""
 
     own: Arms
     other: Arms
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
-    origins: NDArray[np.int64]
+    geometry: Geometry
 
 
 class _Arms(NamedTuple):
@@ -143,9 +139,9 @@ def cross_based(
     rows, columns, _ = shape
     limits = length, threshold, far, far_threshold
     own = arms_of(reference, *limits)
-    other = _along_levels(arms_of(match, *limits) if views == "both" else _to_the_border(rows, columns), search)
     view = geometry(columns, search)
-    support = _Support(own, other, view.starts, view.stops, view.origins)
+    other = _along_levels(arms_of(match, *limits) if views == "both" else _to_the_border(rows, columns), search.denominator, view)
+    support = _Support(own, other, view)
     # Each cell in view counts once, which need not be written down unless some are closed.
     once: Any = np.empty((0, 0, 0), np.uint16)
     if mask is not None:
@@ -189,13 +185,12 @@ def _to_the_border(rows: int, columns: int) -> Arms:
     return arms
 
 
-def _along_levels(arms: Arms, search: Search) -> Arms:
-    """The arms at all positions of the match image, `arranged`; between two pixels the shorter one of theirs."""
-    n, columns = search.denominator, arms.shape[2]
-    fine = np.empty((*arms.shape[:2], (columns - 1) * n + 1), np.uint8)
+def _along_levels(arms: Arms, n: int, view: Geometry) -> Arms:
+    """The arms at all positions of the match image, `n` to a pixel, `arranged`; between two pixels the shorter one of theirs."""
+    fine = np.empty((*arms.shape[:2], view.samples), np.uint8)
     for i in range(n):
         fine[..., i::n] = arms if i == 0 else np.minimum(arms[..., :-1], arms[..., 1:])
-    return arranged(fine, geometry(columns, search))
+    return arranged(fine, view)
 
 
 @kernel
@@ -243,9 +238,9 @@ def _add_up(values: Costs, numbers: Counts, support: _Support, running: _Running
         else:
             for k in range(levels):
                 sums[after, k] = sums[at, k] + values[at, k]
-        for k in range(support.starts[x]):
+        for k in range(support.geometry.starts[x]):
             sums[after, k], totals[after, k] = sums[at, k], totals[at, k]
-        for k in range(support.stops[x], levels):
+        for k in range(support.geometry.stops[x], levels):
             sums[after, k], totals[after, k] = sums[at, k], totals[at, k]
 
 
@@ -319,8 +314,8 @@ def _subtract(
 ) -> None:
     """The sums of pixel x over its arms, or in the `last` pass the means; `base`: where the running sums before it lie."""
     sums, totals, counted, step, levels = running
-    back, on = arms.back, arms.on
-    own_back, own_on, first, end = arms.own_back[x], arms.own_on[x], support.starts[x], support.stops[x]
+    back, on, view = arms.back, arms.on, support.geometry
+    own_back, own_on, first, end = arms.own_back[x], arms.own_on[x], view.starts[x], view.stops[x]
     place = x * levels
     rest = outside if last else 0.0
     for k in range(first):
@@ -328,7 +323,7 @@ def _subtract(
     for k in range(end, levels):
         out[place + k], counts[place + k] = rest, 0
     # Unsigned indices need no wraparound check.
-    line, cell = np.uint64(support.origins[x] + first), np.uint64(place + first)
+    line, cell = np.uint64(view.origins[x] + first), np.uint64(place + first)
     pixel, pitch = np.uint64(base + first), np.uint64(step)
     if last:
         for k in range(end - first):

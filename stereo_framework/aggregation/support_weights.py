@@ -8,7 +8,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.search import arranged, geometry
+from stereo_framework.core.search import Geometry, arranged, geometry
 from stereo_framework.core.stage import Image, Positive, PositiveInt, Unit, per_image, stage
 from stereo_framework.core.volume import Costs, CostVolume, SearchMask
 from stereo_framework.kernels.decorator import kernel
@@ -21,16 +21,14 @@ _TO_XYZ = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.
 
 class _Images(NamedTuple):
     """CIELab colours, (3, rows, positions), of the reference image and of the match image at all positions that levels reach; how many of these a pixel
-    has; which of them each place takes when they are `arranged`; where then level 0 of each column stands, and the levels in view, ``starts..stops - 1``.
+    has; which of them each place takes when they are `arranged` by their geometry.
     """
 
     own: Costs
     other: Costs
     denominator: int
     places: NDArray[np.int64]
-    origins: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
+    geometry: Geometry
 
 
 @stage("aggregation", source="Yoon & Kweon 2006", halo=lambda size: size // 2, memory=1)
@@ -93,14 +91,12 @@ def support_weights(
     """
     search, (rows, columns, _) = volume.search, volume.costs.shape
     n = search.denominator
-    colours = _lab(match)
-    fine = np.empty((3, rows, (columns - 1) * n + 1), np.float32)
+    colours, view = _lab(match), geometry(columns, search)
+    fine = np.empty((3, rows, view.samples), np.float32)
     for i in range(n):
         part = np.float32(i / n)
         fine[..., i::n] = colours if i == 0 else (1 - part) * colours[..., :-1] + part * colours[..., 1:]
-    view = geometry(columns, search)
-    places = arranged(np.arange(fine.shape[2]), view)
-    images = _Images(_lab(reference), fine, n, places, view.origins, view.starts, view.stops)
+    images = _Images(_lab(reference), fine, n, arranged(np.arange(view.samples), view), view)
     # 1 for each open cell, which need not be written down unless some are closed.
     weights = np.empty((0, 0, 0), np.float32)
     if mask is not None:
@@ -149,7 +145,7 @@ def _kernel(
     size = 2 * radius + 1
     # For one row of the window about each pixel of a row: weights by column offset, of the match image also in the order of levels.
     own, ordered = np.empty((size, columns), np.float32), np.empty((size, images.places.shape[0]), np.float32)
-    line = np.empty(images.other.shape[2], np.float32)
+    line = np.empty(images.geometry.samples, np.float32)
     sums, totals = np.empty((columns, levels), np.float32), np.empty((columns, levels), np.float32)
     for y in range(out.shape[0]):
         sums[:], totals[:] = 0, 0
@@ -163,10 +159,10 @@ def _kernel(
                 for p in range(ordered.shape[1]):
                     ordered[i, p] = line[images.places[p]]
             for x in range(columns):
-                first, stop = images.starts[x], images.stops[x]
+                first, stop = images.geometry.starts[x], images.geometry.stops[x]
                 if first < stop:
                     low, high = max(radius - x, 0), min(size, columns + radius - x)
-                    place = images.origins[x] + first
+                    place = images.geometry.origins[x] + first
                     row, seen = costs[v].reshape(-1), counted[v].reshape(-1) if counted.size > 0 else counted.reshape(-1)
                     base = (x - radius) * levels + first
                     _add(row, seen, own, ordered, x, low, high, place, base, levels, sums[x, first:stop], totals[x, first:stop])

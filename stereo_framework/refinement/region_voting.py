@@ -17,8 +17,6 @@ from stereo_framework.kernels.threads import over_rows
 
 arms_of = per_image(arms)
 
-_FILLED = int(Status.FILLED)
-
 
 @stage("refinement", source="Mei et al. 2011, section 3.4", halo=lambda length, iterations: iterations * (length - 1))
 def region_voting(
@@ -100,7 +98,7 @@ def region_voting(
             break
         votes[won] = elected[won]
         filled[won] = minimum + elected[won] * step
-        told[won] = _FILLED
+        told[won] = Status.FILLED
         empty &= ~won
     return filled, told
 
