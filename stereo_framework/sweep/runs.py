@@ -6,6 +6,7 @@ import collections
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +134,11 @@ def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew) -
     for task in tasks:
         known = [] if store is None else [store.get(key) for key in task.keys]
         whole = [r for r in known if r is not None and not r.error and not (crew.keep and _lacks_map(r))]
-        if len(whole) == len(task.keys):
+        if store is not None and len(whole) == len(task.keys):
+            if whole[0].axes != task.setting.axes:  # another script asked for the same run along other axes, or along none
+                whole = [replace(result, axes=task.setting.axes) for result in whole]
+                for key, result in zip(task.keys, whole, strict=True):
+                    store.add(key, result)
             yield task, whole
         elif store is not None and (before := _matched_before(store, task)):
             results = measured_again(task, before)

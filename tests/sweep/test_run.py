@@ -58,6 +58,15 @@ def test_a_second_run_computes_nothing_but_for_another_scene_of_the_same_name(tm
     assert numbers(stereo_framework.run(SIZES, scenes=dots(), out=tmp_path, workers=1)) == numbers(first)
 
 
+def test_a_result_has_the_axes_of_the_script_that_asks(tmp_path):
+    first = stereo_framework.run(SIZES, scenes=dots(), out=tmp_path)
+    one = ["aggregation.box.size=3", "matching_cost.truncation=10"]
+    [same] = stereo_framework.run(SIZES, scenes=dots(), out=tmp_path, overrides=one, maps=True)
+    assert (same.id, dict(same.axes)) == (first[1].id, {})
+    again = stereo_framework.run(SIZES, scenes=dots(), out=tmp_path)
+    assert numbers(again) == numbers(stored(tmp_path)) == numbers(first)
+
+
 def test_the_cell_of_a_notebook_may_run_again_and_is_part_of_the_identity(registry, tmp_path):
     found = []
     for number in (1, 2, 2):
