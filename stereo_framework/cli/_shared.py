@@ -93,10 +93,11 @@ def scale_of(path: Path, files: Sequence[Path], scale: float | None) -> float | 
     """``--scale`` for a file: None where it holds pixels, and others beside it are grey pictures."""
     from stereo_framework.io.disparity import map_values
 
-    if scale is None:
-        return None
-    pictures = [one for one in (path, *files) if map_values(one)[0].dtype.kind == "u"]
-    return scale if path in pictures or not pictures else None
+    def is_picture(one: Path) -> bool:
+        return map_values(one)[0].dtype.kind == "u"
+
+    # Most often the first that is asked is a picture: the others need not be read.
+    return None if scale is None or (not is_picture(path) and any(map(is_picture, files))) else scale
 
 
 def truth_alone(

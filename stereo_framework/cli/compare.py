@@ -56,7 +56,7 @@ def compare(
         raise ParameterError(f"compare needs two maps or more; {maps[0]} is one ('evaluate' measures one)")
     place, how = alone or (load_scene(str(scene)), spec)
     place = replace(place, truths={}) if without_truth else place
-    files = maps if truth is None else [*maps, truth]
+    files = maps if truth is None else [truth, *maps]
     results = [
         measure_map(path, place, how, method=name, scale=_shared.scale_of(path, files, scale), unknown=unknown)
         for path, name in map_names(maps).items()

@@ -76,7 +76,7 @@ def evaluate(
         if found.missing:
             _shared.tell("warning", f"{folder}: no map for {', '.join(found.missing)}; the average leaves them out")
         given.append((folder, name or folder.resolve().name, found.maps))
-    beside = files if truth is None else [*files, truth]
+    beside = files if truth is None else [truth, *files]
     changes = {} if threshold is None else {"thresholds": threshold}
     base = alone[1] if alone else None if spec is None else resolve(spec)
     results: list[Result] = []

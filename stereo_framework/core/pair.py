@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -116,8 +115,15 @@ class Pair:
         if factor < 1:
             raise ParameterError(f"pair.reduced: {factor} is below 1")
         search, step = self.search, self.search.step
-        least = math.floor(search.minimum / factor / step + 1e-6) * step
-        most = max(math.ceil(search.maximum / factor / step - 1e-6) * step, least + step)
+
+        def down(value: Any) -> Any:
+            return np.floor(value / factor / step + 1e-6) * step
+
+        def up(value: Any) -> Any:
+            return np.ceil(value / factor / step - 1e-6) * step + 0.0  # no -0
+
+        least = down(search.minimum)
+        most = max(up(search.maximum), least + step)
         mask = None
         if self.mask is not None:
             found: dict[str, Any] = {}
@@ -127,9 +133,9 @@ class Pair:
                 if name.endswith("valid"):
                     found[name] = blocks.any(axis=(1, 3))
                 elif name.endswith("low"):
-                    found[name] = (np.floor(blocks.min(axis=(1, 3)) / factor / step + 1e-6) * step).astype(np.float32)
+                    found[name] = down(blocks.min(axis=(1, 3))).astype(np.float32)
                 else:
-                    found[name] = (np.ceil(blocks.max(axis=(1, 3)) / factor / step - 1e-6) * step).astype(np.float32)
+                    found[name] = up(blocks.max(axis=(1, 3))).astype(np.float32)
             mask = SearchMask(**found)
         reference, match = shrunk(self.reference, factor), shrunk(self.match, factor)
         return Pair(reference, match, replace(search, minimum=least, maximum=most), mask)

@@ -277,9 +277,9 @@ class SearchMask:
 
         At either end of the range the three outermost levels count. Pixels without a disparity lie in none.
         """
-        middle = np.clip(np.rint((disparity - search.minimum) / search.step), 1, search.levels - 2)
-        levels = np.where(np.isnan(middle), np.float32(-1), middle).astype(np.int16)
-        moved = (np.where(levels < 0, levels, levels + np.int16(side)) for side in (-1, 0, 1))
+        levels = search.levels_of(disparity)
+        middle = np.clip(levels, 1, search.levels - 2)
+        moved = (np.where(levels < 0, levels, middle + np.int16(side)) for side in (-1, 0, 1))
         return np.logical_or.reduce([self.closed(some, search) for some in moved])
 
     def close(self, volume: CostVolume, value: float) -> None:

@@ -84,8 +84,7 @@ def _truth(scene: Scene, elsewhere: Disparity | None) -> Levels:
     search, truth = scene.search, scene.truth
     assert search is not None
     assert truth is not None
-    disparity = np.where(np.isfinite(truth), truth, np.float32(0) if elsewhere is None else elsewhere)
-    return np.rint((disparity - search.minimum) / search.step).clip(0, search.levels - 1).astype(np.int16)
+    return search.levels_of(np.where(np.isfinite(truth), truth, np.float32(0) if elsewhere is None else elsewhere))
 
 
 def _shown(context: Context, results: Sequence[Result]) -> list[Block]:
