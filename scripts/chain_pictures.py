@@ -1,6 +1,6 @@
 """Draw the pictures of docs/chain.md and docs/chain_pictures.md: ``python scripts/chain_pictures.py [--data DIR] [PICTURE ...]``.
 
-Three show what the chain does: rows, light, planes. Ten show it beside OpenCV's matcher, in parts of scenes, line by line: the reference image and the truth; the map of `fine` and its
+Three show what the chain does: rows, light, planes. Eight show it beside OpenCV's matcher, in parts of scenes, line by line: the reference image and the truth; the map of `fine` and its
 errors; the map of StereoSGBM, with its holes filled from the background, and its errors. White is right, black is off by 4 pixels or more.
 """
 

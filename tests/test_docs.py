@@ -162,6 +162,17 @@ def test_what_a_page_says_of_real_scenes_works(told, desk, data):
     _follow(told, real=True)
 
 
+@pytest.mark.parametrize("folder", ["configs", "docs/methods"])
+def test_the_settings_that_scripts_and_pages_of_methods_propose_are_legal(folder):
+    """Their commands are run elsewhere, slowly or not at all."""
+    files = [path for path in (ROOT / folder).rglob("*") if path.suffix in (".yaml", ".md")]
+    commands = [line.split() for path in files for line in re.findall(r"stereo-framework run (.+)", path.read_text())]
+    found = [(words[0], [words[i + 1] for i, word in enumerate(words) if word == "--set"]) for words in commands]
+    assert found
+    for script, overrides in found:
+        assert load(script, overrides=overrides).settings
+
+
 def test_readme_is_a_front_page():
     lines = (ROOT / "README.md").read_text().splitlines()
     assert len(lines) <= 90

@@ -33,7 +33,7 @@ def choose(
     right
         The match image, seen from the right.
     disparity_range
-        Search range in pixels, both ends included; default: estimated.
+        Search range in pixels, both ends included; default: that of a calib.txt beside the image, else estimated.
     scene
         A known scene instead of two images; its truth is not looked at.
     methods

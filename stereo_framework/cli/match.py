@@ -49,7 +49,7 @@ def match(
     right
         Right image; or a folder or pattern of right images.
     disparity_range
-        Search range in pixels, both ends included, or auto: estimated; for several pairs one, or one each. Default: the calibration's, else auto.
+        Search range in pixels, both ends included, or auto: estimated; for several pairs one, or one each. Default: that of --calibration or of a calib.txt beside the image, else auto.
     calibration
         calib.txt of Middlebury or KITTI; OpenCV's YAML or JSON; Q as .npy.
     focal
@@ -65,9 +65,9 @@ def match(
     pixel_ranges
         Maps of the smallest and of the largest disparity of each pixel (PFM, npy, 16-bit PNG).
     out
-        Folder for the files; default: NAME_match, for the left image's name.
+        Folder for the files; default: NAME_match, for the left image's name; of several pairs: matches/NAME.
     method
-        A shipped script, or a script's file; default: fine. 'fast' takes a fifth of its time.
+        A shipped script, or a script's file; default: fine. 'fast' takes a seventh of its time.
     example
         Match the built-in example.
     json

@@ -58,8 +58,8 @@ def scenes(
         rows = []
         for one in public_sets():
             size = "?" if one.megabytes is None else f"{one.megabytes:g}"
-            rows.append([one.name, one.about, "after registration" if one.register else size])
-        _shared.print_table(["data set", "what", "MB"], rows)
+            rows.append([one.name, one.about, "after registration" if one.register else size, one.cite])
+        _shared.print_table(["data set", "what", "MB", "cite"], rows)
         print("Fetch one with: stereo-framework scenes --fetch SET. Their owners ask to be cited.")
     else:
         found = scene_names()

@@ -50,8 +50,8 @@ def match(
     left, right : path-like or ndarray, uint8, uint16 or float, (rows, columns) or (rows, columns, 3)
         Two files or two arrays, intensities 0..255; those of 16 bits are divided by 257. The left image is the reference.
     disparities : (float, float) or "auto", optional
-        Smallest and largest disparity in pixels, both included, or "auto" to estimate them. Default: the bounds in the calibration file, or an
-        estimate if it has none.
+        Smallest and largest disparity in pixels, both included, or "auto" to estimate them. Default: the bounds in the calibration file,
+        or in a calib.txt beside the left image, or an estimate if there are none.
     method : str, path-like, mapping or Setting
         The name of a shipped script, the file of a script, or a script itself. It must have exactly one setting. Or that, of a script that was loaded.
     calibration : path-like, Calibration or (float, float), optional

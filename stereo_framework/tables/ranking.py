@@ -166,7 +166,7 @@ def rank(frame: pandas.DataFrame, *statistics: str, by: str | Sequence[str] = "m
 
     Notes
     -----
-    The ranks of Middlebury's tables, averaged over columns; `rank` on the command line also gives groups, ties and their uncertainty.
+    The ranks of Middlebury's tables, averaged over columns; `rank` on the command line also gives A* groups.
 
     Examples
     --------
