@@ -150,6 +150,11 @@ def _blocks(array: NDArray, factor: int) -> NDArray:
 
 def shrunk(image: Image, factor: int) -> Image:
     """An image `factor` times smaller: means of blocks, of which the last ones are filled up with the border's pixels."""
-    mean = _blocks(image, factor).mean(axis=(1, 3), dtype=np.float32)
-    found: Image = np.rint(mean).astype(np.uint8) if image.dtype == np.uint8 else mean
-    return found
+    blocks = _blocks(image, factor)
+    if image.dtype != np.uint8:
+        return blocks.mean(axis=(1, 3), dtype=np.float32)
+    # Sums of bytes are exact in any order, and NumPy adds whole slices several times faster.
+    total = np.zeros(blocks[:, 0, :, 0].shape, np.float32)
+    for y, x in np.ndindex(factor, factor):
+        total += blocks[:, y, :, x]
+    return np.rint(total / np.float32(factor**2)).astype(np.uint8)

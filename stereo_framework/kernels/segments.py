@@ -11,6 +11,9 @@ from stereo_framework.kernels.threads import over_rows
 # To the right, downwards and along both diagonals: each pair of the eight neighbours once.
 _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
 _FOUR = np.uint32(len(_STEPS))
+_DIGIT = 9
+"""Bits by which numbers are sorted at a time: so few that the places where each goes stay in the first-level cache."""
+_LAST = np.uint64((1 << _DIGIT) - 1)
 
 
 class _Forest(NamedTuple):
@@ -99,17 +102,14 @@ def _differences(image: NDArray[np.float64], start: int, stop: int, differences:
 def _order(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The places of numbers that are not negative in ascending order, equal ones as they stand, and the numbers in that order.
 
-    NumPy sorts numbers several times faster than places: a number's first bits and its place are sorted as one, and then those put right that
-    differ in the other bits alone.
+    A number's first bits and its place are sorted as one, and then those put right that differ in the other bits alone.
     """
     # Bits of numbers that are not negative stand in the numbers' order, and the first one is 0.
     bits, room = numbers.view(np.uint64), numbers.size.bit_length()
     first = bits >> np.uint64(max(room - 1, 0))
     first <<= np.uint64(room)
     first |= np.arange(numbers.size, dtype=np.uint64)
-    # Each thread sorts a part, and parts that are sorted are merged.
-    over_rows(lambda start, stop: first[start:stop].sort(), first.size, first.size)
-    first.sort(kind="stable")
+    first = _sorted(first, np.empty_like(first), np.zeros(1 << _DIGIT, np.int64), room)
     order = (first & np.uint64((1 << room) - 1)).view(np.int64)
     sorted_ = numbers[order]
     if (sorted_[1:] < sorted_[:-1]).any():
@@ -119,6 +119,24 @@ def _order(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.
         order[some] = order[some][np.argsort(sorted_[some], kind="stable")]
         sorted_[some] = numbers[order[some]]
     return order, sorted_
+
+
+@kernel
+def _sorted(numbers: NDArray[np.uint64], spare: NDArray[np.uint64], starts: NDArray[np.int64], low: int) -> NDArray[np.uint64]:
+    """Sort whole numbers by their bits from `low` on, `_DIGIT` of them at a time; equal ones stay as they stand. Either array holds the result."""
+    for shift in range(low, 64, _DIGIT):
+        starts[:] = 0
+        for number in numbers:
+            starts[(number >> np.uint64(shift)) & _LAST] += 1
+        total = 0
+        for digit in range(starts.shape[0]):
+            starts[digit], total = total, total + starts[digit]
+        for number in numbers:
+            digit = (number >> np.uint64(shift)) & _LAST
+            spare[starts[digit]] = number
+            starts[digit] += 1
+        numbers, spare = spare, numbers
+    return numbers
 
 
 @kernel
