@@ -7,7 +7,10 @@ import pytest
 from made_results import SCENES, result, sweep
 
 from stereo_framework.core.errors import ParameterError
+from stereo_framework.evaluation import resolve
+from stereo_framework.evaluation.protocols import with_measures
 from stereo_framework.sweep.result import ResultList
+from stereo_framework.tables.means import average_rows
 from stereo_framework.tables.summaries import group, pivot
 
 TRUNCATION, BOX = "matching_cost.truncation", "aggregation.box.size"
@@ -133,3 +136,23 @@ def test_mistakes():
 
 def test_nothing_to_sum_up():
     assert group([], ["scene"], [BAD]).rows == pivot([], ["scene"], ["method"], [BAD]).rows == ()
+
+
+@pytest.mark.parametrize("told", [[], "kitti2015", ["kitti2015", "of_a_plug_in_that_is_gone"]])
+def test_the_average_of_a_protocol_with_further_measures(told):
+    """Errors of all scenes over pixels of all scenes."""
+    text = str(with_measures(resolve("kitti2015"), ("avg_error",)))
+    counts = {SCENES[0]: (100.0, 1.0), SCENES[1]: (300.0, 5.0)}
+    script = {"evaluation": {"protocol": told, "measures": ["avg_error"]}}
+    results = [
+        result(scene, {}, {"pixels_all": count, "avg_error_all": error}, protocol_text=text, script=script)
+        for scene, (count, error) in counts.items()
+    ]
+    [mean] = average_rows(results)
+    assert (mean.scene, mean.statistics) == ("average of 2", {"pixels_all": 400.0, "avg_error_all": 4.0})
+
+
+def test_there_is_no_average_where_nobody_knows_the_protocol():
+    script = {"evaluation": {"protocol": ["of_a_plug_in", {"base": "of_a_plug_in"}], "measures": [["odd"]]}}
+    results = sweep({}, lambda scene: {BAD: 1.0}, script=script)
+    assert average_rows(results) == []
