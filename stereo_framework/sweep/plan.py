@@ -1,5 +1,6 @@
 """From scripts to units of work: settings on scenes, with the keys of their results, in slices whose members begin alike."""
 
+import collections
 import functools
 import hashlib
 import math
@@ -38,18 +39,20 @@ _LAST_SHARED = ("scheme", "optimization", "matcher")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """A setting on a scene, whose results, one for each protocol, are stored under `keys`."""
+    """A setting on a scene, whose results, one for each protocol, are stored under `keys`; `twin`: so many settings before it are the same run, as those of seeds that nothing draws with."""
 
     scene: Scene
     setting: Setting
     search: Search
     id: str
     protocols: tuple[Protocol, ...]
+    twin: int = 0
 
     @property
     def keys(self) -> tuple[str, ...]:
         """One key for each protocol."""
-        return tuple(f"{self.id} {self.setting.method} {_protocol_digest(protocol)}" for protocol in self.protocols)
+        number = f" {self.twin}" * bool(self.twin)
+        return tuple(f"{self.id} {self.setting.method} {_protocol_digest(protocol)}{number}" for protocol in self.protocols)
 
 
 @functools.cache
@@ -102,6 +105,7 @@ def tasks_of(scene: Scene, script: Script, settings: Iterable[Setting]) -> Itera
     # Settings share them.
     search_of, digest_of = functools.cache(lambda *wanted: _search(scene, dict(wanted))), functools.cache(files_digest)
     tiled: set[str] = set()
+    twins: collections.Counter[tuple[str, str]] = collections.Counter()
     for setting in settings:
         search = search_of(*setting.search.items())
         if not isinstance(search, Search):
@@ -115,7 +119,9 @@ def tasks_of(scene: Scene, script: Script, settings: Iterable[Setting]) -> Itera
         parameters = setting.parameters
         for address, paths in pipeline.files(scene).items():
             parameters[f"{address}.files"] = digest_of(paths)
-        yield Task(scene, setting, search, run_id(content, repr(search), parameters, code), protocols)
+        run = run_id(content, repr(search), parameters, code)
+        yield Task(scene, setting, search, run, protocols, twins[run, setting.method])
+        twins[run, setting.method] += 1
     warn(f"{scene.name}: {said}, as the results' scheme says" for said in sorted(tiled))
 
 
