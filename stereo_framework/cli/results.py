@@ -73,10 +73,10 @@ def results(
     if export is not None:
         return _export(found, export, folder)
     if plots:
-        from stereo_framework.page.report_files import write_reports
+        from stereo_framework.page.report_files import reports_of, write_reports
         from stereo_framework.sweep.store import read_scripts
 
-        written = write_reports(found, list(read_scripts(folder).values()), folder)
+        written = write_reports(reports_of(found, read_scripts(folder).values()), folder)
         if not written:
             raise ParameterError(f"{folder}: no script there asks for plots; write them under 'report:' and run it again")
         print("\n".join(map(str, written)))

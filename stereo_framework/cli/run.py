@@ -84,10 +84,10 @@ def run(
     failed = [one for one in results if one.error]
     plots = out is not None and any(script.report for script in scripts)
     if out is not None and plots:
-        from stereo_framework.page.report_files import write_reports
+        from stereo_framework.page.report_files import reports_of, write_reports
 
         try:
-            plots = bool(write_reports(results, [script.resolved for script in scripts], out))
+            plots = bool(write_reports(reports_of(results, [script.resolved for script in scripts]), out))
         except StereoFrameworkError as error:  # the results stand all the same
             _shared.tell("warning", *str(error).splitlines())
     printed = results

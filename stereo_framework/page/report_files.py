@@ -1,6 +1,6 @@
 """The files that the ``report`` of a script asks for: plots and tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,25 @@ from stereo_framework.tables.formats import to_text
 from stereo_framework.tables.results import of_each_protocol
 from stereo_framework.tables.summaries import pivot
 
+Reports = Iterable[tuple[list[Result], Mapping[str, Any]]]
+"""The ``report`` of scripts, each with the results that it is about."""
 
-def write_report(results: Sequence[Result], report: Mapping[str, Any], out: Path) -> list[Path]:
-    """Write the plots and tables of a script's ``report``.
+
+def reports_of(results: Sequence[Result], scripts: Iterable[Mapping[str, Any]]) -> Reports:
+    """What scripts ask for, as `Script.resolved` has it, each with the results of its own methods; scripts without either are passed over."""
+    for script in scripts:
+        methods = script.get("methods") or [script.get("name")]
+        own = [r for r in results if r.method in methods]
+        if own and script.get("report"):
+            yield own, script["report"]
+
+
+def write_reports(reports: Reports, out: Path) -> list[Path]:
+    """Write plots and tables.
 
     Parameters
     ----------
-    results : sequence of Result
-    report : mapping
-        As a script has it: ``Script.report``.
+    reports : iterable of (list of Result, mapping)
     out : Path
         Plots go to ``out/plots`` as SVG and PNG, tables to ``out/tables`` as CSV and Markdown. Where
         several protocols measured what is shown, each gets files of its own, ``NAME_PROTOCOL.svg``.
@@ -35,22 +45,26 @@ def write_report(results: Sequence[Result], report: Mapping[str, Any], out: Path
     Raises
     ------
     ScriptError
-        Faults of the report.
-    ParameterError, DataError
-        What could not be drawn or written, one line each; everything else was.
+        Faults of a report.
+    ParameterError
+        What could not be drawn or written, or two scripts call alike, one line each; everything else was written.
     """
-    wanted = read_report(report)
     written: list[Path] = []
     problems: list[str] = []
-    several: tuple[Plot | PivotTable, ...] = (*wanted.plots, *wanted.tables)
-    for one in several:
-        kind, statistics = ("plots", one.y) if isinstance(one, Plot) else ("tables", one.value)
-        try:
-            with output_folder(out):
-                for ending, same in of_each_protocol(results, one.where, statistics):
-                    written += _write(one, same, out / kind / f"{one.name}{ending}")
-        except StereoFrameworkError as error:
-            problems.append(f"report.{kind}.{one.name}: {error}")
+    for results, report in reports:
+        wanted, taken = read_report(report), set(written)
+        several: tuple[Plot | PivotTable, ...] = (*wanted.plots, *wanted.tables)
+        for one in several:
+            kind, statistics = ("plots", one.y) if isinstance(one, Plot) else ("tables", one.value)
+            try:
+                with output_folder(out):
+                    for ending, same in of_each_protocol(results, one.where, statistics):
+                        stem = out / kind / f"{one.name}{ending}"
+                        if taken & {Path(f"{stem}.svg"), Path(f"{stem}.csv")}:
+                            raise ParameterError("another script's is called so and was written; rename one of them")
+                        written += _write(one, same, stem)
+            except StereoFrameworkError as error:
+                problems.append(f"report.{kind}.{one.name}: {error}")
     if problems:
         raise ParameterError("\n".join(problems))
     return written
@@ -64,22 +78,3 @@ def _write(one: Plot | PivotTable, results: list[Result], stem: Path) -> list[Pa
     for form, path in paths.items():
         write_bytes(path, to_text(found, form).encode())
     return list(paths.values())
-
-
-def write_reports(results: Sequence[Result], scripts: Sequence[Mapping[str, Any]], out: Path) -> list[Path]:
-    """The same for several scripts that wrote to one folder, each with the results of its own methods; scripts without either are passed over.
-
-    Parameters
-    ----------
-    results : sequence of Result
-    scripts : sequence of mapping
-        ``Script.resolved``.
-    out : Path
-    """
-    written: list[Path] = []
-    for script in scripts:
-        methods = script.get("methods") or [script.get("name")]
-        own = [r for r in results if r.method in methods]
-        if own and script.get("report"):
-            written += write_report(own, script["report"], out)
-    return written

@@ -1,27 +1,30 @@
 """The page of a run: a summary, its maps side by side, plots, all numbers, times and everything behind them."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.figures.chart import CHARTS, chart_figure
+from stereo_framework.figures.plots import plot_figure
 from stereo_framework.figures.saving import svg_text
-from stereo_framework.io import PathLike, read_bytes
+from stereo_framework.io import PathLike
 from stereo_framework.page.page import Block, Curves, Details, Folded, Page, Picture, Section, Text
+from stereo_framework.page.report_files import reports_of
 from stereo_framework.page.standing import energy_blocks, rank_blocks, roc_blocks
 from stereo_framework.page.stored_pictures import SceneRow, Scenes, Stored, scene_row, stored_map, usual_limits
+from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, Store
 from stereo_framework.sweep.store import read_scripts
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.means import average_rows, means, telling_keys
+from stereo_framework.tables.results import of_each_protocol
 from stereo_framework.tables.scores import Scores, method_means, standings
 from stereo_framework.tables.tables import Table, best_cells, density, listing, show, shown_statistics
 from stereo_framework.tables.values import better, by_protocol, is_number, value
@@ -90,7 +93,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
         "Sweeps": sweeps,
         "Energies": energy_blocks(results[:most], names[:most]),
         "Charts": [_chart(title, same) for title in CHARTS for same in protocols],
-        "Plots": [Picture(_drawing(p), f"plot {p.stem}", p.stem) for p in sorted((folder / "plots").glob("*.svg"))],
+        "Plots": [*_plots(results, folder)],
         "All results": listings,
         "Times": [_times(results[:most], names[:most])],
         "Behind the numbers": _details(folder, results[:most]),
@@ -105,20 +108,6 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
-
-
-def _drawing(path: Path) -> str:
-    """The text of an SVG file.
-
-    Raises
-    ------
-    DataError
-        It is none.
-    """
-    data = read_bytes(path, limits.TABLE)
-    if b"<svg" not in data[:4096]:
-        raise DataError(f"{path}: is damaged or no SVG file; delete it and draw it again with 'results DIR --plots'")
-    return data.decode(errors="replace")
 
 
 def _measures(results: Sequence[Result]) -> list[str]:
@@ -210,6 +199,18 @@ def _chart(title: str, results: Sequence[Result]) -> Block:
         return Picture(svg_text(chart_figure(title, results)), title, f"{title}, protocol {results[0].protocol}")
     except ParameterError as error:
         return Text(str(error))
+
+
+def _plots(results: Sequence[Result], folder: Path) -> Iterator[Block]:
+    """The plots that the scripts of a folder ask for, drawn of what is there now; those that cannot be drawn are told."""
+    for own, report in reports_of(results, read_scripts(folder).values()):
+        for plot in read_report(report).plots:
+            try:
+                for ending, same in of_each_protocol(own, plot.where, plot.y):
+                    name = f"{plot.name}{ending}"
+                    yield Picture(svg_text(plot_figure(plot, same)), f"plot {name}", name)
+            except ParameterError as error:
+                yield Text(f"plot {plot.name}: {error}")
 
 
 def _sweeps(results: Sequence[Result], measure: str) -> list[Block]:

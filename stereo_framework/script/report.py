@@ -1,5 +1,6 @@
 """The key ``report`` of a script: plots and tables that are made of its results, and the names that results have."""
 
+import contextvars
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -102,11 +103,16 @@ def _split(name: str, metric: str) -> tuple[str, str]:
 # --- what may stand under the keys ------------------------------------------------------------------------------------
 
 
+_STORED = contextvars.ContextVar("stored", default=False)
+"""Whether the names were checked before, when plug-ins that they are of may have been there."""
+
+
 def _name(fault: Callable[[str], str | None], example: str) -> Checked:
     """A check by a function that says what is wrong with a name; None: nothing is."""
 
     def check(value: Any) -> Any:
-        if wrong := fault(value) if isinstance(value, str) else f"{spelled(value)} is not a name, such as {example}":
+        said = f"{spelled(value)} is not a name, such as {example}"
+        if wrong := said if not isinstance(value, str) else None if _STORED.get() else fault(value):
             raise ValueError(wrong)
         return value
 
@@ -224,7 +230,7 @@ PARTS: Mapping[str, type] = {"plots": Plot, "tables": PivotTable}
 
 
 def read_report(report: Mapping[str, Any]) -> Report:
-    """The report of a script, as plain data, checked.
+    """The report of a script that was loaded before, as plain data, checked but for the names in it.
 
     Raises
     ------
@@ -232,7 +238,9 @@ def read_report(report: Mapping[str, Any]) -> Report:
         All its faults.
     """
     faults = Faults()
-    found = parse_report(from_python(report, faults, "report"), faults)
+    context = contextvars.copy_context()
+    context.run(_STORED.set, True)
+    found = context.run(parse_report, from_python(report, faults, "report"), faults)
     faults.raise_if_any()
     return found
 

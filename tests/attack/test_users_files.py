@@ -111,16 +111,10 @@ def test_a_report_passes_over_files_of_others(tmp_path, inputs):
     assert invoke("run", "mine.yaml", "--out", "o", "--no-maps").exit_code == 0
     (tmp_path / "o/broken.yaml").write_text("a: [")
     assert invoke("report", "o").exit_code == 0
-    (tmp_path / "o/plots").mkdir()
-    for name, content, said in (
-        ("plots/p.svg", b"\xff\xfe no picture", "p.svg: is damaged or no SVG file"),
-        ("mine.resolved.yaml", b"a: [", "mine.resolved.yaml: is damaged"),
-    ):
-        (tmp_path / "o" / name).write_bytes(content)
-        result = invoke("report", "o")
-        assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
-        assert said in result.stderr
-        (tmp_path / "o" / name).unlink()
+    (tmp_path / "o/mine.resolved.yaml").write_text("a: [")
+    result = invoke("report", "o")
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+    assert "mine.resolved.yaml: is damaged" in result.stderr
 
 
 def test_names_that_files_can_and_cannot_have():

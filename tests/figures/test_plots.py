@@ -202,10 +202,10 @@ from made_results import sweep
 from stereo_framework.figures.disparity_figures import disparity_figure, side_by_side_figure
 from stereo_framework.figures.roc_plot import roc_figure
 from stereo_framework.figures.saving import rendered, svg_text
-from stereo_framework.page.report_files import write_report
+from stereo_framework.page.report_files import write_reports
 assert "matplotlib" not in sys.modules
 found = sweep({"seed": [1, 2]}, lambda scene, seed: {"bad_pixels_all": 1.0})
-write_report(found, {"plots": {"a": {"x": "seed", "y": "bad_pixels_all"}}}, Path(sys.argv[1]))
+write_reports([(found, {"plots": {"a": {"x": "seed", "y": "bad_pixels_all"}}})], Path(sys.argv[1]))
 one = np.ones((20, 30), np.float32)
 rendered(side_by_side_figure(one, {"a": one}, (0, 2), one)), svg_text(roc_figure({}))
 import matplotlib

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from made_results import SCENES, kept, result, sweep
 
 from stereo_framework import run
@@ -159,3 +160,15 @@ def test_many_scenes_are_one_curve(tmp_path):
     page = _stored(tmp_path, results)
     [curves] = next(s for s in page.sections if s.title == "Sweeps").blocks
     assert curves.lines == {"": [(5, 11), (20, 26), (40, 46), (None, 6)]}
+
+
+def test_plots_are_drawn_of_what_is_there(tmp_path):
+    """Not of what an earlier run left in the folder, and without the plug-ins that brought their names."""
+    axis = "refinement.of_a_plug_in.size"
+    plots = {"good": {"x": axis, "y": BAD}, "lost": {"x": axis, "y": "mape_all"}}
+    (tmp_path / "plots").mkdir()
+    (tmp_path / "plots/old.svg").write_text("<svg>old</svg>")
+    (tmp_path / "m.resolved.yaml").write_text(yaml.safe_dump({"name": "m", "report": {"plots": plots}}))
+    page = _stored(tmp_path, sweep({axis: [1, 2]}, lambda scene, size: {BAD: size}))
+    good, lost = next(s for s in page.sections if s.title == "Plots").blocks
+    assert (good.caption, lost) == ("good", Text("plot lost: no result has mape_all"))
