@@ -100,9 +100,9 @@ def main() -> None:
         "Bayesian, 10 steps": lambda: bayesian_diffusion(volume, iterations=10),
         "SO": lambda: scanline_optimization(energy.volume, energy.smoothness),
         "DP": lambda: dynamic_programming(energy.volume, energy.smoothness),
-        "SA, 10 sweeps": lambda: simulated_annealing(energy.volume, energy.smoothness, sweeps=10, start_temperature=200.0),
+        "SA, 10 sweeps": lambda: simulated_annealing(energy.volume, energy.smoothness, iterations=10, start_temperature=200.0),
         "SA, checkerboard": lambda: simulated_annealing(
-            energy.volume, energy.smoothness, sweeps=10, start_temperature=200.0, visiting="checkerboard"
+            energy.volume, energy.smoothness, iterations=10, start_temperature=200.0, visiting="checkerboard"
         ),
         "BP, 10 sweeps": lambda: belief_propagation(energy.volume, energy.smoothness, iterations=10),
         "BP, 10 exchanges": lambda: belief_propagation(energy.volume, energy.smoothness, schedule="synchronous", iterations=10),

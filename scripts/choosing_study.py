@@ -14,7 +14,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from stereo_framework import evaluate, load_scene, results, run
+from stereo_framework import evaluate, load_scene, run
 from stereo_framework.core.scene import Disparity
 from stereo_framework.io import read_disparity, write_disparity
 from stereo_framework.own_pair.matching import DEFAULT
@@ -31,9 +31,9 @@ SAME = [{"middlebury2005/Art", "middlebury-v3/trainingQ/ArtL"}, {"middlebury-v3/
 
 SCRIPTS = Path(__file__).with_name("choosing")
 DEFAULTS = {
-    "sgbm": "sgbm (matcher.mode=sgbm, matcher.window=3, matcher.large_change=288)",
-    "sgm": "sgm (optimization.p1=20.0, optimization.p2=100.0)",
-    "fine": "fine (optimization.p1=85.0, optimization.p2=340.0)",
+    "sgbm": "sgbm (matcher.mode=sgbm, matcher.size=3, matcher.p2=288)",
+    "sgm": "sgm (optimization.p1=20, optimization.p2=100)",
+    "fine": "fine (optimization.p1=80, optimization.p2=340)",
 }
 
 TRUE = {"base": "taxonomy2002", "measures": ["bad_pixels"], "regions": ["nonocc"], "prediction": "none", "border": 0}
@@ -55,9 +55,8 @@ class Measured:
 
 def measured(script: Path, out: Path, folder: str, *, pairs: bool = True) -> list[Measured]:
     """The maps of all scenes, from what is kept in the folder as far as it is there; with how far each pair of them differs."""
-    run(script, scenes=SCENES, maps=True, out=out / folder)
     by_scene: dict[str, dict[str, Disparity]] = {}
-    for r in results(out / folder):
+    for r in run(script, scenes=SCENES, maps=True, out=out / folder):
         assert r.disparity is not None, f"{r.scene}, {setting_name(r)}: {r.error}"
         by_scene.setdefault(r.scene, {})[setting_name(r)] = r.disparity
     found = [_measured(name, maps, out, folder, pairs) for name, maps in by_scene.items()]
@@ -71,7 +70,7 @@ def _measured(name: str, maps: dict[str, Disparity], out: Path, folder: str, pai
         scene, file = load_scene(name), out / "references" / f"{name.replace('/', '-')}.pfm"
         if not file.is_file():
             file.parent.mkdir(exist_ok=True)
-            write_disparity(file, reference(replace(scene, truths={})).disparity)
+            write_disparity(file, reference(replace(scene, truths={})))
         reference_map = read_disparity(file)
         known, found = np.isfinite(reference_map), list(maps.values())
         apart = np.array([[_far(a, b) for b in found] for a in found]) if pairs else np.zeros((0, 0, *known.shape))

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import typer
 import yaml
+from choosing_study import DEFAULTS
 from cli_parts import invoke
 
 import stereo_framework
@@ -23,6 +24,7 @@ from stereo_framework.cli.stages import slot_row
 from stereo_framework.core.stage import SLOTS
 from stereo_framework.io import read_image, write_disparity, write_image
 from stereo_framework.script import load, schema
+from stereo_framework.tables.values import word
 
 pytestmark = pytest.mark.docs
 
@@ -171,6 +173,16 @@ def test_the_settings_that_scripts_and_pages_of_methods_propose_are_legal(folder
     assert found
     for script, overrides in found:
         assert load(script, overrides=overrides).settings
+
+
+def test_what_programs_of_the_repository_run_is_legal():
+    scripts = [path for folder in ("scripts", "docs/images") for path in (ROOT / folder).rglob("*.yaml")]
+    assert scripts
+    assert [path for path in scripts if not load(path).settings] == []
+    # The study names settings as tables do.
+    tuned = load(ROOT / "scripts/choosing/tuned.yaml").settings
+    named = {f"{s.method} ({', '.join(f'{key}={word(value)}' for key, value in s.axes.items())})" for s in tuned}
+    assert set(DEFAULTS.values()) <= named
 
 
 def test_readme_is_a_front_page():

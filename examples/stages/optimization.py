@@ -13,8 +13,8 @@ def both_ways_along_rows(
     volume,
     reference,
     *,
-    small_change: Annotated[NonNegative, Unit("units of the matching cost")] = 5.0,
-    large_change: Annotated[NonNegative, Unit("units of the matching cost")] = 40.0,
+    p1: Annotated[NonNegative, Unit("units of the matching cost")] = 5.0,
+    p2: Annotated[NonNegative, Unit("units of the matching cost")] = 40.0,
     contrast: Annotated[Positive, Unit("grey levels")] = 10.0,
 ):
     """Sum costs along each row from both sides; changes by more than a level are the cheaper the more the image changes.
@@ -25,7 +25,7 @@ def both_ways_along_rows(
         Costs float32 (rows, columns, levels).
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
-    small_change, large_change : float
+    p1, p2 : float
         Penalties, in units of the matching cost, of a change by one level and by more.
     contrast : float
         Difference of neighbouring intensities, in grey levels, above which a large change gets cheaper in proportion, but never
@@ -38,9 +38,9 @@ def both_ways_along_rows(
     """
     grey = reference.reshape(*reference.shape[:2], -1).mean(axis=2, dtype=np.float32)
     change = np.maximum(np.abs(np.diff(grey, axis=1)) / contrast, 1)
-    large = np.maximum(large_change / change, small_change)
-    forward = _sums(volume.costs, small_change, large)
-    backward = _sums(volume.costs[:, ::-1], small_change, large[:, ::-1])[:, ::-1]
+    large = np.maximum(p2 / change, p1)
+    forward = _sums(volume.costs, p1, large)
+    backward = _sums(volume.costs[:, ::-1], p1, large[:, ::-1])[:, ::-1]
     # A pixel's own cost is in both sums.
     sums = forward + backward - volume.costs
     labels = sums.argmin(axis=2).astype(np.int16)
