@@ -44,7 +44,7 @@ _MAPS = "disparity, (disparity, status) or (disparity, status, confidence); View
 
 SLOTS: Mapping[str, Slot] = {
     "preprocessing": _slot("image or reference match", "search alternatives", "the image; of the pair both images", many=True),
-    "matcher": _slot(_IMAGES, "mask scene", _MAPS, optional=True),
+    "matcher": _slot(_IMAGES, "mask scene alternatives", _MAPS, optional=True),
     "matching_cost": _slot(_IMAGES, "mask alternatives", "CostVolume", added=True),
     "aggregation": _slot("volume", f"{_COSTS} partial", "CostVolume", many=True),
     "smoothness": _slot("reference search", "match", "Smoothness", optional=True),

@@ -72,6 +72,18 @@ def test_an_alternative_of_an_alternative_is_matched_once(seen):
     assert sorted(calls) == [-1, -1, 1, 1]
 
 
+def test_a_matcher_gets_the_alternatives_of_each_side(registry):
+    @stage("matcher", **not_local)
+    def same(reference, match, search, alternatives):
+        return alternatives["first"].disparity.copy()
+
+    scene = textured()
+    expected = PLAIN.having(refinement=[left_right_check])(scene)
+    found = Pipeline([same, left_right_check], {"first": PLAIN})(scene)
+    np.testing.assert_array_equal(found.disparity, expected.disparity)
+    assert np.isnan(found.disparity).any()
+
+
 def test_alternatives_nest_and_are_told(seen):
     *_, merge = seen
     inner = PLAIN.having(refinement=[merge], alternatives={"robust": ROBUST})
