@@ -124,10 +124,12 @@ def _export(found: Sequence[Result], format: str, folder: Path) -> int:
     settings: dict[str, list[Result]] = {}
     for result in found:
         settings.setdefault(setting_name(result), []).append(result)
-    failed = 0
+    failed, owners = 0, dict[Path, str]()
     for name, own in settings.items():
         target = folder / "submissions" / "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
         try:
+            if (first := owners.setdefault(target, name)) is not name:
+                raise DataError(f"{name}: its folder would be that of {first}, {target}; call one of them otherwise")
             with output_folder(folder):
                 told = export_maps(own, format, name, target)
         except DataError as error:

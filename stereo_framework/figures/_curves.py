@@ -20,8 +20,17 @@ if TYPE_CHECKING:
 
 _ASLANT: dict[str, Any] = {"rotation": 25, "rotation_mode": "anchor", "ha": "right"}
 
+_WIDE = 28
+"""Characters of a line of a legend's title, and of a name at an axis: longer ones would leave no room for the curves."""
+
 _PANEL = (3.1, 2.5)
 """Width and height of a panel with its labels, in inches."""
+
+_ROOM = 0.8 * _PANEL[0] / CHARACTER
+"""Characters side by side below a panel."""
+
+_APART, _BELOW = 0.35, 0.9
+"""Width that a line of a name aslant needs, and height that a panel has for names, in inches."""
 
 
 @dataclass(frozen=True)
@@ -81,14 +90,15 @@ def curves_figure(
 
     rows, columns = 1 + max(p.row for p in panels), 1 + max(p.column for p in panels)
     with_legend = list(names.values()) != [""]
-    legend_title = textwrap.fill(legend_title, 28)
+    legend_title = textwrap.fill(legend_title, _WIDE)
     lines = [*names.values(), *legend_title.splitlines()]
     beside = longest(lines) + 0.9 if with_legend else 0.2
-    figure = new_chart(columns * _PANEL[0], beside, max(rows * _PANEL[1], LINE * len(lines)) + 0.4, title, footnote)
     x_axes = {
         label: Positions([point.x for panel in own for point in _points(panel)], x_scale, labels or {})
         for label, own in grouped(panels, lambda panel: panel.x_label).items()
     }
+    width, height = map(max, zip(*(x.panel for x in x_axes.values()), strict=True))
+    figure = new_chart(columns * width, beside, max(rows * height, LINE * len(lines)) + 0.4, title, footnote)
     looks = styles(list(names), joined=any(x.ordered for x in x_axes.values()))
     for panel in panels:
         axes = figure.add_subplot(rows, columns, panel.row * columns + panel.column + 1)
@@ -125,10 +135,9 @@ def _draw(axes: Axes, panel: Panel, positions: Positions, looks: Mapping[tuple[A
             axes.errorbar(x, y, lengths, fmt="none", ecolor=style["color"], elinewidth=0.8, capsize=2, alpha=0.7)
     if positions.none is not None:
         axes.axvline(positions.none, color="0.6", linewidth=0.8, linestyle=":")
-    room = 0.8 * _PANEL[0] / CHARACTER
     axes.set_xticks([x for x, _ in positions.ticks], minor=True)
-    places, texts = zip(*positions.ticks_that_fit(room), strict=True)
-    axes.set_xticks(places, texts, parse_math=False, **(_ASLANT if positions.are_crowded(room) else {}))
+    places, texts = zip(*positions.ticks_that_fit(_ROOM), strict=True)
+    axes.set_xticks(places, texts, parse_math=False, **(_ASLANT if positions.crowded else {}))
     axes.set_xlim(*positions.limits)
 
 
@@ -203,7 +212,7 @@ class Positions:
         margin = 0.05 * (high - low) if to_scale and high > low else 0.5
         self.limits = low - margin, high + margin
         self._found = found
-        self._texts = {v: labels.get(word(v), word(v)) for v in found}
+        self._texts = {v: textwrap.fill(labels.get(word(v), word(v)), _WIDE) for v in found}
 
     def __getitem__(self, value: Any) -> float:
         return self._found[value]
@@ -222,6 +231,17 @@ class Positions:
                 chosen.insert(0, (place, text))
         return chosen
 
-    def are_crowded(self, characters: float) -> bool:
+    @property
+    def crowded(self) -> bool:
         """Whether names would touch, so that they must be written at an angle."""
-        return not self.ordered and len(self._texts) * (1 + max(map(len, self._texts.values()))) > characters
+        return not self.ordered and len(self._texts) * (1 + max(map(len, self._texts.values()))) > _ROOM
+
+    @property
+    def panel(self) -> tuple[float, float]:
+        """Width and height of a panel in which names at an angle do not touch and leave room for curves, in inches."""
+        names = [text.splitlines() for text in self._texts.values()]
+        if not self.crowded:
+            return _PANEL
+        reach = longest(itertools.chain(*names))
+        below = reach / 2 + LINE * max(map(len, names))
+        return max(_PANEL[0], _APART * sum(map(len, names)) + reach), _PANEL[1] + max(0, below - _BELOW)

@@ -106,3 +106,14 @@ def test_what_cannot_be_exported(root):
     assert "disparities -3..3 do not fit" in result.stderr
     assert result.stdout.startswith("good: ")
     assert "no map of a scene of eth3d" in call("results", out, "--export", "eth3d", status=2).stderr
+
+
+def test_no_method_is_written_over_another_one(root):
+    out = root / "out"
+    for name, map_ in (("a.b", TRUTH), ("a_b", TRUTH + 1)):
+        write_disparity(root / f"{name}.pfm", map_)
+        call("evaluate", root / f"{name}.pfm", "--scene", "kitti2015/000000_10", "--name", name, "--out", out)
+    result = call("results", out, "--export", "kitti2015", status=1)
+    assert "a_b: its folder would be that of a.b" in result.stderr
+    [written] = (out / "submissions").rglob("*.png")
+    assert (cv2.imread(str(written), cv2.IMREAD_UNCHANGED) == 3 * 256).all()

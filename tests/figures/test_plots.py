@@ -163,6 +163,31 @@ def test_logarithmic_statistics():
     assert {"0.01", "0.1", "1"} <= set(shown)
 
 
+def test_a_logarithmic_axis_has_no_zero():
+    found = sweep({TRUNCATION: [1, 5, 20]}, lambda scene, t: {BAD: t - 1.0}, SCENES[:1])
+    log = _plot(x=TRUNCATION, y=BAD, y_scale="log")
+    figure = plot_figure(log, found)
+    assert _curves(figure.axes[0])[0].get_ydata().tolist() == [4, 19]
+    assert "not above 0" in figure.texts[-1].get_text().replace("\n", " ")
+    with pytest.raises(ParameterError, match="no value to draw; without values that are not above 0"):
+        plot_figure(log, found[:1])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("count", "words"), [(2, 8), (40, 2), (3, 14)])
+def test_long_and_many_names_do_not_touch(count, words):
+    methods = [f"{i} {'word > ' * words}" for i in range(count)]
+    figure = plot_figure(_plot(x="method", y=BAD), [result(SCENES[0], {}, {BAD: 1.0}, method=name) for name in methods])
+    _check_drawn(figure)
+    [axes] = figure.axes
+    assert axes.get_window_extent().height > 50
+    # From one name to the next along the axis, turned into the direction in which the lines of a name follow each other.
+    labels = axes.get_xticklabels()
+    first, second = (axes.transData.transform((label.get_position()[0], 0))[0] for label in labels[:2])
+    lines = 1 + labels[0].get_text().count("\n")
+    assert (second - first) * math.sin(math.radians(25)) > lines * labels[0].get_fontsize() * figure.dpi / 72
+
+
 def test_a_failed_run_leaves_a_gap():
     found = sweep({TRUNCATION: [1, 5, 20]}, lambda scene, t: {BAD: float(t)}, SCENES[:1])
     found[1] = result(SCENES[0], found[1].axes, {}, error="no luck")
