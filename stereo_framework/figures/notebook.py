@@ -16,9 +16,9 @@ from stereo_framework.figures.disparity_figures import shown_range, side_by_side
 from stereo_framework.figures.grid import Panel, disparities, eight_bits, grid_figure
 from stereo_framework.figures.plots import plot_figure
 from stereo_framework.io import PathLike
-from stereo_framework.script.report import Plot
+from stereo_framework.script.report import read_report
 from stereo_framework.sweep.result import Result
-from stereo_framework.tables.results import stored
+from stereo_framework.tables.results import of_each_protocol, stored
 from stereo_framework.tables.tables import shown_statistics
 
 if TYPE_CHECKING:
@@ -105,16 +105,15 @@ def plot(
     ------
     ParameterError
         No result has what is to be shown, or they are of several protocols.
+    ScriptError
+        An option is wrong.
     """
     found = stored(results) if isinstance(results, str | os.PathLike) else list(results)
     if not all(isinstance(one, Result) for one in found):
         raise ParameterError(f"plot: a {type(results).__name__} of no results; give the folder of a run, or what run returned")
-    horizontal, vertical, curves, own = map(_some, (x, y or shown_statistics(found)[:1], series, panels))
-    return plot_figure(Plot("plot", horizontal, vertical, curves, own, **options), found)
-
-
-def _some(keys: str | Sequence[str]) -> tuple[str, ...]:
-    return (keys,) if isinstance(keys, str) else tuple(keys)
+    keys = {"x": x, "y": y or shown_statistics(found)[:1], "series": series, "panels": panels}
+    [wanted] = read_report({"plots": {"plot": {key: said for key, said in keys.items() if said} | options}}).plots
+    return plot_figure(wanted, [r for _, same in of_each_protocol(found, wanted.where, wanted.y) for r in same])
 
 
 def _name(thing: Any) -> str:

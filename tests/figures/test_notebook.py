@@ -10,7 +10,7 @@ from made_results import result
 
 from stereo_framework import Pipeline, Scene, load, plot, run, show, step
 from stereo_framework.aggregation import box
-from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.errors import ParameterError, ScriptError
 from stereo_framework.evaluation import resolve
 from stereo_framework.figures.disparity_figures import prediction_figure
 from stereo_framework.figures.saving import rendered
@@ -76,6 +76,10 @@ def test_plots(match, results):
     [line] = figure.axes[0].get_lines()
     assert list(line.get_ydata()) == [r.statistics["bad_pixels_nonocc"] for r in results]
     assert plot(results, "aggregation.box.size").axes[0].get_ylabel() == "bad_pixels_nonocc (%)"
+    [line] = plot(results, "aggregation.box.size", where={"aggregation.box.size": [5]}).axes[0].get_lines()
+    assert list(line.get_ydata()) == [r.statistics["bad_pixels_nonocc"] for r in results if r.axes["aggregation.box.size"] == 5]
+    with pytest.raises(ScriptError, match="'lin' is not legal; legal: category, linear, log; did you mean 'linear'"):
+        plot(results, "scene", x_scale="lin")
     with pytest.raises(ParameterError, match="did you mean 'aggregation.box.size'"):
         plot(results, "scene", series="aggregation.box.siz")
     with pytest.raises(ParameterError, match="plot: a DataFrame of no results; give the folder of a run, or what run returned"):
