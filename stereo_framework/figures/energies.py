@@ -52,7 +52,7 @@ def energies_figure(results: Mapping[str, Result], title: str = "") -> Figure:
 
 
 def _percent(difference: float, bound: float) -> float:
-    return max(100 * difference / bound, _LEAST)
+    return max(100 * difference / bound, _LEAST) if bound else math.nan if difference else _LEAST
 
 
 def visible_errors(result: Result) -> float:

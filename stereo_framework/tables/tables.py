@@ -180,7 +180,8 @@ def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> 
     if COVERAGE in statistics and COVERAGE not in shown and any(n in statistics and better(n) == "lower" for n in shown):
         shown.append(COVERAGE)
     if not columns and "lower_bound" in statistics:
-        shown = list(dict.fromkeys((*shown, "energy", "lower_bound", "gap")))
+        # Above a bound of 0 there is no gap in percent.
+        shown = list(dict.fromkeys((*shown, "energy", "lower_bound", *["gap"] * ("gap" in statistics))))
     return shown
 
 

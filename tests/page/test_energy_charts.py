@@ -1,6 +1,8 @@
 """Charts of energies on the page of a run."""
 
-from stereo_framework import run
+import numpy as np
+
+from stereo_framework import Scene, run
 from stereo_framework.page.run_page import run_page
 
 SCRIPT = {
@@ -30,3 +32,11 @@ def test_optimizers_of_one_energy_share_a_chart(tmp_path):
 def test_without_a_trace_there_is_none(tmp_path):
     run({**SCRIPT, "methods": {"rows": SCRIPT["methods"]["rows"]}}, "synthetic/planes", out=tmp_path)
     assert _charts(tmp_path) == []
+
+
+def test_an_energy_of_zero_has_no_gap_in_percent(tmp_path):
+    image = np.random.default_rng(0).integers(0, 256, (24, 32), dtype=np.uint8)
+    same = Scene.from_images(image, image, (0, 4), truth=np.zeros(image.shape, np.float32))
+    results = run(SCRIPT, same, out=tmp_path)
+    assert [r.energy for r in results] == [0, 0, 0]
+    assert len(_charts(tmp_path)) == 1
