@@ -3,6 +3,7 @@
 Its parameters, and what they are called here, stand in ``legacy.yaml`` beside this file.
 """
 
+import codecs
 import itertools
 import os
 import re
@@ -186,7 +187,7 @@ def _unused(name: str, taken: Container[str]) -> str:
 
 def _tokens(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Line numbers and tokens; a token that starts with # ends its line."""
-    text = read_bytes(path, limits.TEXT, empty=True).decode("latin-1")
+    text = read_bytes(path, limits.TEXT, empty=True).removeprefix(codecs.BOM_UTF8).decode("latin-1")
     for number, line in enumerate(text.splitlines(), 1):
         tokens = line.split()
         comment = next((i for i, token in enumerate(tokens) if token.startswith("#")), len(tokens))
@@ -258,10 +259,11 @@ def _assign(state: _State, name: str, value: str, tell: Callable[[str], None]) -
         return
     try:
         number = int(value, 16) if value.startswith("0x") else float(value)
-    except ValueError:
+        whole = number == int(number)
+    except (ValueError, OverflowError):  # of what is not finite, too
         tell(f"{name} {value}: not a number; skipped")
         return
     if name not in DEFAULTS and name != "disp_n":
         tell(f"{name}: no parameter of the original program, which ignores it too")
         return
-    state.parameters[name] = int(number) if float(number).is_integer() else number
+    state.parameters[name] = int(number) if whole else number

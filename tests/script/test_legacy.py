@@ -143,6 +143,16 @@ def test_lines_that_make_no_sense(tmp_path):
     assert script["methods"]["a"]["aggregation"][0]["size"] == DEFAULTS["aggr_window_size"]
 
 
+def test_numbers_that_are_none_and_the_mark_of_an_editor(tmp_path):
+    path = tmp_path / "old.txt"
+    path.write_bytes(b"\xef\xbb\xbfmatch_max nan aggr_window_size 1e400\nmatch_fn inf depth_map a.pgm\n")
+    lines = []
+    [script] = convert(path, lines.append).values()
+    told = [f"{path}:1: match_max nan", f"{path}:1: aggr_window_size 1e400", f"{path}:2: match_fn inf"]
+    assert lines == [f"{line}: not a number; skipped" for line in told]
+    assert load(script).only.method == "a"
+
+
 def test_files_that_cannot_be_converted(tmp_path):
     empty, loop = tmp_path / "empty.txt", tmp_path / "loop.txt"
     empty.write_text("match_fn 1\n")
