@@ -117,13 +117,12 @@ def _export(found: Sequence[Result], format: str, folder: Path) -> int:
     """Write maps as a benchmark wants them; returns the exit status."""
     from stereo_framework.io import output_folder
     from stereo_framework.sweep.outside import FORMATS, export_maps
+    from stereo_framework.tables.values import grouped
     from stereo_framework.tables.words import setting_name
 
     if format not in FORMATS:
         raise ParameterError(f"--export {format}: no such benchmark; {nearest(format, FORMATS)}")
-    settings: dict[str, list[Result]] = {}
-    for result in found:
-        settings.setdefault(setting_name(result), []).append(result)
+    settings = grouped(found, setting_name)
     failed, owners = 0, dict[Path, str]()
     for name, own in settings.items():
         target = folder / "submissions" / "".join(c if c.isalnum() or c in "-_" else "_" for c in name)

@@ -64,11 +64,11 @@ def plot_figure(plot: Plot, results: Sequence[Result]) -> Figure:
             panel, series = tuple(named[k] for k in plot.panels), tuple(named[k] for k in plot.series)
             points = curves.setdefault(panel, {}).setdefault(series, [])
             x_keys.setdefault(panel, {})[x] = None
-            known = mean.value is not None and math.isfinite(mean.value)
-            if known and plot.y_scale == "log" and mean.value <= 0:
+            y = mean.value
+            if y is not None and y <= 0 and plot.y_scale == "log":
                 remarks.append("without values that are not above 0, which a logarithmic axis has not")
-            elif known:
-                points.append(Mark(named[x], mean.value, mean.spread(plot.spread)))
+            elif y is not None and math.isfinite(y):
+                points.append(Mark(named[x], y, mean.spread(plot.spread)))
     curves = {panel: kept for panel, own in curves.items() if (kept := {key: points for key, points in own.items() if points})}
     if not curves:
         raise ParameterError("; ".join(dict.fromkeys(["no value to draw", *filter(None, remarks)])))

@@ -297,7 +297,10 @@ def apply(root: Node, overrides: Sequence[str], model: Model) -> tuple[Node, lis
         at = split(local)
         if local.partition(".")[0] == "methods" and method is None:
             name = at.rest.partition(".")[0]
-            model.fault(Place("--set", path=key), f"no such method {name!r}; {nearest(name, named, kind='methods')}")
+            none = f"no such method {name!r}; {nearest(name, named, kind='methods')}"
+            model.fault(
+                Place("--set", path=key), f"a whole method; set something of it, as {key}.seed=1" if name in named else none
+            )
         elif (at.word in SLOTS and at.rest) or ("." not in local and local not in KEYS):
             waiting.append((method, local, node))
         elif method is None or not _swept_for_all(root, local, node, model):
