@@ -4,6 +4,7 @@ import functools
 import re
 from typing import Annotated, Literal
 
+import numpy as np
 import pytest
 from annotated_types import Ge, Le, Lt
 
@@ -136,3 +137,28 @@ def test_defaults_fill_what_is_not_given():
 )
 def test_annotations_in_words(annotation, words):
     assert describe(annotation) == words
+
+
+def test_annotations_of_data_may_name_what_only_type_checkers_import():
+    def mine(reference, *, size: Positive = 1.0):
+        pass
+
+    mine.__annotations__["reference"] = "NowhereImported"
+    assert with_defaults(mine, {"size": 2.0}) == {"size": 2.0}
+
+
+@pytest.mark.parametrize(("kind", "said"), [("Pos", "name 'Pos' is not defined"), (np.ndarray, "ndarray is none of numbers")])
+def test_annotations_that_nobody_can_check_are_told_with_their_place(kind, said):
+    def mine(reference, *, size: kind = None):
+        pass
+
+    with pytest.raises(ParameterError, match=rf"test_parameters.py:\d+: an annotation of mine: .*{said}"):
+        with_defaults(mine, {})
+
+
+def test_a_function_that_changes_its_default_changes_it_once():
+    def mine(reference, *, sizes: list[int] = [3]):  # noqa: B006
+        pass
+
+    with_defaults(mine, {})["sizes"].append(5)
+    assert with_defaults(mine, {}) == {"sizes": [3]}

@@ -193,10 +193,10 @@ def test_plugin_from_a_module(registry, tmp_path, monkeypatch):
     ("text", "message"),
     [
         ("def broken(:", r"plugins: broken.py cannot be imported: SyntaxError: .*broken.py, line 1"),
-        ("1 / 0", r"plugins: broken.py cannot be imported: ZeroDivisionError: division by zero"),
-        ("import no_such_module_anywhere", r"broken.py cannot be imported: ModuleNotFoundError: No module named"),
-        (PLUGIN.replace("aggregation", "agregation"), r"^@stage\('agregation'\): no such slot"),
-        (PLUGIN.replace("from_a_plugin", "box"), r"^stage of aggregation 'box': already registered by"),
+        ("def f():\n    1 / 0\nf()", r"plugins: broken.py cannot be imported: broken.py:2: ZeroDivisionError: division by zero"),
+        ("import no_such_module_anywhere", r"broken.py cannot be imported: broken.py:1: ModuleNotFoundError: No module named"),
+        (PLUGIN.replace("aggregation", "agregation"), r"broken.py:\d: @stage\('agregation'\): no such slot"),
+        (PLUGIN.replace("from_a_plugin", "box"), r"broken.py:\d: stage of aggregation 'box': already registered by"),
     ],
 )
 def test_broken_plugin_files_are_told_in_one_line_and_can_be_mended(registry, tmp_path, text, message):

@@ -58,7 +58,7 @@ def check(
         else:
             scenes = "each of " * (len(loaded.scenes) > 1) + (", ".join(loaded.scenes) or "scenes named later")
             used = {bound.stage for run in loaded.settings for _, bound in run.pipeline.stages()}
-            for name_of_stage in sorted(f"{s.slot}.{s.name}" for s in used if not s.source or s.source.startswith(NO_SOURCE)):
+            for name_of_stage in sorted(f"{s.slot}.{s.name}" for s in used if f"{s.source or NO_SOURCE}".startswith(NO_SOURCE)):
                 _shared.tell("warning", f"{name_of_stage}: has no source; say where the method is defined")
             if try_out and (failed := trial(loaded)):
                 faults += [f"{name}: {line}" for line in failed]

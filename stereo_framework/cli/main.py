@@ -158,7 +158,7 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
             status = _told(f"{error.filename}: {error.strerror}" if error.filename else str(error), wanted, 2)
         except Exception as error:
             stage = getattr(error, "raised_by", None)
-            if stage is not None and not stage.function.__module__.startswith("stereo_framework."):  # a plug-in's
+            if stage is not None and not stage.shipped:
                 from stereo_framework.engine.step import blame
 
                 status = _told(blame(error), wanted, 2)

@@ -100,8 +100,8 @@ def match(
         raise ParameterError(
             f"--mask: {len(image_masks)} masks; give that of the left image and, after it, that of the right one"
         )
-    setting = load(method or DEFAULT, overrides=settings or [], plugins=plugin or []).only
-    options: dict[str, Any] = given | {"method": setting, "memory": memory}
+    script = load(method or DEFAULT, overrides=settings or [], plugins=plugin or [])
+    options: dict[str, Any] = given | {"method": script.only, "memory": memory}
     planes = load_scene("synthetic/planes") if example else None
     found: Mapping[str, Any] = {"planes": (planes.reference, planes.match)} if planes else pairs(str(left), str(right))
     ranges: list[Any] = ["auto" if text == "auto" else _shared.disparities(text) for text in disparity_range or []]
@@ -118,7 +118,7 @@ def match(
         folder = (out or Path("matches" if many else f"{stem}_match")) / (stem if many else "")
         try:
             check_folder(folder)
-            parts = folder.absolute() / "parts" / code_digest(tuple(plugin or ()))
+            parts = folder.absolute() / "parts" / code_digest(script.plugins)
             warm = compiled_by_two() if method in (None, DEFAULT) else contextlib.nullcontext()
             with Progress(1) as progress, warm:
                 span = ranges[i % len(ranges)] if ranges else None

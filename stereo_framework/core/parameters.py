@@ -6,9 +6,11 @@ defaults. Nothing is converted: neither ``true`` nor ``"20"`` is a number.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import inspect
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +22,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
 from stereo_framework.core import limits
-from stereo_framework.core.errors import ParameterError, close_names, nearest, short
+from stereo_framework.core.errors import ParameterError, close_names, nearest, place_of, short, told
 
 if TYPE_CHECKING:
     import pydantic
@@ -111,15 +113,16 @@ def _parts(annotation: Any) -> Iterator[Any]:
 @functools.cache
 def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     """Parameters by name, annotations resolved: the keyword-only ones of a function, all fields of a dataclass."""
-    hints = typing.get_type_hints(function, include_extras=True)
-    every = dataclasses.is_dataclass(function)
-    return types.MappingProxyType(
-        {
-            p.name: p.replace(annotation=hints[p.name])
-            for p in inspect.signature(function).parameters.values()
-            if every or p.kind is p.KEYWORD_ONLY
-        }
-    )
+    every = inspect.signature(function).parameters.values()
+    own = {p.name: p for p in every if dataclasses.is_dataclass(function) or p.kind is p.KEYWORD_ONLY}
+    # Annotations of data may name what only type checkers import.
+    written = types.SimpleNamespace(__annotations__={name: p.annotation for name, p in own.items()})
+    names = getattr(inspect.unwrap(function), "__globals__", None) or vars(sys.modules[function.__module__])
+    try:
+        hints = typing.get_type_hints(written, names, include_extras=True)
+    except Exception as error:
+        raise ParameterError(f"{place_of(function)}: an annotation of {function.__name__}: {told(error)}") from error
+    return types.MappingProxyType({name: p.replace(annotation=hints[name]) for name, p in own.items()})
 
 
 @functools.cache
@@ -133,7 +136,11 @@ def checkers_of(function: Callable[..., Any]) -> Mapping[str, pydantic.TypeAdapt
         kind = typing.get_args(annotation)[0] if typing.get_origin(annotation) is Annotated else annotation
         # Records have checked themselves, and pydantic refuses to be told how to check them.
         config = None if dataclasses.is_dataclass(kind) else pydantic.ConfigDict(strict=True, allow_inf_nan=False)
-        found[name] = pydantic.TypeAdapter(annotation, config=config)
+        try:
+            found[name] = pydantic.TypeAdapter(annotation, config=config)
+        except pydantic.errors.PydanticUserError as error:
+            wrong = f"an annotation of {function.__name__}: {describe(annotation)} is none of numbers, texts and lists of these"
+            raise ParameterError(f"{place_of(function)}: {wrong}") from error
     return found
 
 
@@ -147,7 +154,7 @@ def _checked(function: Callable[..., Any], parameters: Mapping[str, Any]) -> tup
     faults: dict[str, str] = {}
     for name, parameter in legal.items():
         if name not in given:
-            values[name] = parameter.default
+            values[name] = copy.deepcopy(parameter.default)
             if parameter.default is parameter.empty:
                 faults[name] = "is missing"
             continue

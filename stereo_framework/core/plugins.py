@@ -11,13 +11,14 @@ import importlib.util
 import os
 import sys
 import sysconfig
+import traceback
 from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
-from stereo_framework.core.errors import ParameterError, StereoFrameworkError, short
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError, short, told
 from stereo_framework.core.slots import SLOTS
 
 NO_PLUGINS = "STEREO_NO_PLUGINS"
@@ -43,9 +44,9 @@ def installed_plugins() -> tuple[str, ...]:
         try:
             module = noted(functools.partial(importlib.import_module, entry.module))
             entry.load()
-        except ImportError as error:
-            raise StereoFrameworkError(f"plug-in {entry.name} ({entry.value}) cannot be imported: {error}") from error
-        files += [module.__file__] if module.__file__ else []
+        except (Exception, SystemExit) as error:
+            raise StereoFrameworkError(f"plug-in {entry.name} ({entry.value}) cannot be imported: {raised(error)}") from error
+        files += [_remembered(module.__file__)] if module.__file__ else []
     return tuple(files)
 
 
@@ -92,16 +93,33 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
         load = functools.partial(_from_file, name, path)
     try:
         noted(load)
-    except StereoFrameworkError:
-        sys.modules.pop(name, None)
-        raise
     except (Exception, SystemExit) as error:
         sys.modules.pop(name, None)
-        raise ParameterError(f"plugins: {reference} cannot be imported: {type(error).__name__}: {error}") from error
+        raise ParameterError(f"plugins: {reference} cannot be imported: {raised(error)}") from error
     file = getattr(sys.modules[name], "__file__", None)
     if file is None:
         raise ParameterError(f"plugins: {reference} is a folder or built in, not a module with a source file")
-    return str(file)
+    return _remembered(str(file))
+
+
+def raised(error: BaseException) -> str:
+    """What an import raised, behind the last place outside of libraries that it passed through."""
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    places = [f"{Path(file).name}:{line}: " for file, line in frames if file[0] != "<" and _counts(Path(file), Path())]
+    return (places or [""])[-1] + (str(error) if isinstance(error, StereoFrameworkError) else told(error))
+
+
+def _remembered(file: str) -> str:
+    """A plug-in's file, its content and that of the modules that belong to it known `as_loaded`."""
+    for one in sources(Path(file)):
+        as_loaded(one)
+    return file
+
+
+@functools.cache
+def as_loaded(file: Path) -> bytes:
+    """What a file held when it was first asked for: plug-ins are imported once in a process, and what their files say later is not what computes."""
+    return file.read_bytes()
 
 
 def import_file(name: str, path: str | Path) -> ModuleType:

@@ -19,7 +19,7 @@ import numpy as np
 from stereo_framework.core.border import border
 from stereo_framework.core.calls import CallReport, per_image, report_call
 from stereo_framework.core.docstrings import summary
-from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, nearest
+from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, nearest, told
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import (
     Fraction01,
@@ -108,6 +108,11 @@ class Stage:
     check_parameters: Callable[..., str | None] | None = None
 
     @property
+    def shipped(self) -> bool:
+        """Whether it is one of the package."""
+        return str(self.function.__module__).startswith("stereo_framework.")
+
+    @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
         """Keyword-only parameters by name, annotations resolved."""
         return parameters_of(self.function)
@@ -137,7 +142,10 @@ class Stage:
         wanted = _signature(self.check_parameters).parameters
         known = {name: value for name, value in parameters.items() if name in wanted}
         unknown = any(one.default is one.empty for name, one in wanted.items() if name not in known)
-        return "" if unknown else self.check_parameters(**known) or ""
+        try:
+            return "" if unknown else self.check_parameters(**known) or ""
+        except Exception as error:
+            raise ParameterError(told(error, self.function, f"check_parameters of {self.name}")) from error
 
     def check(self, parameters: Mapping[str, Any]) -> None:
         """Refuse legal values of parameters that cannot stand together.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest
+from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, nearest
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import brief
 from stereo_framework.core.scene import Image, Mask, Scene, Search, read_only
@@ -161,6 +161,8 @@ class View:
     def restored_cells(self, *, out_of_view: bool) -> View:
         """The same with the cells set that take no part: closed ones and, after an aggregation has mixed them with others, those out of view."""
         volume, mask = self.volume, self.mask
+        if mask is not None and volume.costs.dtype == np.float32 and (most := volume.costs.max(initial=0)) >= volume.closed:
+            raise DataError(f"costs up to {most:g}; beside masks costs stay below {volume.closed:g}, which marks closed cells")
         if mask is not None and volume.costs.dtype == np.uint8:
             volume = replace(volume, costs=volume.costs.astype(np.uint16))
         elif (mask is not None or out_of_view) and (

@@ -81,7 +81,7 @@ def as_volume(costs: CostVolume | NDArray, search: Search) -> CostVolume:
         return costs  # type: ignore[return-value]  # whoever asked for it refuses what is none
     known = ~np.isnan(costs)
     outside = float(costs.max(initial=0, where=known))
-    kept = costs if costs.dtype in INTEGERS else np.where(known, costs, outside).astype(np.float32)
+    kept = costs.copy() if costs.dtype in INTEGERS else np.where(known, costs, outside).astype(np.float32)
     return CostVolume(np.ascontiguousarray(kept), search, outside)
 
 

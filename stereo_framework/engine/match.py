@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,7 +18,6 @@ from stereo_framework.core.scene import Disparity, Search
 from stereo_framework.core.stage import SLOTS, Stage
 from stereo_framework.core.view import View, in_one_form
 from stereo_framework.core.volume import CostVolume, Labeling, Levels, Smoothness, Status, fill_levels, status_of
-from stereo_framework.engine.step import Step
 
 _PILE = 0.1
 """Share of the pixels at one end of the search range, beyond that of a uniform spread, from which the range is doubted.
@@ -153,6 +152,8 @@ def taken(stage: Stage, result: Any, view: View) -> View:
         return replace(view, corrected=tuple(map(in_one_form, result)))
     if stage.slot == "matching_cost":
         if view.mask is not None:
+            if not result.costs.flags.writeable:
+                result = replace(result, costs=result.costs.copy())
             view.mask.close(result, result.outside)
         return replace(view, volumes={"volume": result, "raw": result}, shared=False, restored=False)
     if stage.slot == "aggregation":
@@ -226,8 +227,10 @@ def check_returned(stage: Stage, result: Any, view: View) -> None:
             raise wrong_return(
                 stage, f"a {type(one).__name__} of {one.search!r}; expected that which it was given, {view.search!r}"
             )
-        if isinstance(one, CostVolume) and not np.isfinite(one.outside):
-            raise wrong_return(stage, f"the outside cost {one.outside}; expected a finite one")
+        if isinstance(one, CostVolume):
+            most = np.finfo(np.float32).max if one.costs.dtype == np.float32 else np.iinfo(one.costs.dtype.name).max
+            if not isinstance(one.outside, int | float | np.number) or not abs(one.outside) <= most:
+                raise wrong_return(stage, f"the outside cost {one.outside!r}; expected a finite one, up to {most:g}")
 
 
 def _parts(stage: Stage, result: Any) -> list[tuple[str, Any, str]] | None:
@@ -243,7 +246,7 @@ def _parts(stage: Stage, result: Any) -> list[tuple[str, Any, str]] | None:
             return [("costs", result.costs, "costs")]
         case "smoothness", Smoothness():
             return [("right", result.right, "map"), ("down", result.down, "map"), ("rho", result.rho, "rho")]
-        case "optimization", Labeling() if "other" not in stage.data:
+        case "optimization", Labeling(volume=CostVolume() | None) if "other" not in stage.data:
             volume = [] if result.volume is None else [("volume.costs", result.volume.costs, "costs")]
             return [("levels", result.levels, "levels"), ("costs", result.costs, "map"), *volume]
         case "optimization", np.ndarray() if result.dtype == np.int16 and "other" not in stage.data:
@@ -272,16 +275,12 @@ def _wrong(stage: Stage, value: Any, role: str, view: View) -> str:
     if role == "costs" and not value.flags.c_contiguous:
         return "not in C order; expected np.ascontiguousarray(costs)"
     # To see that all costs of a volume are finite takes time: only stages from outside are asked, the shipped ones are tested for it.
-    if role == "costs" and value.dtype == np.float32 and _from_outside(stage) and not np.isfinite(value).all():
+    if role == "costs" and value.dtype == np.float32 and not stage.shipped and not np.isfinite(value).all():
         return "not finite; expected finite costs"
     return ""
 
 
-def _from_outside(stage: Stage) -> bool:
-    return not str(stage.function.__module__).startswith("stereo_framework.")
-
-
-def check_direction(step: Step, image: NDArray) -> None:
+def check_direction(stage: Stage, call: Callable[[Mapping[str, Any]], CostVolume], image: NDArray) -> None:
     """Refuse a matching cost from outside that looks to the same side whatever ``search.direction`` says: its other view would be wrong all over.
 
     A texture of the image's type, moved by two pixels, must be found at 2 from either side. A cost that does not find it from the usual side either is not judged: it may
@@ -292,7 +291,7 @@ def check_direction(step: Step, image: NDArray) -> None:
     StereoFrameworkError
         It finds the texture from the left image and not from the right one.
     """
-    if not _from_outside(step.stage):
+    if stage.shipped:
         return
     texture = np.random.default_rng(1).integers(0, 256, (24, 48, 3)[: image.ndim]).astype(image.dtype)
     left, right = (np.ascontiguousarray(texture[:, start : start + 40]) for start in (0, 2))
@@ -300,14 +299,14 @@ def check_direction(step: Step, image: NDArray) -> None:
     for reference, match, direction in ((left, right, 1), (right, left, -1)):
         data = {"reference": reference, "match": match, "search": Search(0, 5, direction=direction)}
         try:
-            levels = step(dict.fromkeys(step.stage.data) | data).costs[6:-6, 12:-12].argmin(axis=2)
+            levels = call(dict.fromkeys(stage.data) | data).costs[6:-6, 12:-12].argmin(axis=2)
         except Exception:  # too small an image for it, or it takes what is missing here
             return
         shares.append(float(np.mean(levels == 2)))
     # By chance it is a sixth.
     if shares[0] > 0.8 and shares[1] < 0.5:
         raise wrong_return(
-            step.stage,
+            stage,
             f"costs that do not obey search.direction: a texture moved by 2 pixels is found at 2 by {shares[0]:.0%} of the pixels of the left image and by "
             f"{shares[1]:.0%} of those of the right one; a pixel meets x - search.direction * d",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,11 +15,14 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.core import stage as registered
+from stereo_framework.core.calls import Stopped
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, told
 from stereo_framework.core.parameters import Positive, parameter_faults, parameters_of, spelled, with_defaults
+from stereo_framework.core.scene import read_only
 from stereo_framework.core.stage import SLOTS, Stage
-from stereo_framework.core.view import in_one_form, mapped
+from stereo_framework.core.view import View, in_one_form, mapped
 from stereo_framework.core.volume import CostVolume, as_volume
+from stereo_framework.engine.match import check_returned
 
 VOLUMES = frozenset({"volume", "raw"})
 
@@ -128,7 +132,10 @@ class Step:
         if self.stage.halo is None or "other" in self.stage.data or self.stage.slot in ("preprocessing", "matcher"):
             return None
         with _blaming(self.stage):
-            return self.stage.halo(**_named(self.stage.halo, self.parameters))
+            halo = self.stage.halo(**_named(self.stage.halo, self.parameters))
+            if halo is not None and (not isinstance(halo, int | np.integer) or halo < 0):
+                raise ValueError(f"its halo is {halo!r}; expected a whole number of rows >= 0, or None")
+            return halo
 
     def files(self, scene: Any = None) -> tuple[Path, ...]:
         """Files from outside that decide what it does, on a scene or on any.
@@ -139,18 +146,25 @@ class Step:
             Something is missing that does not depend on the scene.
         """
         files = self.stage.files
-        return tuple(files(**_named(files, {**self.parameters, "scene": scene})) or ()) if files else ()
+        with _blaming(self.stage):
+            found = (files(**_named(files, {**self.parameters, "scene": scene})) or ()) if files else ()
+            return tuple(map(Path, [found] if isinstance(found, str | Path) else found))
 
     def __call__(self, data: Mapping[str, Any]) -> Any:
         """Run it on those data that it names."""
         # Only what is continued has a partial result.
         named = {name: data.get(name) if name == "partial" else data[name] for name in self.stage.data}
         given = mapped("", named, lambda _, array: in_one_form(array))
-        own = {name: value for name, value in self.parameters.items() if name in self.stage.parameters}
+        # A stage may change its lists.
+        own = copy.deepcopy({name: value for name, value in self.parameters.items() if name in self.stage.parameters})
         with _blaming(self.stage):
             self.stage.check(own)
             result = self.stage.function(**given, **own)
-            return as_volume(result, given["search"]) if self.stage.slot == "matching_cost" else result
+            if self.stage.slot != "matching_cost":
+                return result
+            volume = as_volume(result, given["search"])
+            # Who made it elsewhere may keep it: nobody writes into it.
+            return volume if volume is not result or self.stage.shipped else mapped("", volume, lambda _, array: read_only(array))
 
 
 @contextlib.contextmanager
@@ -158,13 +172,15 @@ def _blaming(stage: Stage) -> Iterator[None]:
     """Note at what is raised within the block that the stage raised it; the innermost one counts."""
     try:
         yield
-    except SystemExit as error:  # a stage of a plug-in's does not end the program
-        found = RuntimeError(f"calls sys.exit({error.code!r})")
-        found.raised_by = stage  # type: ignore[attr-defined]
-        raise found from error
-    except Exception as error:
-        error.raised_by = getattr(error, "raised_by", stage)  # type: ignore[attr-defined]
-        raise
+    except BaseException as error:
+        found = error
+        if not isinstance(
+            error, Exception | KeyboardInterrupt | Stopped
+        ):  # sys.exit, or a panic in Rust, does not end the program
+            text = f"calls sys.exit({error.code!r})" if isinstance(error, SystemExit) else told(error)
+            found = RuntimeError(text).with_traceback(error.__traceback__)
+        found.raised_by = getattr(error, "raised_by", stage)  # type: ignore[attr-defined]
+        raise found  # noqa: B904
 
 
 def blame(error: BaseException) -> str:
@@ -237,8 +253,13 @@ def cost_sum(parts: Iterable[Step | Callable[..., Any]]) -> Step:
     costs = tuple(map(step, parts))
 
     def total(**given: Any) -> CostVolume:
-        factors = [{name: one.parameters[name] for name in FACTORS if name in one.parameters} for one in costs]
-        return functools.reduce(_added, (weighted(one(given), **own) for one, own in zip(costs, factors, strict=True)))
+        view = View(reference=given["reference"], search=given["search"])
+
+        def part(one: Step) -> CostVolume:
+            check_returned(one.stage, volume := one(given), view)
+            return weighted(volume, **{name: one.parameters[name] for name in FACTORS if name in one.parameters})
+
+        return functools.reduce(_added, map(part, costs))
 
     halos = [one.halo for one in costs]
     halo = None if None in halos else lambda: max(filter(None, halos), default=0)

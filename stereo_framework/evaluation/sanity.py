@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import Disparity, Scene, scale_doubt
+from stereo_framework.core.scene import Disparity, Scene, Search, scale_doubt
 
 _FACTORS = (2, 4, 8, 16, 256)
 """Scales of disparity files, in grey levels per pixel: those of the Middlebury sets and that of 16-bit PNG files."""
@@ -20,7 +20,7 @@ _ROWS = 64
 """Number of rows that are examined, spread over the image: enough to notice gross mistakes, and fast even in large sweeps."""
 
 
-def doubts(disparity: Disparity, scene: Scene) -> list[str]:
+def doubts(disparity: Disparity, scene: Scene, search: Search | None = None) -> list[str]:
     """Signs that a map or the truth was read in a wrong way; empty if there are none.
 
     Parameters
@@ -28,12 +28,14 @@ def doubts(disparity: Disparity, scene: Scene) -> list[str]:
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate. A map of another size than the scene's images is not examined.
     scene : Scene
+    search : Search, optional
+        The range that was searched; default: the scene's.
 
     Returns
     -------
     list of str
         One line each. A map is doubted if most of its estimates would lie within a pixel of the truth after a change of sign, of the view, or of scale by
-        2, 4, 8, 16 or 256 (up or down), or by their median factor, and far fewer do as it is. So are images with intensities from 0 to 1. A map that passes is doubted too if several percent of it hold one value outside the scene's search range, which is what some
+        2, 4, 8, 16 or 256 (up or down), or by their median factor, and far fewer do as it is. So are images with intensities from 0 to 1. A map that passes is doubted too if several percent of it hold one value outside the search range, which is what some
         programs write for "no estimate".
     """
     if not np.isfinite(disparity).any():
@@ -42,13 +44,13 @@ def doubts(disparity: Disparity, scene: Scene) -> list[str]:
         return []
     found = [] if scene.truth is None else _by_truth(disparity, scene, scene.truth)
     dark = scale_doubt(scene.reference)
-    return [*(found or _by_range(disparity, scene)), *([f"{scene.name}: {dark}"] if dark else [])]
+    return [*(found or _by_range(disparity, scene, search or scene.search)), *([f"{scene.name}: {dark}"] if dark else [])]
 
 
-def _by_range(disparity: Disparity, scene: Scene) -> list[str]:
-    if scene.search is None:
+def _by_range(disparity: Disparity, scene: Scene, search: Search | None) -> list[str]:
+    if search is None:
         return []
-    some, search = disparity[:: max(1, disparity.shape[0] // _ROWS)], scene.search
+    some = disparity[:: max(1, disparity.shape[0] // _ROWS)]
     # Sub-pixel estimates may lie half a level outside.
     half = 0.5 * min(search.step, 1)
     outside = some[np.isfinite(some) & ((some < search.minimum - half) | (some > search.maximum + half))]

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Annotated, Any
 
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, told
-from stereo_framework.core.plugins import forget, noted, sources
+from stereo_framework.core.plugins import forget, noted, raised, sources
 from stereo_framework.core.stage import Disparity, Image, Located, Scene, Search, import_file, stage
 from stereo_framework.matcher._outside import FilePaths, existing, left_and_right, taken
 
@@ -127,7 +127,7 @@ def _module(function: str) -> tuple[ModuleType, list[Path]]:
                 else noted(lambda: importlib.import_module(module))
             )
         except (Exception, SystemExit) as error:  # whatever a module raises when it is imported
-            raise ParameterError(f"python.function: {module} cannot be imported: {type(error).__name__}: {error}") from error
+            raise ParameterError(f"python.function: {module} cannot be imported: {raised(error)}") from error
         times = {path: path.stat().st_mtime_ns for path in sources(file)}
         _MODULES[module] = loaded, times
         return loaded, list(times)

@@ -210,6 +210,7 @@ class Reader:
                 found.append(stage.load_plugin(str(text(node)), folder))
             except StereoFrameworkError as error:
                 self.faults.add(node.place, str(error).removeprefix("plugins: "))
+        self.faults.without_plugins = len(found) < len(self.plugins)
         return tuple(dict.fromkeys(found))
 
     def _may(self, path: Path, top: Path) -> bool:

@@ -268,10 +268,10 @@ def _misfit(one: Step) -> str:
     if wrong := one.stage.misfit(one.parameters):
         return f"{one.stage.name}: {wrong}"
     try:
-        one.files()
+        missing = [str(path) for path in one.files() if not path.exists()]
     except ParameterError as error:
         return str(error)
-    return ""
+    return f"{one.stage.name}: no file {missing[0]}" if missing else ""
 
 
 def _each_once(axes: dict[str, Axis], model: Model) -> dict[str, Axis]:

@@ -18,17 +18,25 @@ from typing import Any
 
 import numpy as np
 
-from stereo_framework.core.plugins import sources
+from stereo_framework.core.plugins import as_loaded, installed_plugins, sources
 from stereo_framework.core.scene import Frame, Scene
+from stereo_framework.core.stage import typed_stages
 from stereo_framework.kernels.threads import available_cores
 
 _PACKAGES = ("stereo-framework", "numpy", "numba", "scipy", "opencv-python-headless", "opencv-python", "PyMaxflow")
 _NOT_COMPUTING = {"cli", "configs", "own_pair", "examples", "papers", "page", "figures", "tables", "sweep", "script"}
 
 
+def code_digest(plugins: tuple[str, ...] = (), *, typed: bool = True) -> str:
+    """Digest of the source of everything that computes: plug-ins, installed ones too, with all that they import of their own, and, unless told otherwise,
+    stages that are typed in the program that runs: its file, or in a notebook their own texts.
+    """
+    texts, program = typed_stages() if typed else (), getattr(sys.modules["__main__"], "__file__", None)
+    return _code_digest(plugins + installed_plugins() + ((program,) if texts and program else ()), texts)
+
+
 @functools.cache
-def code_digest(plugins: tuple[str, ...] = (), typed: tuple[str, ...] = ()) -> str:
-    """Digest of the source of everything that computes: the plug-ins with all that they import of their own, and the texts of typed stages, included."""
+def _code_digest(plugins: tuple[str, ...], typed: tuple[str, ...]) -> str:
     package = Path(__file__).parents[1]
     # Weights that a stage has learned are kept as YAML.
     computing = sorted(p for p in package.rglob("*") if p.suffix in (".py", ".yaml"))
@@ -40,13 +48,7 @@ def code_digest(plugins: tuple[str, ...] = (), typed: tuple[str, ...] = ()) -> s
 def _plugin(plugin: str) -> list[bytes]:
     """What a plug-in's file holds, and the names and contents of the modules that belong to it."""
     file, *helpers = sources(Path(plugin))
-    return [_as_loaded(file), *(part for helper in helpers for part in (helper.name.encode(), _as_loaded(helper)))]
-
-
-@functools.cache
-def _as_loaded(file: Path) -> bytes:
-    # Plug-ins are imported once in a process: what their files say later is not what computes.
-    return file.read_bytes()
+    return [as_loaded(file), *(part for helper in helpers for part in (helper.name.encode(), as_loaded(helper)))]
 
 
 _SHOWN = {(Frame, "name")}

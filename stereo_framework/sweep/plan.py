@@ -12,7 +12,6 @@ import numpy as np
 
 from stereo_framework.core.errors import DataError, ParameterError, ScriptError, warn
 from stereo_framework.core.scene import Scene, Search
-from stereo_framework.core.stage import installed_plugins, typed_stages
 from stereo_framework.engine.memory import of_large_pair
 from stereo_framework.engine.step import ALTERNATIVES, Step, places
 from stereo_framework.evaluation import regions
@@ -100,7 +99,7 @@ def tasks_of(scene: Scene, script: Script, settings: Iterable[Setting]) -> Itera
     DataError
         The scene cannot be loaded, or there is no search range.
     """
-    content, code = scene_digest(scene), code_digest(script.plugins + installed_plugins(), typed_stages())
+    content, code = scene_digest(scene), code_digest(script.plugins)
     shape, protocols = scene.reference.shape[:2], script.protocols_on(scene)
     # Settings share them.
     search_of, digest_of = functools.cache(lambda *wanted: _search(scene, dict(wanted))), functools.cache(files_digest)

@@ -19,7 +19,7 @@ from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.sanity import doubts
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.threads import threads
-from stereo_framework.sweep.identity import environment
+from stereo_framework.sweep.identity import code_digest, environment
 from stereo_framework.sweep.plan import Task, Unit
 from stereo_framework.sweep.reference import reference
 from stereo_framework.sweep.result import EVALUATION, GAP, LOWER_BOUND, MEMORY, MESSAGES, TRACE, Result
@@ -97,7 +97,7 @@ def _measured(task: Task, disparity: Disparity, confidence: Mapping[str, Dispari
             reference_map = reference(task.scene, task.search)
         except StereoFrameworkError as error:
             told.append(f"no distances to a reference map: {error}")
-    warnings = tuple(dict.fromkeys((*told, *doubts(disparity, task.scene))))
+    warnings = tuple(dict.fromkeys((*told, *doubts(disparity, task.scene, task.search))))
     results = []
     for protocol in task.protocols:
         start = working_time()
@@ -118,8 +118,8 @@ def _result(task: Task, protocol: Protocol, **found: Any) -> Result:
 # --- in other processes -----------------------------------------------------------------------------------------------
 
 
-def pack(unit: Unit, *, keep: bool) -> tuple[tuple[str, ...], bytes, bytes]:
-    """What `work` takes: the plug-ins that must be loaded first, the tasks without their scene, and the scene with all its arrays.
+def pack(unit: Unit, *, keep: bool) -> tuple[tuple[str, ...], str, bytes, bytes]:
+    """What `work` takes: the plug-ins that must be loaded first, the code's digest, the tasks without their scene, and the scene with all its arrays.
 
     Raises
     ------
@@ -129,19 +129,30 @@ def pack(unit: Unit, *, keep: bool) -> tuple[tuple[str, ...], bytes, bytes]:
     plugins = dict.fromkeys(plugin for task in unit for plugin in task.setting.shared.get("plugins", ()))
     tasks: Any = [replace(task, scene=None) for task in unit]  # type: ignore[arg-type]
     try:
-        return tuple(plugins), pickle.dumps((tasks, keep)), _pickled(unit[0].scene)
+        return tuple(plugins), _loaded(*plugins), pickle.dumps((tasks, keep)), _pickled(unit[0].scene)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ParameterError(
             f"a stage cannot be sent to another process: {error}; name its file or module under plugins:"
         ) from error
 
 
-def work(plugins: tuple[str, ...], packed: bytes, scene: bytes) -> list[list[Result]]:
-    """Compute a unit in this process."""
-    for plugin in plugins:
-        load_plugin(plugin)
+def work(plugins: tuple[str, ...], code: str, packed: bytes, scene: bytes) -> list[list[Result]]:
+    """Compute a unit in this process.
+
+    Raises
+    ------
+    ParameterError
+        By other code than that under whose digest the results are stored.
+    """
+    if _loaded(*plugins) != code:
+        raise ParameterError("a worker has read other code than the program that sends its work; a file was changed: run again")
     tasks, keep = pickle.loads(packed)
     return measured([replace(task, scene=_unpickled(scene)) for task in tasks], keep=keep)
+
+
+def _loaded(*plugins: str) -> str:
+    """The digest of the code that any process reads, with some plug-ins loaded."""
+    return code_digest(tuple(map(load_plugin, plugins)), typed=False)
 
 
 # Units come scene by scene.

@@ -8,8 +8,10 @@ from pipeline_parts import local, not_local, textured
 
 from stereo_framework import Pipeline, StereoFrameworkError, step
 from stereo_framework.core.errors import DataError
+from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import find, load_plugin, stage
 from stereo_framework.core.view import Views
+from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine.step import blame
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
@@ -113,6 +115,21 @@ def test_halos_are_code_of_stages_too(registry):
 
     told = blame(raised(Pipeline([absolute_difference, careless, winner_take_all])))
     assert "aggregation stage careless: ZeroDivisionError" in told
+    told = blame(raised(Pipeline([absolute_difference, step(careless, size=-1), winner_take_all])))
+    assert told.endswith("aggregation stage careless: ValueError: its halo is -1; expected a whole number of rows >= 0, or None")
+
+
+def test_what_is_no_exception_of_a_program_ends_none(registry):
+    class Panic(BaseException):
+        pass
+
+    @stage("refinement", **not_local)
+    def panics(disparity):
+        raise Panic("in Rust")
+
+    line = panics.__wrapped__.__code__.co_firstlineno + 2
+    told = blame(raised(Pipeline([absolute_difference, winner_take_all, panics])))
+    assert told.endswith(f"test_blame.py:{line}: refinement stage panics: RuntimeError: Panic: in Rust")
 
 
 def test_what_no_stage_raised():
@@ -131,6 +148,10 @@ def test_out_of_memory_is_nobodys_mistake(breaks):
 SHAPE = (9, 20)
 FLOAT, STATUS = np.zeros(SHAPE, np.float32), np.zeros(SHAPE, np.uint8)
 BACK = textured().pair(1, 0).search
+
+
+SEEN = textured()
+MASKED = Pair(SEEN.reference, SEEN.match, SEEN.search, SearchMask(valid=np.arange(180).reshape(SHAPE) % 7 > 0))
 
 
 def returning(slot, names, value, **declared):
@@ -170,7 +191,13 @@ WRONG = [
     ("aggregation", COSTS, lambda v: costs(v, costs=v.costs.astype(float)), "costs: float64 (9, 20, 5); expected float32 or"),
     ("aggregation", COSTS, lambda v: costs(v, costs=v.costs * np.float32(np.inf)), "costs: not finite; expected finite costs"),
     ("aggregation", COSTS, lambda v: costs(v, costs=np.asfortranarray(v.costs)), "costs: not in C order; expected np.asc"),
-    ("aggregation", COSTS, lambda v: costs(v, outside=np.inf), "the outside cost inf; expected a finite one"),
+    ("aggregation", COSTS, lambda v: costs(v, outside=np.inf), "the outside cost inf; expected a finite one, up to 3.4"),
+    (
+        "aggregation",
+        COSTS,
+        lambda v: costs(v, costs=np.uint8(v.costs), outside=300),
+        "the outside cost 300; expected a finite one, up to 255",
+    ),
     (
         "aggregation",
         COSTS,
@@ -190,6 +217,12 @@ WRONG = [
         COSTS,
         lambda e: labelled(e, levels=np.full(SHAPE, 5, np.int16)),
         "levels: levels from 5 to 5; expected -1 to 4",
+    ),
+    (
+        "optimization",
+        COSTS,
+        lambda e: dataclasses.replace(winner_take_all(e), volume=e.costs),
+        "Labeling(levels=int16 (9, 20), costs=",
     ),
     ("optimization", COSTS, lambda e: labelled(e, costs=FLOAT[1:]), "costs: float32 (8, 20); expected float32 (9, 20)"),
     (
@@ -233,6 +266,32 @@ def test_what_a_stage_must_not_return(registry, slot, names, value, message):
     assert f": {slot} stage wrong returned {message}" in told
     assert told.startswith("<string>:1: ")
     assert "\n" not in told
+
+
+@pytest.mark.parametrize("value", [None, np.full((*SHAPE, 5), np.inf), np.zeros((1, 20, 5))], ids=["none", "inf", "shape"])
+def test_each_of_several_costs_is_looked_at(registry, value):
+    told = blame(raised(Pipeline([absolute_difference, returning("matching_cost", COST, value), winner_take_all])))
+    assert told.startswith("<string>:1: matching_cost stage wrong returned ")
+
+
+@pytest.mark.parametrize("writeable", [True, False])
+def test_nobody_writes_into_costs_that_a_stage_has_kept(registry, writeable):
+    kept = absolute_difference(textured().reference, textured().match, textured().search).floats()
+    before = kept.costs.copy()
+    kept.costs.flags.writeable = writeable
+    keeps = returning("matching_cost", COST, kept)
+    masked = MASKED
+    Pipeline([keeps, winner_take_all])(masked)
+    Pipeline([step(keeps, weight=3.0), absolute_difference, winner_take_all])(textured())
+    np.testing.assert_array_equal(kept.costs, before)
+
+
+def test_costs_that_cannot_be_told_from_closed_cells_are_refused_beside_masks(registry):
+    method = Pipeline([step(absolute_difference, weight=1e6), absolute_difference, winner_take_all])
+    assert not np.isnan(method(textured()).disparity).any()
+    masked = MASKED
+    with pytest.raises(DataError, match=r"^costs up to .*; beside masks costs stay below 1e\+06, which marks closed cells"):
+        method(masked)
 
 
 def test_views_of_a_matcher_are_both_looked_at(registry):

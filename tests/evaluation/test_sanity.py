@@ -75,6 +75,7 @@ def test_one_value_outside_the_range_at_several_percent_of_the_pixels(marked):
     (line,) = doubts(holes, scene)
     assert "5 % of the map hold" in line
     assert f"hold {marked:g}, outside the search range 1..16; if that means no estimate, say so: --unknown {marked:g}" in line
+    assert not doubts(holes, scene, Search(-1, 99))
     # Nothing is odd about a percent, about many different values, or about a value that a sub-pixel step may give.
     few = truth.copy()
     few[:8, 0] = marked

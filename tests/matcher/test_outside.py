@@ -122,7 +122,7 @@ def test_a_function_that_is_not_there(source, tmp_path):
     assert "is not PACKAGE.MODULE:FUNCTION" in _fails(python, LEFT, RIGHT, SEARCH, function="numpy")
     assert "no module 'nump.y'" in _fails(python, LEFT, RIGHT, SEARCH, function="nump.y:go")
     source("return left\n1/0")
-    assert "cannot be imported: ZeroDivisionError" in _fails(python, LEFT, RIGHT, SEARCH, **parameters)
+    assert "cannot be imported: theirs.py:5: ZeroDivisionError" in _fails(python, LEFT, RIGHT, SEARCH, **parameters)
 
 
 def test_a_function_of_a_package():

@@ -172,12 +172,14 @@ def test_plugins_are_found_from_the_file_that_names_them(registry, tmp_path):
 
 def test_faulty_plugins(registry, tmp_path):
     (tmp_path / "broken.py").write_text("1 / 0\n")
-    (tmp_path / "mine.yaml").write_text("include: window\nplugins: [nowhere.py, broken.py, no_such_module]\n")
+    (tmp_path / "mine.yaml").write_text(
+        "include: window\nplugins: [nowhere.py, broken.py, no_such_module]\nrefinement: [theirs]\n"
+    )
     with pytest.raises(ScriptError) as caught:
         load(tmp_path / "mine.yaml")
     nowhere, broken, module = caught.value.faults
     assert ":2:11: plugins[0]: no file " in nowhere
-    assert ":2:23: plugins[1]: broken.py cannot be imported: ZeroDivisionError" in broken
+    assert ":2:23: plugins[1]: broken.py cannot be imported: broken.py:1: ZeroDivisionError" in broken
     assert ":2:34: plugins[2]: no_such_module cannot be imported" in module
 
 

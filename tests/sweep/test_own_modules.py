@@ -1,11 +1,21 @@
 """The modules that plug-ins and functions from outside import of their own are part of what identifies a run."""
 
+import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from stereo_framework import load_scene
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.plugins import forget, sources
 from stereo_framework.core.stage import load_plugin
+from stereo_framework.script import load
+from stereo_framework.sweep import identity
+from stereo_framework.sweep.executors import Processes
 from stereo_framework.sweep.identity import code_digest
+from stereo_framework.sweep.plan import plan
+from stereo_framework.sweep.work import pack, work
 
 FILES = {
     "plugin.py": "import importlib, json, sys\n"
@@ -71,3 +81,43 @@ def test_modules_of_installed_packages_and_of_this_one_do_not_count():
     assert sources(_file("numpy.linalg"))[0] == _file("numpy.linalg")
     assert all(path.is_relative_to(_file("numpy.linalg").parent) for path in sources(_file("numpy.linalg")))
     assert sources(_file("stereo_framework.core.stage")) == [_file("stereo_framework.core.stage")]
+
+
+COST = """
+import numpy as np
+from stereo_framework import stage
+@stage("matching_cost", source="a test")
+def flat(reference, match, search):
+    return np.full((*reference.shape[:2], search.levels), LIMIT, np.float32)
+"""
+SCRIPT = {"matching_cost": "flat", "optimization": "winner_take_all", "scenes": ["synthetic/planes"]}
+
+
+def test_a_plugin_that_is_edited_after_its_import_counts_as_it_was(registry, tmp_path):
+    plugin = written(tmp_path, {"edited.py": COST + "LIMIT = 1\n"})
+    before = code_digest((load_plugin(str(plugin)),))
+    with plugin.open("a") as file:
+        file.write("LIMIT = 2\n")
+    identity._code_digest.cache_clear()
+    assert code_digest((load_plugin(str(plugin)),)) == before
+
+
+def test_a_worker_that_has_read_another_plugin_than_its_program_fails(registry, tmp_path):
+    plugin = written(tmp_path, {"edited.py": COST + "LIMIT = 1\n"})
+    (task,) = plan(load({**SCRIPT, "plugins": [str(plugin)]}), [load_scene("synthetic/planes")])
+    packed = pack([task], keep=False)
+    with plugin.open("a") as file:
+        file.write("LIMIT = 2\n")
+    with Processes(1) as pool, pytest.raises(ParameterError, match="a worker has read other code"):
+        pool.submit(work, *packed).result()
+
+
+def test_what_a_program_with_a_stage_says_besides_counts_too(tmp_path):
+    seen = []
+    for limit in (1, 2, 1):
+        program = written(
+            tmp_path, {"program.py": f"{COST}LIMIT = {limit}\nimport stereo_framework as sf\nprint(sf.run({SCRIPT!r})[0].id)\n"}
+        )
+        run = subprocess.run([sys.executable, "-W", "ignore", program], capture_output=True, text=True, check=True)
+        seen.append(run.stdout)
+    assert seen[0] == seen[2] != seen[1]
