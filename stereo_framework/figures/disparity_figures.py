@@ -278,7 +278,13 @@ def write_pictures(
         return
     error_picture(name("error"), disparity, scene.truth, border=border)
     occluded = region_masks(scene, protocol)["occ"] if "occ" in protocol.regions else None
-    bad_pixel_picture(name("bad"), disparity, scene.truth, threshold=protocol.thresholds[0], occluded=occluded, border=border)
+    threshold = main_threshold(scene, protocol)
+    bad_pixel_picture(name("bad"), disparity, scene.truth, threshold=threshold, occluded=occluded, border=border)
+
+
+def main_threshold(scene: Scene, protocol: Protocol) -> float:
+    """The first threshold of a protocol in pixels of the scene: it may count those of the original images, of which the scene's are reduced ones."""
+    return protocol.thresholds[0] / (scene.reduction if protocol.original_size else 1)
 
 
 def write_comparison(path: Path, maps: Mapping[str, Disparity], scene: Scene) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.regions import region_masks
+from stereo_framework.figures.disparity_figures import main_threshold
 from stereo_framework.figures.grid import eight_bits
 
 _FINEST = 1 / 256
@@ -113,10 +114,7 @@ def scene_row(
     note : str
     """
     before = {"image": stored_picture(eight_bits(scene.reference), quality=_GOOD)}
-    threshold = 1.0
-    if protocol is not None:
-        # Protocols may count pixels of the original images, of which the scene's are reduced ones.
-        threshold = protocol.thresholds[0] / (scene.reduction if protocol.original_size else 1)
+    threshold = 1.0 if protocol is None else main_threshold(scene, protocol)
     if scene.truth is not None:
         regions = np.full(scene.truth.shape, _VISIBLE, np.uint8)
         if protocol is not None:

@@ -1,8 +1,12 @@
 """All pictures of one map of a scene."""
 
-import numpy as np
+from dataclasses import replace
 
-from stereo_framework import load_scene
+import numpy as np
+import pytest
+
+from stereo_framework import evaluate, load_scene
+from stereo_framework.evaluation import resolve
 from stereo_framework.evaluation.prediction import EMPTY
 from stereo_framework.figures.disparity_figures import write_pictures
 from stereo_framework.io.images import read_image
@@ -23,3 +27,12 @@ def test_all_pictures_of_a_scene(tmp_path):
     np.testing.assert_array_equal(read_image(tmp_path / "new" / "planes_error.png"), 160)
     # A quarter of the pixels is less sure than the others: shares of those below, of equal ones half.
     assert np.unique(read_image(tmp_path / "new" / "planes_confidence_made.png")).tolist() == [32, 159]
+
+
+def test_bad_pixels_of_reduced_images_are_those_that_are_counted(tmp_path):
+    scene = replace(load_scene("synthetic/planes"), reduction=4)
+    disparity = scene.truth + np.float32(1) * (np.arange(scene.truth.shape[1]) < 40)
+    protocol = replace(resolve("middlebury-v3"), masks="computed")
+    write_pictures(tmp_path / "p", disparity, scene, protocol)
+    bad = read_image(tmp_path / "p_bad.png") < 255
+    assert 100 * bad.mean() == pytest.approx(evaluate(disparity, scene, protocol)["bad_pixels_all"])
