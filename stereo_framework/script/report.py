@@ -84,20 +84,15 @@ def statistic_fault(name: str) -> str | None:
     metric = metric_of(name)
     if metric is None:
         return f"no such statistic {name!r}; {nearest(name, [*METRICS, *ABOUT_RUNS, *GROUPS], kind='statistics begin with')}"
-    stem, place = _split(name, metric.name)
+    with_threshold = re.match(r"((?:total_)?bad[0-9.e+-]+)_", name) if metric.name in THRESHOLDED else None
+    stem = with_threshold[1] if with_threshold else metric.name
+    place = name[len(stem) + 1 :]
     places = _PLACES.get(metric.name, _PLACES.get(metric.about, ()))
     if metric.about == "confidence":
         places = (*(stage.name for stage in stages("confidence")), "matcher")
     legal = [f"{stem}_{one}" for one in places] or [stem]
     own_mask = metric.about == "region" and place and not close_names(place, places)
     return None if name in legal or own_mask else f"no such statistic {name!r}; {nearest(name, legal, kind='statistics')}"
-
-
-def _split(name: str, metric: str) -> tuple[str, str]:
-    """A statistic's metric, with the threshold if there is one, and its region or frame."""
-    with_threshold = re.match(r"((?:total_)?bad[0-9.e+-]+)_", name) if metric in THRESHOLDED else None
-    stem = with_threshold[1] if with_threshold else metric
-    return stem, name[len(stem) + 1 :]
 
 
 # --- what may stand under the keys ------------------------------------------------------------------------------------

@@ -138,9 +138,8 @@ class Result:
     def record(self) -> dict[str, Any]:
         """The result as the plain object that ``--json`` prints."""
         run = {name: getattr(self, name) for name in ("id", "scene", "method", "parameters", "axes", "protocol", "statistics")}
-        times = {name: getattr(self, name) for name in ("energy", "matching_seconds", "seconds")}
-        mappings = {"parameters": dict(self.parameters), "seconds": dict(self.seconds)}
-        return {**run, **times, **mappings, "warnings": list(self.warnings), "error": self.error}
+        times = {name: getattr(self, name) for name in ("energy", "matching_seconds", "seconds", "warnings", "error")}
+        return run | times | {"parameters": dict(self.parameters), "warnings": list(self.warnings)}
 
 
 class ResultList(list[Result]):

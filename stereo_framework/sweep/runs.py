@@ -136,15 +136,10 @@ def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew) -
         whole = [r for r in known if r is not None and not r.error and not (crew.keep and _lacks_map(r))]
         if store is not None and len(whole) == len(task.keys):
             if whole[0].axes != task.setting.axes:  # another script asked for the same run along other axes, or along none
-                whole = [replace(result, axes=task.setting.axes) for result in whole]
-                for key, result in zip(task.keys, whole, strict=True):
-                    store.add(key, result)
+                whole = _added(store, task, [replace(result, axes=task.setting.axes) for result in whole])
             yield task, whole
         elif store is not None and (before := _matched_before(store, task)):
-            results = measured_again(task, before)
-            for key, result in zip(task.keys, results, strict=True):
-                store.add(key, result)
-            yield task, results
+            yield task, _added(store, task, measured_again(task, before))
         else:
             todo.append(task)
     left = collections.Counter(task.scene for task in todo)
@@ -152,13 +147,18 @@ def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew) -
     for task, results in crew.computed(todo):
         if store is not None:
             store.check_there()
-            results = store.with_map(results)
-            for key, result in zip(task.keys, results, strict=True):
-                store.add(key, result)
+            results = _added(store, task, store.with_map(results))
         yield task, results
         left[task.scene] -= 1
         if many and not left[task.scene]:
             forget(task.scene)
+
+
+def _added(store: Store, task: Task, results: list[Result]) -> list[Result]:
+    """The results of a task, which are added to a store."""
+    for key, result in zip(task.keys, results, strict=True):
+        store.add(key, result)
+    return results
 
 
 def _matched_before(store: Store, task: Task) -> Result | None:
