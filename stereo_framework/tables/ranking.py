@@ -162,7 +162,7 @@ def rank(frame: pandas.DataFrame, *statistics: str, by: str | Sequence[str] = "m
     Raises
     ------
     ParameterError
-        There is no such column, it is not known whether lower or higher is better, or two results of a method are of one scene.
+        There is no such column, or no value in it, it is not known whether lower or higher is better, or two results of a method are of one scene.
 
     Notes
     -----
@@ -186,6 +186,8 @@ def rank(frame: pandas.DataFrame, *statistics: str, by: str | Sequence[str] = "m
     for name in statistics:
         if not better(name):
             raise ParameterError(f"{name!r}: neither lower nor higher is better; methods cannot be ranked by it")
+        if frame[name].isna().all():
+            raise ParameterError(f"{name!r}: no result has a value of it; methods cannot be ranked by it")
     if not statistics:
         raise ParameterError("rank: by what? Name a statistic, such as bad_pixels_nonocc")
     if (twice := frame.duplicated(["scene", *keys])).any():

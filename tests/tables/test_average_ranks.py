@@ -2,14 +2,15 @@
 
 import naive_ranking
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from stereo_framework.core.errors import DataError
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.papers.comparison import raw_table
-from stereo_framework.tables.ranking import average_ranks, competition_ranks
+from stereo_framework.tables.ranking import average_ranks, competition_ranks, rank
 
 shapes = st.tuples(st.integers(1, 12), st.integers(1, 5))
 tables = hnp.arrays(np.float64, shapes, elements=st.one_of(st.integers(0, 3).map(float), st.just(np.inf), st.floats(0, 1)))
@@ -51,3 +52,10 @@ def test_scores_that_are_missing_are_refused():
         average_ranks(np.empty((2, 0)))
     with pytest.raises(DataError, match=r"shape \(2,\)"):
         average_ranks([1, 2])
+
+
+def test_nobody_is_ranked_by_what_no_result_has():
+    """Nor is it passed over in silence beside other statistics."""
+    table = {"scene": ["a", "a"], "method": ["x", "y"], "bad_pixels_all": [1.0, 2.0], "rms_error_all": [np.nan, np.nan]}
+    with pytest.raises(ParameterError, match="'rms_error_all': no result has a value of it"):
+        rank(pandas.DataFrame(table), "bad_pixels_all", "rms_error_all")
