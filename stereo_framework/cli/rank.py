@@ -69,8 +69,9 @@ def rank(
     _shared.tell("warning", *found.notes)
     if lacking := found.complete()[1]:
         listed = few([f"{name} ({few(names, _NAMED)})" for name, names in lacking.items()], _NAMED)
-        how = f"leave them out, as by --where 'method!={next(iter(lacking))}', or choose other --columns"
-        raise DataError(f"methods without a score in some column: {listed}; {how}")
+        # Of settings of a sweep only their axes can be named.
+        named = [f", as by --where 'method!={r.method}'," for r in results if r.method in lacking] or [" by --where"]
+        raise DataError(f"methods without a score in some column: {listed}; leave them out{named[0]} or choose other --columns")
     places, ranks, a_star = found.places.tolist(), found.ranks.tolist(), found.groups.tolist()
     order = sorted(range(len(places)), key=places.__getitem__)
     names = [c.name for c in found.columns]

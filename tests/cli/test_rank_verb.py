@@ -146,7 +146,10 @@ def test_results_folders(tmp_path):
     more = kept(tmp_path / "more", [_result("so", "x", 1), _result("so", "y", 1)])
     assert next(iter(_records(rank(path, more, "--json")))) == "so"
     failed = kept(tmp_path / "failed", [_result("ok", "x", 1), _result("broken", "x", 0, statistics={}, error="no luck")])
-    one_line(rank(failed), "broken (x:bad_pixels_nonocc, x:bad_pixels_discont)")
+    one_line(rank(failed), "broken (x:bad_pixels_nonocc, x:bad_pixels_discont)", "as by --where 'method!=broken'")
+    # No condition on the method leaves out a setting alone.
+    part = kept(tmp_path / "part", [*swept, _result("ssd", "x", 0, axes={"size": 9}, statistics={}, error="no luck")])
+    one_line(rank(part), "ssd (size=9) (", "leave them out by --where or choose other --columns")
 
 
 def test_several_protocols_are_refused(tmp_path):
