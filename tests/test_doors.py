@@ -170,6 +170,8 @@ MEASURE = "@sf.measure(unit='px', better='lower', source='s')\ndef "
         (MEASURE + "m(disparity, trut): return 0", "measure m: no such data 'trut'; .*did you mean 'truth'"),
         (MEASURE + "m(disparity): return 0", "measure m: names neither truth nor prediction"),
         (MEASURE + "rms_error(disparity, truth): return 0", "measure 'rms_error': already registered by stereo_framework"),
+        (MEASURE.replace("lower", "up") + "m(disparity, truth): return 0", "measure m: better is 'up'; legal: 'lower', 'higher'"),
+        ("@sf.reader('x', kind='image')\ndef r(path): return 0", "reader 'x': a suffix begins with a dot"),
         ("@sf.reader('.x', kind='map')\ndef r(path): return 0", "reader .x: no such kind 'map'"),
         ("sf.protocol('eth3d', base='kitti2015')", "'eth3d' is|protocol 'eth3d': already registered"),
         ("sf.protocol('p', base='kitti2016')", "no protocol 'kitti2016'"),
@@ -186,3 +188,13 @@ def test_a_measure_that_raises_is_told(place):
     result = call("run", "s.yaml", "--plugin", "plugin.py", status=1)
     assert "ZeroDivisionError" in result.output
     assert "plugin.py" in result.output
+
+
+@pytest.mark.parametrize("code", ["import sys; sys.exit(3)", "disparity[:] = 0; return 1"])
+def test_a_measure_ends_no_program_and_changes_no_map(registry, code):
+    own = {"sf": sf, "__name__": "somebody"}
+    exec(MEASURE + f"careless(disparity, truth): {code}", own)
+    truth, found = np.ones((4, 5), np.float32), np.full((4, 5), 2, np.float32)
+    with pytest.raises(DataError, match="measure careless: (SystemExit: 3|ValueError: assignment destination is read-only)"):
+        sf.evaluate(found, truth, {"base": "taxonomy2002", "measures": "careless"})
+    assert (found == 2).all()

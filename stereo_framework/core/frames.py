@@ -120,7 +120,7 @@ def in_memory(value: Any) -> Any:
             return Given(value())
         except StereoFrameworkError as error:
             return Given(None, str(error))
-        except Exception as error:  # whatever a loader of the user's raises
+        except (Exception, SystemExit) as error:  # whatever a loader of the user's raises
             return Given(None, f"{type(error).__name__}: {error}")
     if is_dataclass(value) and not isinstance(value, type):
         return replace(value, **{f.name: in_memory(getattr(value, f.name)) for f in fields(value)})

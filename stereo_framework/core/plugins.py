@@ -103,10 +103,13 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
 
 
 def raised(error: BaseException) -> str:
-    """What an import raised, behind the last place outside of libraries that it passed through."""
-    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-    places = [f"{Path(file).name}:{line}: " for file, line in frames if file[0] != "<" and _counts(Path(file), Path())]
-    return (places or [""])[-1] + (str(error) if isinstance(error, StereoFrameworkError) else told(error))
+    """What an import raised, behind the last place outside of libraries that it passed through, or else in an installed one."""
+    frames = [
+        (Path(f.f_code.co_filename), line) for f, line in traceback.walk_tb(error.__traceback__) if f.f_code.co_filename[0] != "<"
+    ]
+    own = [one for one in frames if _counts(one[0], Path())] or [one for one in frames if set(_INSTALLED) & set(one[0].parts)]
+    said = str(error) if isinstance(error, StereoFrameworkError) else told(error)
+    return f"{own[-1][0].name}:{own[-1][1]}: {said}" if own else said
 
 
 def _remembered(file: str) -> str:

@@ -53,7 +53,7 @@ class DataSet:
             yield
         except StereoFrameworkError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise DataError(told(error, self.make, f"{what} of data set {self.folder!r}")) from error
 
 

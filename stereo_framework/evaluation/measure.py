@@ -7,7 +7,10 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeVar
 
+import numpy as np
+
 from stereo_framework.core.errors import DataError, ParameterError, nearest, told
+from stereo_framework.core.scene import read_only
 from stereo_framework.evaluation.metrics import METRICS, Metric, Region
 
 F = TypeVar("F", bound=Callable[..., float])
@@ -65,6 +68,8 @@ def measure(
         parameters = inspect.signature(function).parameters.values()
         data = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
         choices = [p.replace(default=p.empty) for p in parameters if p.kind is p.KEYWORD_ONLY]
+        if better not in ("lower", "higher", ""):
+            raise ParameterError(f"measure {name}: better is {better!r}; legal: 'lower', 'higher', or '' where neither is")
         about: Literal["region", "frame"] = "frame" if "prediction" in data else "region"
         legal = _FRAME if about == "frame" else _REGION
         for one in data:
@@ -77,9 +82,11 @@ def measure(
 
         def compute(seen: Any, **fields: Any) -> float:
             values = vars(seen) if isinstance(seen, Region) else _view(seen)
+            # Other measures, and the file, take the same arrays.
+            given = [read_only(value) if isinstance(value, np.ndarray) else value for value in (values[one] for one in data)]
             try:
-                return float(function(*(values[one] for one in data), **fields))
-            except Exception as error:  # somebody's own code may raise anything
+                return float(function(*given, **fields))
+            except (Exception, SystemExit) as error:  # somebody's own code may raise anything
                 raise DataError(told(error, function, f"measure {name}")) from error
 
         seen = inspect.Parameter("seen", inspect.Parameter.POSITIONAL_ONLY)

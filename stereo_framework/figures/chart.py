@@ -61,6 +61,6 @@ def chart_figure(title: str, results: Sequence[Result]) -> Figure:
     figure = new_chart(6.4, 0, 4.0, title)
     try:
         CHARTS[title](figure.add_subplot(), frame(results))
-    except Exception as error:  # somebody's own code may raise anything
+    except (Exception, SystemExit) as error:  # somebody's own code may raise anything
         raise ParameterError(told(error, CHARTS[title], f"chart {title!r}")) from error
     return figure

@@ -297,6 +297,8 @@ def reader(suffix: str, *, kind: Literal["disparity", "image"]) -> Callable[[F],
     """
     if kind not in _READERS:
         raise ParameterError(f"reader {suffix}: no such kind {kind!r}; legal: {', '.join(_READERS)}")
+    if not suffix.startswith("."):
+        raise ParameterError(f"reader {suffix!r}: a suffix begins with a dot, as '.dsp5'")
     return _READERS[kind].door(suffix.lower())
 
 
@@ -322,7 +324,7 @@ def own_read(path: PathLike, kind: str) -> NDArray | None:
         found = read(Path(path))
     except StereoFrameworkError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise DataError(f"{path}: {told(error, read, f'its reader {read.__name__} failed')}") from error
     dimensions = (2,) if kind == "disparity" else (2, 3)
     if not isinstance(found, np.ndarray) or found.ndim not in dimensions or found.dtype.kind not in "fui":
