@@ -4,8 +4,6 @@ What the sets hold, where their files come from and where they are stored is lis
 the entries. Files that are already there are not fetched again; of an archive, a list of what it held, below ``.fetched`` in the data root, tells that all is there.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import shutil

@@ -5,8 +5,6 @@ this file. Version 2 of the Middlebury benchmark is tsukuba, venus, teddy and co
 of the two get where these are found. The masks leave out the border, so the benchmark's scenes have no border of their own.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace

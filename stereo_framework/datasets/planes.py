@@ -6,8 +6,6 @@ A plane has the disparity ``d = a + b*x + c*y`` at pixel (x, y) of the reference
 at position p sees that point at column ``u = x - p*d`` of the same row; the larger disparity is nearer and wins.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

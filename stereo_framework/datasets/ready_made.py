@@ -5,8 +5,6 @@ The first five have 320x240 pixels, in colour, and seven frames: reference and m
 has two frames of 1400x1100 pixels; names such as ``synthetic/large-2900x1900x280`` mean the same scene in any size and with any number of levels.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence

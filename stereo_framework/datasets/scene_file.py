@@ -15,8 +15,6 @@ A ``scene.yaml``; only ``frames`` is needed, file names are relative to its fold
 A frame's mask is white where the image holds data; an image's alpha channel and NaN in a float image (PFM, npy) say the same.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import re

@@ -4,8 +4,6 @@ Noise is a sum of plane waves. On a pixel grid that is mapped affinely to the pl
 sum of waves is a product of two small matrices, which makes whole images cheap.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Match: what a pipeline makes of a pair; and on the way there what its stages return, checked at once, so that a mistake is told with the file and line of its stage."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

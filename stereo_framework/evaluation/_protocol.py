@@ -1,7 +1,5 @@
 """The protocol record: every choice that changes a number, its legal values and its text."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A disparity map in the form in which a protocol measures it: enlarged, rounded, clipped and filled, and without values that are out of bounds."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -3,8 +3,6 @@
 Scharstein & Szeliski 2002, section 5.1; the rules that the paper leaves open are those of the authors' program.
 """
 
-from __future__ import annotations
-
 import threading
 import types
 import weakref

@@ -1,7 +1,5 @@
 """Warnings about maps that look wrong: empty ones, maps of the other view, and maps that were read in the wrong scale or with the wrong sign."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

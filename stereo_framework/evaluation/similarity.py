@@ -7,8 +7,6 @@ Metrics: `mean_squared_difference` (lower is better), `peak_signal_to_noise` (hi
 higher), `r_ssim` (Malpica & Bovik 2009, at most 1, higher).
 """
 
-from __future__ import annotations
-
 import math
 
 import cv2

@@ -3,8 +3,6 @@
 The pixels are those with a known truth and an estimate. Error rates and densities are fractions, 0..1; lower is better.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

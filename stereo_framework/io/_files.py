@@ -10,8 +10,6 @@ An output folder may hold files of the user, and somebody else may have made it.
   beginning of what takes its place, as a file does that was cut off. A list of names would not do: who edits a plot or a script keeps its name.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

@@ -4,8 +4,6 @@ Netpbm's are read by code of our own: OpenCV does not return the largest grey va
 divides the values of a PFM by the scale in its header.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import os

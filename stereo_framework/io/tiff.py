@@ -3,8 +3,6 @@
 The library tifffile reads them, and asks imagecodecs to decode what is compressed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import logging

@@ -1,7 +1,5 @@
 """How far a long computation is: whoever listens within a block is told what begins, and by loops of each of their rounds."""
 
-from __future__ import annotations
-
 import contextlib
 import contextvars
 import functools

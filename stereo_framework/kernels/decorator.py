@@ -4,8 +4,6 @@ numba keeps a kernel's machine code until the kernel's own file changes. It also
 constants. Here the key that code is kept under therefore contains a digest of all that the kernel names, and of what that names in turn.
 """
 
-from __future__ import annotations
-
 import enum
 import functools
 import hashlib

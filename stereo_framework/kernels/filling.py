@@ -1,7 +1,5 @@
 """Values for pixels without one, from their neighbours in the row: disparities and labels, and intensities."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

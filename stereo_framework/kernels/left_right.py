@@ -1,7 +1,5 @@
 """Which pixel of the other view a pixel points to, and both views' maps compared: what checks, measures and a confidence share."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -3,8 +3,6 @@
 Kernels release the GIL and work on a row range, so plain threads suffice and results do not depend on their number.
 """
 
-from __future__ import annotations
-
 import contextvars
 import functools
 import itertools

@@ -3,8 +3,6 @@
 A setting is a pipeline of a script with the values that its sweep gave it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

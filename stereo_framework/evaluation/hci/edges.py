@@ -3,8 +3,6 @@
 Distances to the nearest pixel of a set, here and in planes and metrics, are Euclidean, in pixels.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import cv2

@@ -23,8 +23,6 @@ Fattened and thinned: the object's edges are off by one pixel; blurred: they are
 one bar is broken in two places. Lost: one bar is missing; it counts as missed and so not as fragmented. Filled: the space between two bars.
 """
 
-from __future__ import annotations
-
 import math
 import types
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Planar regions of the truth and their planes (M_p of Honauer et al. 2015, section 3.2)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import cv2

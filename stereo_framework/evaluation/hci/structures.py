@@ -1,7 +1,5 @@
 """Fine structures and the background beside them (M_s, M_n, D_n of Honauer et al. 2015, section 3.3)."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import cv2

@@ -1,7 +1,5 @@
 """The parts of a scene on which the HCI stereo metrics are measured, how they are found in the truth, and what a metric returns."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -9,8 +9,6 @@ surroundings of the end points of its segments; C, the cells whose two pixels ar
 stored, since the region of a cell follows from what is known about its row and its column.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

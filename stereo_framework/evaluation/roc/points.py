@@ -3,8 +3,6 @@
 That is the feasibility boundary of several methods on one scene, its best and worst case over all scenes, and the mean points of a method.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

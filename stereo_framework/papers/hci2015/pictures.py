@@ -3,8 +3,6 @@
 The charts are stacked bars (Figure 7), radar charts (Figure 9) and histograms (Figure 12).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 
