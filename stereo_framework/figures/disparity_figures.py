@@ -149,6 +149,7 @@ def bad_pixel_picture(
     truth: Disparity,
     *,
     threshold: float,
+    relative: float = 0.0,
     occluded: Mask | None = None,
     border: int = 0,
 ) -> None:
@@ -162,6 +163,8 @@ def bad_pixel_picture(
         Pixels. A missing estimate is bad.
     threshold : float
         Pixels; an error of exactly this is not bad.
+    relative : float
+        Share of the truth; an error up to this is not bad either.
     occluded : ndarray, bool, (rows, columns), optional
         Pixels that are hidden in the match frame.
     border : int
@@ -179,7 +182,9 @@ def bad_pixel_picture(
     """
     evaluated = _evaluated(disparity, truth, border)
     # Find what is good, as the statistics do: a comparison with a missing estimate is false.
-    good = np.abs(disparity - np.where(evaluated, truth, 0)) <= np.float32(threshold)
+    known = np.where(evaluated, truth, 0)
+    error = np.abs(disparity - known)
+    good = (error <= np.float32(threshold)) | (error <= relative * np.abs(known).astype(np.float64))
     grey = np.where(good | ~evaluated, 255, 0).astype(np.uint8)
     if occluded is not None:
         check_shapes(("truth", truth), ("mask of occluded pixels", occluded))
@@ -278,8 +283,8 @@ def write_pictures(
         return
     error_picture(name("error"), disparity, scene.truth, border=border)
     occluded = region_masks(scene, protocol)["occ"] if "occ" in protocol.regions else None
-    threshold = main_threshold(scene, protocol)
-    bad_pixel_picture(name("bad"), disparity, scene.truth, threshold=threshold, occluded=occluded, border=border)
+    bad = {"threshold": main_threshold(scene, protocol), "relative": protocol.relative_threshold}
+    bad_pixel_picture(name("bad"), disparity, scene.truth, **bad, occluded=occluded, border=border)
 
 
 def main_threshold(scene: Scene, protocol: Protocol) -> float:

@@ -62,6 +62,9 @@ def test_bad_pixel_levels(tmp_path):
     np.testing.assert_array_equal(read_image(tmp_path / "b.png"), [[255, 255, 0, 0, 200, 0, 200, 255, 255]])
     bad_pixel_picture(tmp_path / "b.png", disparity, truth, threshold=1.05)
     np.testing.assert_array_equal(read_image(tmp_path / "b.png"), [[255, 255, 255, 0, 0, 0, 0, 255, 255]])
+    # A missing estimate is bad however large the share.
+    bad_pixel_picture(tmp_path / "b.png", disparity, truth, threshold=1, relative=0.21)
+    np.testing.assert_array_equal(read_image(tmp_path / "b.png"), [[255, 255, 255, 0, 0, 0, 0, 255, 255]])
 
 
 @pytest.mark.parametrize("shape", [(7, 13), (121, 83), (30, 501), (703, 11)])

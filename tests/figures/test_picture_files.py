@@ -29,10 +29,12 @@ def test_all_pictures_of_a_scene(tmp_path):
     assert np.unique(read_image(tmp_path / "new" / "planes_confidence_made.png")).tolist() == [32, 159]
 
 
-def test_bad_pixels_of_reduced_images_are_those_that_are_counted(tmp_path):
+@pytest.mark.parametrize(("wrong", "share"), [(1.0, 0.0), (4.0, 0.4)])
+def test_bad_pixels_in_the_picture_are_those_that_are_counted(tmp_path, wrong, share):
+    """Middlebury's thresholds are pixels of larger images; bad errors may have to exceed a share of the truth too, as KITTI's."""
     scene = replace(load_scene("synthetic/planes"), reduction=4)
-    disparity = scene.truth + np.float32(1) * (np.arange(scene.truth.shape[1]) < 40)
-    protocol = replace(resolve("middlebury-v3"), masks="computed")
+    disparity = scene.truth + np.float32(wrong) * (np.arange(scene.truth.shape[1]) < 200)
+    protocol = replace(resolve("middlebury-v3"), masks="computed", relative_threshold=share)
     write_pictures(tmp_path / "p", disparity, scene, protocol)
     bad = read_image(tmp_path / "p_bad.png") < 255
     assert 100 * bad.mean() == pytest.approx(evaluate(disparity, scene, protocol)["bad_pixels_all"])
