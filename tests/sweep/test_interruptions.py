@@ -119,7 +119,7 @@ def dask_processes(tmp_path):
         workers.append(subprocess.Popen([*program, "distributed.cli.dask_worker", address, *options], **quiet))
 
     try:
-        wait(told.is_file)
+        wait(lambda: told.is_file() and told.stat().st_size)
         address = json.loads(told.read_text())["address"]
         one_more()
         one_more()
