@@ -104,7 +104,7 @@ def results(
             print(formats.csv_text(*tidy(found)), end="")
         elif format == "table":
             _shared.print_results(found, names, most=limit)
-            print(f"{len(found)} result" + "s" * (len(found) != 1))
+            print(f"{len(found)} result{'s' * (len(found) != 1)}")
         else:
             same = by_protocol([*found, *means.average_rows(found)]).values()
             print("\n".join(formats.to_text(tables.listing(one, names), format) for one in same), end="")

@@ -174,9 +174,8 @@ def _blaming(stage: Stage) -> Iterator[None]:
         yield
     except BaseException as error:
         found = error
-        if not isinstance(
-            error, Exception | KeyboardInterrupt | Stopped
-        ):  # sys.exit, or a panic in Rust, does not end the program
+        # Neither sys.exit nor a panic in Rust ends the program.
+        if not isinstance(error, Exception | KeyboardInterrupt | Stopped):
             text = f"calls sys.exit({error.code!r})" if isinstance(error, SystemExit) else told(error)
             found = RuntimeError(text).with_traceback(error.__traceback__)
         found.raised_by = getattr(error, "raised_by", stage)  # type: ignore[attr-defined]

@@ -19,6 +19,7 @@ from stereo_framework.core.parameters import (
     plain,
     with_defaults,
 )
+from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation.hci import Parameters as HciParameters
 from stereo_framework.evaluation.hci.parameters import Pixels
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, shortest
@@ -236,6 +237,10 @@ class Protocol:
     def without_truth(self) -> bool:
         """Whether the protocol measures distances to a reference map that stands in for the truth."""
         return any(METRICS[name].about == "reference" for name in self.measures)
+
+    def enlargement(self, scene: Scene) -> float:
+        """Pixels in which errors are counted to a pixel of the scene, whose images may be reduced ones."""
+        return scene.reduction if self.original_size else 1
 
     def as_dict(self) -> dict[str, Any]:
         """Every field in a form that JSON and YAML can hold; ``Protocol(**record)`` makes the protocol again."""

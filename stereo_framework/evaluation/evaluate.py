@@ -205,7 +205,7 @@ def _whole(scene: Scene, prepared: Disparity, given: Disparity, mask: Mask, prot
     """All evaluated pixels, in the pixel unit that the protocol counts errors in; None without truth."""
     if scene.truth is None:
         return None
-    factor, calibration = scene.reduction if protocol.original_size else 1, scene.calibration
+    factor, calibration = protocol.enlargement(scene), scene.calibration
     if factor == 1:
         return Region(prepared, scene.truth, mask, given, calibration)
     if calibration is not None:

@@ -289,7 +289,7 @@ def write_pictures(
 
 def main_threshold(scene: Scene, protocol: Protocol) -> float:
     """The first threshold of a protocol in pixels of the scene: it may count those of the original images, of which the scene's are reduced ones."""
-    return protocol.thresholds[0] / (scene.reduction if protocol.original_size else 1)
+    return protocol.thresholds[0] / protocol.enlargement(scene)
 
 
 def write_comparison(path: Path, maps: Mapping[str, Disparity], scene: Scene) -> None:

@@ -14,6 +14,7 @@ from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, THRESHOLDED, metric_of, spelled_out
 from stereo_framework.io import name_fault
 from stereo_framework.io.places import Faults, Node, from_python
+from stereo_framework.kernels.counting import holding
 from stereo_framework.script.reading import SEARCH, expect_mapping, is_number, read
 from stereo_framework.script.specs import parameters, split
 
@@ -106,8 +107,9 @@ def _name(fault: Callable[[str], str | None], example: str) -> Checked:
     """A check by a function that says what is wrong with a name; None: nothing is."""
 
     def check(value: Any) -> Any:
-        said = f"{spelled(value)} is not a name, such as {example}"
-        if wrong := said if not isinstance(value, str) else None if _STORED.get() else fault(value):
+        if not isinstance(value, str):
+            raise ValueError(f"{spelled(value)} is not a name, such as {example}")
+        if not _STORED.get() and (wrong := fault(value)):
             raise ValueError(wrong)
         return value
 
@@ -233,9 +235,8 @@ def read_report(report: Mapping[str, Any]) -> Report:
         All its faults.
     """
     faults = Faults()
-    context = contextvars.copy_context()
-    context.run(_STORED.set, True)
-    found = context.run(parse_report, from_python(report, faults, "report"), faults)
+    with holding(_STORED, True):
+        found = parse_report(from_python(report, faults, "report"), faults)
     faults.raise_if_any()
     return found
 
