@@ -249,7 +249,7 @@ class _Side:
         # The same whether it is the reference side or that of the exchanged pair.
         self.draws = np.random.default_rng((self.seed, self.volume.search.direction > 0))
         shape = self.image.shape[:2]
-        self.colours = np.ascontiguousarray(self.image.reshape(*shape, -1))
+        self.colours = read_only(np.ascontiguousarray(self.image.reshape(*shape, -1)))
         self.planes, self.costs, self.sums = (spare_array((*shape, *size, _COUNT)) for size in ((3,), (), ()))
 
     def round(self, n: int, last: bool, filled: Disparity, other: Disparity) -> Disparity:
