@@ -31,6 +31,8 @@ _IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
 def pytest_configure() -> None:
     # The suite keeps much alive, and looking through it all for garbage is a tenth of its time.
     gc.set_threshold(20_000)
+    # Of workers and of whatever tests start: threads that wait for so small products only take the cores from the others.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if _IS_WORKER and os.name == "posix":
         _compile_once()
 
