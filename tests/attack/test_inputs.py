@@ -20,7 +20,7 @@ WORDS = {
     "METHOD": "matching_cost: absolute_difference\noptimization: winner_take_all\n",
     "SCENE": "frames: [left.png, right.png]\nsearch: {minimum: 0, maximum: 6}\n",
     "PAIR": "left.png right.png --disparities 0:6",
-    "DEEP": "[" * 3000,
+    "DEEP": "[" * 600,
     "NEST": "alternatives: {a: " * 150,
     "ENDS": "}" * 150,
     "DIGITS": "9" * 400,
