@@ -51,7 +51,7 @@ def _compile() -> None:
         costs = random.integers(0, 170, (*reference.shape[:2], search.levels), np.uint8)
         return CostVolume(costs, search, 85.0)
 
-    scene = load_scene("synthetic/planes")
+    scene = load_scene("synthetic/large-60x60x16")
     rest = {"include": DEFAULT, "alternatives": None, "preprocessing": None, "matching_cost": "any_costs"}
     # First the finish: its kernels take longest, and planes need them as soon as they are filled.
     for some in ({"optimization": "winner_take_all"}, {}):
