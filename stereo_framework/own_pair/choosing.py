@@ -191,7 +191,7 @@ def choose(scene: Scene, methods: Sequence[str] = (), *, seconds: float = 60.0) 
     Examples
     --------
     >>> from stereo_framework import load_scene
-    >>> choose(load_scene("synthetic/planes"), ["window"]).name
+    >>> choose(load_scene("synthetic/large-200x150x24"), ["window"]).name
     'fine'
     """
     begun = time.monotonic()

@@ -9,14 +9,13 @@ import pytest
 import yaml
 from cli_parts import SCRIPT, one_line
 
+from stereo_framework import load_scene
 from stereo_framework.cli import _shared
 from stereo_framework.io.disparity import write_disparity
 from stereo_framework.sweep import Result
 
 
-def test_evaluate(pictures, cli, tmp_path):
-    from stereo_framework import load_scene
-
+def test_evaluate(pictures, cli, small_scenes, tmp_path):
     scene = load_scene("synthetic/planes")
     write_disparity(tmp_path / "good.pfm", scene.truth + np.float32(0.75))
     write_disparity(tmp_path / "bad.pfm", scene.truth * 4)
@@ -142,7 +141,7 @@ def test_the_report_of_a_script_is_written(cli, script, tmp_path):
     assert "assets/" not in (tmp_path / "one.html").read_text()
 
 
-def test_boundary(cli, script, tmp_path):
+def test_boundary(cli, script, small_scenes, tmp_path):
     sweep = SCRIPT | {
         "evaluation": {"protocol": "kostliva2007"},
         "scenes": ["synthetic/planes", "synthetic/occlusions"],

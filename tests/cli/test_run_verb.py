@@ -23,7 +23,7 @@ def test_run_json(cli):
     assert 0 < record["statistics"]["bad_pixels_all"] < 30
 
 
-def test_run_out_and_results(pictures, cli, script, tmp_path):
+def test_run_out_and_results(pictures, cli, script, small_scenes, tmp_path):
     sweep = SCRIPT | {"sweep": {"grid": {"aggregation.box.size": [9, 1, 5]}}}
     out = tmp_path / "out"
     assert cli("run", script(sweep), "--out", out, "--workers", 2, "--maps").exit_code == 0

@@ -10,6 +10,7 @@ import typer
 from stereo_framework.cli.main import app
 
 PROGRAM = [sys.executable, "-m", "stereo_framework"]
+RUN = "run window --scene synthetic/large-96x64x16"
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="shells and signals of POSIX")
 
@@ -25,8 +26,8 @@ def _shell(words, how, **environment):
         ("stages box", ">&-"),
         ("stages box", "2>&-"),
         ("stages box", "<&-"),
-        ("run window --scene synthetic/planes", ">&- 2>&- <&-"),
-        *(pytest.param("run window --scene synthetic/planes", how, marks=pytest.mark.slow) for how in (">&-", "2>&-", "<&-")),
+        (RUN, ">&- 2>&- <&-"),
+        *(pytest.param(RUN, how, marks=pytest.mark.slow) for how in (">&-", "2>&-", "<&-")),
     ],
 )
 def test_closed_streams(words, how):
@@ -51,7 +52,7 @@ def test_an_alphabet_without_umlauts(tmp_path):
     [
         ("stages --slot smoothness", "potts"),
         # Compiles all that it imports once more.
-        pytest.param("run window --scene synthetic/planes", "taxonomy2002", marks=pytest.mark.slow),
+        pytest.param(RUN, "taxonomy2002", marks=pytest.mark.slow),
     ],
 )
 def test_python_without_docstrings(words, told):

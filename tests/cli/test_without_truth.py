@@ -10,6 +10,7 @@ import yaml
 from cli_parts import call
 
 from stereo_framework import load_scene
+from stereo_framework.datasets import ready_made
 from stereo_framework.io import read_disparity, write_disparity, write_image
 
 SCENE = ["--scene", "synthetic/planes"]
@@ -67,7 +68,9 @@ def test_tune(tmp_path):
     assert found["best"]["axes"] == {"aggregation.box.size": 9}
 
 
-def test_choose(tmp_path):
+def test_choose(tmp_path, monkeypatch):
+    monkeypatch.setattr(ready_made, "ROWS", 144)
+    monkeypatch.setattr(ready_made, "COLUMNS", 192)
     out = call("choose", *SCENE, "--stretch", "--methods", "window,sgbm", "-o", tmp_path / "c").stdout
     ends = [
         float(end)
@@ -78,7 +81,7 @@ def test_choose(tmp_path):
     assert re.search(r"^window\t\+\d+\.\d\t\+- \d\.\d\tworse\t", out, re.MULTILINE), out
     assert "chosen: fine, which is best on scenes with truth; nothing is better here" in out
     assert yaml.safe_load((tmp_path / "c/best.yaml").read_text())["name"] == "fine"
-    assert read_disparity(tmp_path / "c/best.pfm").shape == (240, 320)
+    assert read_disparity(tmp_path / "c/best.pfm").shape == (144, 192)
     assert (tmp_path / "c/comparison.png").is_file()
     found = json.loads(call("choose", *SCENE, "--methods", "window", "-o", tmp_path / "k", "--json").stdout)
     assert (found["chosen"], found["first"], found["left_out"]) == ("fine", "fine", [])
