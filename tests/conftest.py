@@ -37,6 +37,10 @@ def pytest_configure() -> None:
         _compile_once()
 
 
+def pytest_collection_finish() -> None:
+    gc.freeze()  # what is there by now stays, and is not looked through each time
+
+
 def _compile_once() -> None:
     """Let one worker at a time compile a kernel: the others wait and find it in numba's cache, which has no lock of its own."""
     import fcntl

@@ -7,7 +7,24 @@ import pytest
 import yaml
 from attack.written import CALIB, METHOD, SCENE, SCRIPT, SECRET, call
 
+from stereo_framework.figures import disparity_figures
 from stereo_framework.io import write_disparity, write_image
+
+
+@pytest.fixture
+def pictures():
+    """For tests in which other processes draw the pictures of maps."""
+
+
+def _one_picture(stem, disparity, *_):
+    """Drawing all takes longer than the rest: one is written where and as all are."""
+    write_image(stem.with_name(f"{stem.name}_overview.png"), disparity)
+
+
+@pytest.fixture(autouse=True)
+def _few_pictures(request, monkeypatch):
+    if "pictures" not in request.fixturenames:
+        monkeypatch.setattr(disparity_figures, "write_pictures", _one_picture)
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +47,7 @@ def made(tmp_path_factory):
     (home / "swept.yaml").write_text(yaml.safe_dump(swept, sort_keys=False))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STEREO_DATA", str(home / "root"))
+        patch.setattr(disparity_figures, "write_pictures", _one_picture)
         assert call("run", home / "sw.yaml", "--out", home / "o").exit_code == 0
     return home
 

@@ -120,7 +120,7 @@ def test_masked_numbers_are_missing(slanted):
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])
 def test_masked_pixels_of_an_image_take_part_in_nothing(slanted, dtype):
-    left, right = (image.astype(dtype) for image in (slanted.reference, slanted.match))
+    left, right = (image[:120, :200].astype(dtype) for image in (slanted.reference, slanted.match))
     hidden = np.zeros(left.shape, bool)
     hidden[50:90, 100:180, 1] = True
     found = match(np.ma.masked_array(left, hidden), right, (0, 23), method="ssd")

@@ -1,8 +1,6 @@
 """What belongs to the user stays as it is: scripts beside the results, plug-ins that nobody asked for, inputs."""
 
-import os
 import shutil
-import subprocess
 import sys
 
 import numpy as np
@@ -12,6 +10,7 @@ from cli_parts import invoke
 import stereo_framework
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, ScriptError
+from stereo_framework.core.plugins import installed_plugins
 from stereo_framework.engine import pipeline  # noqa: F401  registers the stages before a test forgets what it registered
 from stereo_framework.io import file_stem, name_fault, read_image, write_disparity, write_image
 from stereo_framework.script import load
@@ -199,17 +198,18 @@ def test_no_verb_executes_a_file_without_plug_ins(tmp_path, stranger, words):
     assert not stranger.exists()
 
 
-def test_installed_plug_ins_are_passed_over(tmp_path):
-    """A package with an entry point, in a process of its own."""
+def test_installed_plug_ins_are_passed_over(tmp_path, monkeypatch):
+    """A package with an entry point."""
     (tmp_path / "theirs.py").write_text("print('theirs was run')\n")
     (tmp_path / "theirs-1.dist-info").mkdir()
     (tmp_path / "theirs-1.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1\n")
     (tmp_path / "theirs-1.dist-info/entry_points.txt").write_text("[stereo_framework.plugins]\ntheirs = theirs\n")
-    path = os.pathsep.join([str(tmp_path), *sys.path])
-    for more, run in (([], True), (["--no-plugins"], False)):
-        command = [sys.executable, "-m", "stereo_framework", "stages", "box", *more]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": path})
-        assert ("theirs was run" in done.stdout) is run
+    monkeypatch.syspath_prepend(tmp_path)
+    for more, run in ((["--no-plugins"], False), ([], True)):
+        installed_plugins.cache_clear()  # as in a new process
+        assert ("theirs was run" in invoke("stages", "box", *more).stdout) is run
+    installed_plugins.cache_clear()
+    monkeypatch.delitem(sys.modules, "theirs")
 
 
 # --- limits -----------------------------------------------------------------------------------------------------------

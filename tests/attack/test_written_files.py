@@ -64,15 +64,49 @@ def child(program, *words):
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
-def finishes_after(home, verb, end):
-    """A verb that `end` ends, and the same once more: the files are those of a verb that nothing ended."""
+def killed(number):
+    def end(*words):
+        done = child(KILLED, number, *words)
+        assert done.returncode == -9, done.stderr
+
+    return end
+
+
+def limited(most):
+    def end(*words):
+        done = child(LIMITED, most, *words)
+        assert done.returncode == 2, done.stderr
+        assert done.stderr.splitlines()[-1].startswith("error: "), done.stderr
+        assert "Traceback" not in done.stderr
+
+    return end
+
+
+@pytest.mark.parametrize(
+    ("verb", "ends"),
+    [
+        ("run", [killed(4), limited(4096)]),
+        ("report", [limited(20_000)]),
+        *(
+            pytest.param(verb, [*map(killed, kills), *map(limited, limits)], marks=pytest.mark.slow)
+            for verb, kills, limits in (
+                ("run", (1, 2, 3, 5, 6, 7, 8, 9, 12, 20), (0, 500, 8192, 30_000, 40_000, 50_000, 60_000, 70_000)),
+                ("report", (1, 2, 3, 4, 5), ()),
+                ("match", (1, 2, 3, 4, 5), (10_000,)),
+                ("export", (1, 2, 3, 4, 5), (10_000,)),
+            )
+        ),
+    ],
+)
+def test_a_write_that_a_kill_or_a_full_disk_ends_is_made_up_for(verb, ends, home, pictures):
+    """The verb once more: the files are those of a verb that nothing ended."""
     earlier = home / "earlier"
     (home / "o").rename(earlier)
     found = []
-    for first in (call, end):
+    for end in (lambda *_: None, *ends):
         if verb in ("report", "export"):
             shutil.copytree(earlier, home / "o")
-        first(*VERBS[verb])
+        end(*VERBS[verb])
         result = call(*VERBS[verb])
         assert (result.exit_code, "overwritten" in result.stderr) == (0, False), result.output
         # The page of a run tells seconds.
@@ -80,46 +114,8 @@ def finishes_after(home, verb, end):
         with Store(home / "o") if verb == "run" else contextlib.nullcontext() as store:
             rows = [(r.id, r.method, r.statistics, np.nansum(r.disparity)) for r in store.results()] if store else []
         found.append((files, rows))
+        assert found[-1] == found[0]
         shutil.rmtree(home / "o")
-    assert found[0] == found[1]
-
-
-SLOW = pytest.mark.slow
-
-
-@pytest.mark.parametrize(
-    ("verb", "number"),
-    [
-        ("run", 4),
-        *(pytest.param("run", n, marks=SLOW) for n in (1, 2, 3, 5, 6, 7, 8, 9, 12, 20)),
-        *(pytest.param(v, n, marks=SLOW) for v in ("report", "match", "export") for n in (1, 2, 3, 4, 5)),
-    ],
-)
-def test_a_killed_write_is_made_up_for(verb, number, home):
-    def kill(*_):
-        done = child(KILLED, number, *VERBS[verb])
-        assert done.returncode == -9, done.stderr
-
-    finishes_after(home, verb, kill)
-
-
-@pytest.mark.parametrize(
-    ("verb", "most"),
-    [
-        ("run", 4096),
-        ("report", 20_000),
-        *(pytest.param("run", n, marks=SLOW) for n in (0, 500, 8192, 30_000, 40_000, 50_000, 60_000, 70_000)),
-        *(pytest.param(v, 10_000, marks=SLOW) for v in ("match", "export")),
-    ],
-)
-def test_a_full_disk_is_made_up_for(verb, most, home):
-    def fill(*_):
-        done = child(LIMITED, most, *VERBS[verb])
-        assert done.returncode == 2, done.stderr
-        assert done.stderr.splitlines()[-1].startswith("error: "), done.stderr
-        assert "Traceback" not in done.stderr
-
-    finishes_after(home, verb, fill)
 
 
 # --- whose a file is --------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import pytest
 from cli_parts import invoke
 
 from stereo_framework import evaluate, load_scene
+from stereo_framework.datasets import ready_made
 from stereo_framework.io import read_disparity, write_disparity, write_image
 from stereo_framework.io._files import RECORD
 from stereo_framework.sweep import identity
@@ -16,6 +17,8 @@ from stereo_framework.sweep import identity
 def pair(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("STEREO_DATA", raising=False)
+    monkeypatch.setattr(ready_made, "ROWS", 120)
+    monkeypatch.setattr(ready_made, "COLUMNS", 160)
     scene = load_scene("synthetic/planes")
     for name, image in (("left", scene.reference), ("right", scene.match)):
         write_image(f"{name}.png", image)
@@ -30,10 +33,10 @@ def test_two_images(pair, tmp_path):
     result = call("left.png", "right.png", "--method", "ssd", "--disparities", "0:31")
     assert result.exit_code == 0, result.output
     first, second, third, _ = result.stdout.splitlines()
-    assert first == "left: 320x240 pixels, disparities 0..31 step 1 (given)"
+    assert first == "left: 160x120 pixels, disparities 0..31 step 1 (given)"
     assert second.startswith("ssd: 100.0 % of the pixels have a disparity, both views agree about ")
     assert third == "disparity.pfm, disparity.png, picture.png, confidence.pfm, status.png in left_match"
-    assert read_disparity(tmp_path / "left_match" / "disparity.pfm").shape == (240, 320)
+    assert read_disparity(tmp_path / "left_match" / "disparity.pfm").shape == (120, 160)
 
 
 def test_depth(pair, tmp_path):
@@ -57,7 +60,7 @@ def test_folders(pair, tmp_path):
         write_image(tmp_path / folder / "a.png", image)
         write_image(tmp_path / folder / "c.png", image)
     write_image(tmp_path / "l" / "b.png", pair.reference)
-    write_image(tmp_path / "r" / "b.png", pair.match[:, :300])
+    write_image(tmp_path / "r" / "b.png", pair.match[:, :150])
     result = call("l", "r", "--method", "fast", "-o", "out", *["--disparities", "0:31"] * 3)
     assert result.exit_code == 1
     assert result.stderr.splitlines()[0].startswith("error: b: ")
@@ -74,21 +77,21 @@ def test_what_does_not_fit_into_memory_is_refused(tmp_path):
 
 
 def test_parameters_and_masks(pair, tmp_path):
-    mask = np.zeros((240, 320), np.uint8)
-    mask[:, :200] = 255
+    mask = np.zeros((120, 160), np.uint8)
+    mask[:, :100] = 255
     write_image("mask.png", mask)
     common = ("left.png", "right.png", "--method", "window", "--set", "aggregation.box.size=5", "--disparities", "0:31")
     assert call(*common, "--mask", "mask.png", "-o", "one").exit_code == 0
     assert call(*common, "--mask", "mask.png", "--mask", "mask.png", "-o", "both").exit_code == 0
     one, both = (np.isfinite(read_disparity(tmp_path / folder / "disparity.pfm")) for folder in ("one", "both"))
-    assert not one[:, 200:].any()
+    assert not one[:, 100:].any()
     assert both.sum() <= one.sum()
 
 
 def test_a_truth_is_measured_and_pixels_have_ranges_of_their_own(pair, tmp_path):
     write_disparity("truth.pfm", pair.truth)
     low, high = np.full(pair.truth.shape, np.nan, np.float32), np.full(pair.truth.shape, np.nan, np.float32)
-    high[:100] = 5
+    high[-50:] = 5
     write_disparity("low.pfm", low)
     write_disparity("high.pfm", high)
     arguments = ("left.png", "right.png", "--method", "ssd", "--disparities", "31", "--truth", "truth.pfm")
@@ -96,7 +99,7 @@ def test_a_truth_is_measured_and_pixels_have_ranges_of_their_own(pair, tmp_path)
     found = read_disparity(tmp_path / "left_match" / "disparity.pfm")
     assert [*whole["statistics"].values()] == pytest.approx([*evaluate(found, pair.truth).values()])
     [narrow] = json.loads(call(*arguments, "--ranges", "low.pfm", "high.pfm", "-o", "n", "--json").stdout)
-    assert np.nanmax(read_disparity(tmp_path / "n" / "disparity.pfm")[:100]) <= 5.5  # the parabola moves by half a level at most
+    assert np.nanmax(read_disparity(tmp_path / "n" / "disparity.pfm")[-50:]) <= 5.5  # the parabola moves by half a level at most
     assert narrow["statistics"]["bad_pixels_all"] > whole["statistics"]["bad_pixels_all"]
     assert "bad_pixels_all" in call(*arguments).stdout
     write_disparity("truth.png", pair.truth, scale=8)

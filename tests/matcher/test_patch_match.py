@@ -204,7 +204,7 @@ def test_either_view_may_be_the_reference():
     scene = load_scene("synthetic/slits")
     rows = slice(40, 64)
     pair = Pair(scene.reference[rows], scene.match[rows], scene.search)
-    method = Pipeline([patch_match])
+    method = Pipeline([step(patch_match, size=9)])
     turned = Pair(pair.match[:, ::-1], pair.reference[:, ::-1], pair.search)
     # Mirrored and exchanged it is a pair of the same direction.
     views = patch_match(pair.reference, pair.match, pair.search, None, size=9)

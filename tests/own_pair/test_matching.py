@@ -11,6 +11,7 @@ from stereo_framework import load_scene
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.scene import Calibration
 from stereo_framework.core.volume import Status
+from stereo_framework.datasets import ready_made
 from stereo_framework.io import read_disparity, read_grey, read_pfm, write_image
 from stereo_framework.io._files import RECORD
 from stereo_framework.kernels.counting import announced_to
@@ -18,7 +19,10 @@ from stereo_framework.kernels.counting import announced_to
 
 @pytest.fixture(scope="module")
 def scene():
-    return load_scene("synthetic/planes")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ready_made, "ROWS", 144)
+        patch.setattr(ready_made, "COLUMNS", 192)
+        return load_scene("synthetic/planes")
 
 
 @pytest.fixture(scope="module")
@@ -87,14 +91,14 @@ def test_files_and_ranges(scene, tmp_path):
     write_image(tmp_path / "r.png", scene.match)
     calibration = tmp_path / "of_the_pair.txt"
     calibration.write_text(
-        "cam0=[400 0 150; 0 400 110; 0 0 1]\ncam1=[400 0 152; 0 400 110; 0 0 1]\ndoffs=2\nbaseline=100\nwidth=320\nheight=240\nndisp=33\n"
+        "cam0=[400 0 100; 0 400 70; 0 0 1]\ncam1=[400 0 102; 0 400 70; 0 0 1]\ndoffs=2\nbaseline=100\nwidth=192\nheight=144\nndisp=33\n"
     )
     doing = []
     with announced_to(doing.append):
         found = stereo_framework.match(tmp_path / "l.png", tmp_path / "r.png", calibration=calibration, method="ssd")
     assert (found.search.maximum, found.origin, found.name) == (32, "of the calibration", "l")
     assert {"sparse matches", "squared_difference"} <= {one.rpartition(": ")[2] for one in doing}
-    assert found.depth().shape == (240, 320)
+    assert found.depth().shape == (144, 192)
     estimated = stereo_framework.match(tmp_path / "l.png", tmp_path / "r.png", method="ssd")
     assert estimated.origin.startswith("estimated from ")
     assert estimated.scene.search is None
@@ -135,7 +139,7 @@ def test_mistakes(scene):
     two = {"include": "window", "sweep": {"grid": {"aggregation.box.size": [3, 5]}}}
     with pytest.raises(ParameterError, match="has 2 settings; a script of one is needed"):
         stereo_framework.match(left, right, (0, 31), method=two)
-    with pytest.raises(DataError, match="left is 320x240 .* and right is 300x240 .*; both images must be of one size"):
-        stereo_framework.match(left, right[:, :300], (0, 31))
+    with pytest.raises(DataError, match="left is 192x144 .* and right is 180x144 .*; both images must be of one size"):
+        stereo_framework.match(left, right[:, :180], (0, 31))
     with pytest.raises(DataError, match="depth needs a calibration"):
         _ = stereo_framework.match(left, right, (0, 31), method="ssd").depth()
