@@ -4,10 +4,9 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 
 from stereo_framework.core.errors import ScriptError
-from stereo_framework.script import load, schema
+from stereo_framework.script import load
 
 STAGES = {
     "matcher": ["flat", {"use": "flat", "height": 3}, "dice", {"use": "dice", "seed": 4}, "scenic", None],
@@ -83,19 +82,12 @@ scripts = st.builds(
 )
 
 
-VALIDATORS = []
-
-
-@pytest.fixture
-def validator(tiny):
-    """The schema of the stages that the scripts use."""
-    VALIDATORS[:] = [Draft202012Validator(schema())]
-
-
-@pytest.mark.usefixtures("validator")
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@pytest.mark.usefixtures("tiny")
+@settings(
+    max_examples=7 * settings.default.max_examples, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 @given(scripts)
-def test_a_script_is_refused_or_written_out_and_read_again(script):
+def test_a_script_is_refused_or_written_out_and_read_again(validator, script):
     try:
         loaded = load(script)
     except ScriptError:
@@ -110,4 +102,4 @@ def test_a_script_is_refused_or_written_out_and_read_again(script):
         [alone] = load(one.mapping).settings
         assert repr(alone.parameters) == repr(one.parameters)
         assert (alone.pipeline, alone.mapping) == (one.pipeline, one.mapping)
-    assert VALIDATORS[0].is_valid(loaded.resolved)
+    assert validator().is_valid(loaded.resolved)

@@ -7,7 +7,7 @@ import pytest
 from stereo_framework.core import shipped
 from stereo_framework.core.errors import ScriptError
 from stereo_framework.core.shipped import script_names
-from stereo_framework.script import find_script, load
+from stereo_framework.script import find_script
 
 
 @pytest.fixture
@@ -23,7 +23,6 @@ def shelf(tmp_path, monkeypatch):
 
 def test_shipped_scripts():
     assert {"methods/ssd", "methods/window"} <= set(script_names())
-    assert all(load(name).settings for name in script_names())
 
 
 @pytest.mark.parametrize("name", ["ssd", "methods/ssd", "methods/ssd.yaml", Path("ssd")])

@@ -74,7 +74,7 @@ def test_groups_of_statistics_are_spelled_out():
     assert found.plots[0].y == tuple(HCI_METRICS)
 
 
-def test_statistics_of_all_protocols_are_known():
+def test_statistics_of_all_protocols_are_known(small_scenes):
     from stereo_framework import evaluate, load_scene
 
     scene = load_scene("synthetic/planes")

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from jsonschema import Draft202012Validator
 
-from stereo_framework.script import load, schema
+from stereo_framework.script import load
 
 CASES = yaml.safe_load(Path(__file__).with_name("right_scripts.yaml").read_text(encoding="utf-8"))
 
@@ -40,7 +39,7 @@ def _content(run):
 
 @pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize("case", CASES, ids=[case["of"] for case in CASES])
-def test_settings_of_a_right_script(case, tmp_path, monkeypatch):
+def test_settings_of_a_right_script(case, validator, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, text in case.get("files", {}).items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -59,7 +58,6 @@ def test_settings_of_a_right_script(case, tmp_path, monkeypatch):
         alone = load(_again(run.mapping))
         assert alone.protocols == script.protocols
         assert _content(alone.only) == (*_content(run)[:3], {}, *_content(run)[4:])
-    validator = Draft202012Validator(schema())
     for mapping in (case["load"], script.resolved, script.settings[0].mapping):
         if isinstance(mapping, dict):
-            validator.validate(mapping)
+            validator().validate(mapping)

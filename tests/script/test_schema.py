@@ -1,5 +1,6 @@
 """The JSON Schema of scripts agrees with `load` about what is wrong, and accepts what ships; `test_right_scripts` shows it other right ones."""
 
+import functools
 from operator import itemgetter
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from stereo_framework.core.shipped import script_names
 from stereo_framework.core.stage import SLOTS
 from stereo_framework.script import find_script, load, schema
 
+shipped = functools.cache(load)
+
 WINDOW = {
     "matching_cost": "absolute_difference",
     "aggregation": [{"use": "box", "size": 9}],
@@ -24,42 +27,42 @@ CASES = yaml.safe_load(Path(__file__).with_name("fault_catalogue.yaml").read_tex
 
 
 @pytest.fixture(scope="module")
-def validator():
+def of_all():
     # Plug-ins of shipped scripts add stages, for good: with all of them it does not matter which test was first.
     for name in script_names():
-        load(name)
+        shipped(name)
     return Draft202012Validator(schema())
 
 
-def test_the_schema_is_one(validator):
-    Draft202012Validator.check_schema(validator.schema)
-    assert all(validator.schema["$defs"][slot]["description"] for slot in SLOTS)
-    validator.validate(WINDOW | {"plugins": "mine.py", "include": ["ssd"], "search": {"minimum": -3, "step": 0.5}})
+def test_the_schema_is_one(of_all):
+    Draft202012Validator.check_schema(of_all.schema)
+    assert all(of_all.schema["$defs"][slot]["description"] for slot in SLOTS)
+    of_all.validate(WINDOW | {"plugins": "mine.py", "include": ["ssd"], "search": {"minimum": -3, "step": 0.5}})
 
 
 @pytest.mark.parametrize("name", script_names())
-def test_shipped_scripts_are_accepted(validator, name):
-    validator.validate(yaml.safe_load(find_script(name).read_text()))
-    validator.validate(load(name).resolved)
-    validator.validate(load(name).settings[0].mapping)
+def test_shipped_scripts_are_accepted(of_all, name):
+    of_all.validate(yaml.safe_load(find_script(name).read_text()))
+    of_all.validate(shipped(name).resolved)
+    of_all.validate(shipped(name).settings[0].mapping)
 
 
 REFUSED = [case for case in CASES if "schema_refuses" in case["of"] or "as_load_refuses" in case["of"]]
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=itemgetter("of"))
-def test_what_load_refuses_is_refused(validator, case):
-    assert not validator.is_valid(case["load"])
+def test_what_load_refuses_is_refused(of_all, case):
+    assert not of_all.is_valid(case["load"])
 
 
-def test_every_parameter_is_described_with_its_default(validator):
+def test_every_parameter_is_described_with_its_default(of_all):
     for one in stage.stages():
-        about = validator.schema["$defs"][f"{one.slot}.{one.name}"]["properties"]
+        about = of_all.schema["$defs"][f"{one.slot}.{one.name}"]["properties"]
         assert about.keys() == {"use", *one.parameters}
         for name, parameter in one.parameters.items():
             assert about[name]["default"] == parameter.default
             assert len(about[name]["description"]) > 10, f"{one.name}.{name}"
-    assert validator.schema["$defs"]["aggregation.box"]["properties"]["size"]["minimum"] == 1
+    assert of_all.schema["$defs"]["aggregation.box"]["properties"]["size"]["minimum"] == 1
 
 
 ALTERNATIVES = {"refinement": "blend", "alternatives": {"a": {"include": "ssd", "alternatives": {"b-2": {"matcher": "flat"}}}}}
@@ -83,7 +86,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("script", WRONG)
-def test_matchers_sums_and_alternatives_that_load_refuses_are_refused(tiny, script):
-    assert not Draft202012Validator(schema()).is_valid(script)
+def test_matchers_sums_and_alternatives_that_load_refuses_are_refused(tiny, validator, script):
+    assert not validator().is_valid(script)
     with pytest.raises(ScriptError):
         load(script)
