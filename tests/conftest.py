@@ -79,11 +79,16 @@ def _built_in_scenes_drawn_once() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def small_scenes(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small_scenes() -> Iterator[None]:
     """The built-in scenes, cut to a corner."""
-    monkeypatch.setattr(ready_made, "ROWS", 48)
-    monkeypatch.setattr(ready_made, "COLUMNS", 96)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ready_made, "ROWS", 48)
+        patch.setattr(ready_made, "COLUMNS", 96)
+        yield
+
+
+small_scenes = pytest.fixture(_small_scenes, name="small_scenes")
+small_scenes_only = pytest.fixture(_small_scenes, name="small_scenes_only", scope="module")
 
 
 @pytest.fixture(scope="session")

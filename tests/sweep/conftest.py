@@ -3,9 +3,9 @@
 import pytest
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster():
-    """Address of a Dask cluster of two workers."""
+    """Address of a Dask cluster that computes two units at a time."""
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as found:
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None, silence_logs=50) as found:
         yield found.scheduler_address

@@ -15,7 +15,7 @@ SCRIPT = {
 }
 
 
-def test_measured_and_stored(tmp_path):
+def test_measured_and_stored(small_scenes, tmp_path):
     [result] = run(SCRIPT, "synthetic/stripes", out=tmp_path / "out")
     [kept] = run(SCRIPT, "synthetic/stripes")
     assert result.error is None

@@ -53,15 +53,16 @@ from stereo_framework.core.stage import stage
 
 @stage("refinement", source="a test")
 def dangerous(disparity, *, at: int = 0, once: str = ""):
-    """End the process at 5, always or until there is a file, which is made."""
-    if at == 5 and not (once and pathlib.Path(once).exists()):
-        if once:
+    """End the process at 5, at 6 until there is a file, which is made."""
+    if at == 5 or (at == 6 and not pathlib.Path(once).exists()):
+        if at == 6:
             pathlib.Path(once).touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return disparity
 '''
 posix = pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 dask = pytest.mark.filterwarnings("ignore")  # Dask's own
+pytestmark = pytest.mark.usefixtures("small_scenes_only")
 
 
 def swept(**options):
@@ -87,9 +88,6 @@ def executor(name, request):
     return {"threads": concurrent.futures.ThreadPoolExecutor, "processes": Processes, "pool": pool}[name](2)
 
 
-ELSEWHERE = ["threads", "processes", pytest.param("dask", marks=dask), pytest.param("pool", marks=pytest.mark.slow)]
-
-
 def assert_as_alone(results, alone):
     assert [r.scene for r in results] == [r.scene for r in alone]
     for one, other in zip(results, alone, strict=True):
@@ -102,7 +100,7 @@ def test_here(workers, alone):
     assert_as_alone(swept(workers=workers), alone)
 
 
-@pytest.mark.parametrize("name", ELSEWHERE)
+@pytest.mark.parametrize("name", ["threads", pytest.param("dask", marks=dask), pytest.param("pool", marks=pytest.mark.slow)])
 def test_elsewhere(name, alone, request):
     with executor(name, request) as pool:
         assert_as_alone(swept(executor=pool), alone)
@@ -184,42 +182,31 @@ def test_who_listens_hears_of_the_rounds_in_threads():
 # --- workers that die -------------------------------------------------------------------------------------------------
 
 
-def dangerous(tmp_path, **parameters):
-    (tmp_path / "dangerous_stage.py").write_text(PLUGIN)
-    return WINDOW | {
-        "plugins": [str(tmp_path / "dangerous_stage.py")],
-        "refinement": [{"use": "dangerous", **parameters}],
-        "sweep": {"grid": {"matching_cost.truncation": [1, 10], "refinement.dangerous.at": [4, 5, 6]}},
-    }
-
-
 @posix
 @pytest.mark.parametrize(
-    "name",
+    ("name", "at"),
     [
-        "processes",
-        pytest.param("dask", marks=[dask, pytest.mark.slow]),
+        ("processes", [6, 5]),
+        pytest.param("dask", [4, 6, 7], marks=[dask, pytest.mark.slow]),
         # Processes take the place of an executor that is broken.
-        pytest.param("pool", marks=pytest.mark.slow),
+        pytest.param("pool", [4, 6, 7], marks=pytest.mark.slow),
     ],
 )
-def test_what_a_worker_that_dies_was_at_is_computed_once_more(name, tmp_path, registry, request):
-    script = dangerous(tmp_path, once=str(tmp_path / "was there"))
+def test_what_a_worker_that_dies_was_at_is_computed_once_more(name, at, tmp_path, registry, request):
+    (tmp_path / "dangerous_stage.py").write_text(PLUGIN)
+    script = WINDOW | {
+        "plugins": [str(tmp_path / "dangerous_stage.py")],
+        "refinement": [{"use": "dangerous", "once": str(tmp_path / "was there")}],
+        "sweep": {"grid": {"matching_cost.truncation": [1, 10], "refinement.dangerous.at": at}},
+    }
     with executor(name, request) as pool:
         results = stereo_framework.run(script, scenes=dots(), out=tmp_path / "out", executor=pool)
     assert (tmp_path / "was there").exists()
-    assert [(r.axes["refinement.dangerous.at"], r.error) for r in results] == [(n, None) for n in (4, 5, 6)] * 2
+    told = "its worker died twice, once while it was alone with it (killed, out of memory, or ended by its method)"
+    assert [(r.axes["refinement.dangerous.at"], r.error) for r in results] == [(n, told if n == 5 else None) for n in at] * 2
     assert numbers(stored(tmp_path / "out")) == numbers(results)
     # The dangerous stage does nothing to the map.
-    assert len({repr(r.statistics) for r in results[:3]}) == 1
-
-
-@posix
-def test_a_run_that_kills_its_workers_is_found_out(tmp_path, registry):
-    with Processes(2) as pool:
-        results = stereo_framework.run(dangerous(tmp_path), scenes=dots(), executor=pool)
-    told = "its worker died twice, once while it was alone with it (killed, out of memory, or ended by its method)"
-    assert [r.error for r in results] == [None, told, None] * 2
+    assert len({repr(r.statistics) for r in results[: len(at)] if not r.error}) == 1
     assert all(r.statistics for r in results if not r.error)
 
 
@@ -235,15 +222,16 @@ def test_stages_that_cannot_be_sent_are_told(registry):
         stereo_framework.run(SWEEP | {"refinement": ["here_only"], "sweep": {}}, scenes=dots(), executor=pool)
 
 
-def test_work_that_is_left_in_the_middle_stops_the_processes():
+def test_processes_stay_for_the_next_work_and_work_that_is_left_in_the_middle_stops_them(alone):
     tasks = plan(load(SWEEP), [stereo_framework.load_scene("synthetic/planes")])
     # A cluster of another test may still be there.
     others = set(multiprocessing.active_children())
     with Processes(2) as pool:
+        assert_as_alone(swept(executor=pool), alone)
+        own = set(multiprocessing.active_children()) - others
         with Crew(executor=pool) as crew:
             next(crew.computed(tasks))
-        # They stay for the next work.
-        assert set(multiprocessing.active_children()) - others
+        assert own == set(multiprocessing.active_children()) - others != set()
     assert not set(multiprocessing.active_children()) - others
 
 

@@ -70,7 +70,7 @@ def test_everything_that_decides_a_map_is_part_of_its_identity():
     assert identity("matching_cost.tenfold.weight=1") == identity("matching_cost.tenfold.weight=1.0") == ids[0]
 
 
-def test_processes_get_them():
+def test_processes_get_them(small_scenes):
     script = {
         "alternatives": {"a": {"include": "window"}},
         "preprocessing": {"use": "radiometric_field", "initial": "a"},

@@ -1,6 +1,6 @@
 """The modules that plug-ins and functions from outside import of their own are part of what identifies a run."""
 
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
@@ -112,12 +112,11 @@ def test_a_worker_that_has_read_another_plugin_than_its_program_fails(registry, 
         pool.submit(work, *packed).result()
 
 
+@pytest.mark.usefixtures("registry", "small_scenes")
 def test_what_a_program_with_a_stage_says_besides_counts_too(tmp_path):
     seen = []
-    for limit in (1, 2, 1):
-        program = written(
-            tmp_path, {"program.py": f"{COST}LIMIT = {limit}\nimport stereo_framework as sf\nprint(sf.run({SCRIPT!r})[0].id)\n"}
-        )
-        run = subprocess.run([sys.executable, "-W", "ignore", program], capture_output=True, text=True, check=True)
-        seen.append(run.stdout)
+    for number, limit in enumerate((1, 2, 1)):
+        text = f"{COST}LIMIT = {limit}\nimport stereo_framework as sf\nfound = sf.run({SCRIPT!r})[0].id\n"
+        program = written(tmp_path / str(number), {"program.py": text})
+        seen.append(runpy.run_path(str(program), run_name="__main__")["found"])
     assert seen[0] == seen[2] != seen[1]

@@ -59,7 +59,7 @@ def test_a_setting_that_is_planned_takes_little_memory():
 
     # What is read and compiled once is not counted. They take .65 kB each.
     planned(20)
-    assert (planned(400) - planned(100)) / 300 < 900
+    assert (planned(200) - planned(50)) / 150 < 900
 
 
 def test_the_last_units_are_small_so_that_workers_end_together():

@@ -33,7 +33,7 @@ SCRIPT = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(small_scenes_only, tmp_path_factory):
     place = tmp_path_factory.mktemp("energies")
     run(SCRIPT, out=place)
     return place
