@@ -125,11 +125,10 @@ def test_beside_methods_that_begin_alike(name, monkeypatch):
     some = neighbours(shipped(name))
     expected = {(i, pair): alone(method, pair) for i, method in enumerate(some) for pair in ("plain", "masks and ranges")}
     monkeypatch.setattr(walk, "STRIP_ROWS", 16)
-    for pair in ("plain", "masks and ranges"):
-        # The order in which they are asked for decides nothing.
-        for order in (range(len(some)), range(len(some))[::-1]):
-            for i, match in zip(order, walked([some[i] for i in order], pair), strict=True):
-                assert_same(match, expected[i, pair])
+    # The order in which they are asked for decides nothing.
+    for pair, order in (("plain", range(len(some))), ("masks and ranges", range(len(some))[::-1])):
+        for i, match in zip(order, walked([some[i] for i in order], pair), strict=True):
+            assert_same(match, expected[i, pair])
 
 
 @pytest.mark.parametrize("stage", ["binomial", "diffusion", "membrane_diffusion", "bayesian_diffusion"])
@@ -137,7 +136,7 @@ def test_beside_methods_that_begin_alike(name, monkeypatch):
 def test_more_iterations_continue_fewer(stage, refinement, monkeypatch):
     some = [
         shipped("window").having(aggregation=[before, step(stage, iterations=count), after], refinement=refinement)
-        for count, before, after in itertools.product((5, 1, 3, 9), ((), "box"), ((), "min_filter", "binomial"))
+        for count, before, after in itertools.product((5, 1, 9), ((), "box"), ((), "binomial"))
     ]
     # Only the longest looks across: the others' second side is computed for it.
     some += [some[-1].having(refinement="left_right_check")]
