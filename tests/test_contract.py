@@ -103,9 +103,16 @@ def test_tells_its_use_and_its_parameters(stage):
 
 @every_stage
 @both_kinds
-def test_keeps_shape_and_type(stage, kind, worlds):
+def test_keeps_shape_and_type_and_leaves_its_inputs_unchanged(stage, kind, worlds):
     world = worlds[kind]
+    # The arrays are read-only; the copies catch who gets around that.
+    before = {name: array.copy() for name, array in arrays(world)}
     result = run(stage, world)
+    for name, array in arrays(world):
+        np.testing.assert_array_equal(array, before[name], err_msg=name, strict=True)
+    if stage.slot == "aggregation":
+        # The pipeline resets cells of the result in place.
+        assert not np.may_share_memory(result.costs, world["volume"].costs)
     shape, levels = (ROWS, COLUMNS), world["search"].levels
     if stage.slot == "preprocessing":
         for image in result if stage.data[0] == "reference" else [result]:
@@ -261,20 +268,6 @@ def test_refuses_volumes_that_do_not_hold_the_levels_of_their_search(stage, worl
     few = dataclasses.replace(world["volume"], costs=world["volume"].costs[..., :4].copy())
     with pytest.raises(DataError, match=rf"^{stage.name}: \w+.costs has 4 levels; 6 fit the range 0..5 step 1$"):
         call(stage, world | {"volume": few, "raw": few})
-
-
-@every_stage
-@both_kinds
-def test_leaves_its_inputs_unchanged(stage, kind, worlds):
-    # The arrays are read-only; the copies catch who gets around that.
-    world = worlds[kind]
-    before = {name: array.copy() for name, array in arrays(world)}
-    result = run(stage, world)
-    for name, array in arrays(world):
-        np.testing.assert_array_equal(array, before[name], err_msg=name, strict=True)
-    if stage.slot == "aggregation":
-        # The pipeline resets cells of the result in place.
-        assert not np.may_share_memory(result.costs, world["volume"].costs)
 
 
 @every_stage

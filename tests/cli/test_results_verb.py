@@ -91,7 +91,7 @@ def test_plots(folder):
     assert (folder / "plots/sizes.svg").read_bytes() != before
 
 
-def test_protocols(tmp_path):
+def test_protocols(small_scenes, tmp_path):
     half = {"base": "taxonomy2002", "threshold": 0.5, "name": "half"}
     script = SCRIPT | {"evaluation": {"protocol": ["taxonomy2002", half]}, "scenes": ["synthetic/planes"]}
     (tmp_path / "two.yaml").write_text(yaml.safe_dump(script, sort_keys=False))
@@ -158,7 +158,7 @@ def test_each_protocol_has_its_first_rows_and_averages(tmp_path, monkeypatch):
     assert invoke("results", tmp_path / "both", "--limit", 0).stdout.count("average of 2") == 5
 
 
-def test_a_run_prints_the_first_of_many_results(tmp_path, monkeypatch):
+def test_a_run_prints_the_first_of_many_results(small_scenes, tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules["stereo_framework.cli.run"], "_MOST_ROWS", 3)
     (tmp_path / "sizes.yaml").write_text(yaml.safe_dump(SCRIPT | {"report": {}}, sort_keys=False))
     for _ in range(2):  # computed, and found stored

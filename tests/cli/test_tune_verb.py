@@ -24,7 +24,7 @@ def script(tmp_path, monkeypatch):
     return path
 
 
-def test_the_best_is_printed_and_runs_to_the_same_numbers(script, tmp_path):
+def test_the_best_is_printed_and_runs_to_the_same_numbers(script, small_scenes, tmp_path):
     out = tmp_path / "out"
     result = invoke("tune", script, *SCENES, "--trials", 6, "--out", out)
     assert result.exit_code == 0, result.output

@@ -184,7 +184,7 @@ def test_the_command(raw, tmp_path, monkeypatch):
     written(tmp_path / "i.yml", **INTRINSICS)
     written(tmp_path / "e.yml", **EXTRINSICS)
     both = ["--rectify", "i.yml", "--rectify", "e.yml"]
-    run = invoke("match", "l.png", "r.png", "--method", "fast", *both, "--disparities", "0:40", "-o", "out")
+    run = invoke("match", "l.png", "r.png", "--method", "ssd", *both, "--disparities", "0:40", "-o", "out")
     assert run.exit_code == 0, run.output
     assert "rectified: matched points lie 0.0" in run.stdout
     assert "not rectified" not in run.stderr
@@ -195,7 +195,7 @@ def test_the_command(raw, tmp_path, monkeypatch):
     disparity, image = read_pfm("out/disparity.pfm"), read_image("out/left_rectified.png", masked=True)
     assert not np.isfinite(disparity[image.mask.reshape(*disparity.shape, -1)[..., 0]]).any()
     files = ["out/left_rectified.png", "out/right_rectified.png", "--calibration", "out/rectified.yml"]
-    run = invoke("match", *files, "--method", "fast", "--disparities", "0:40", "-o", "again", "--json")
+    run = invoke("match", *files, "--method", "ssd", "--disparities", "0:40", "-o", "again", "--json")
     assert json.loads(run.stdout)[0]["error"] is None
     np.testing.assert_array_equal(read_pfm("again/disparity.pfm"), disparity)
     assert read_image("again/depth.tiff").shape == disparity.shape
