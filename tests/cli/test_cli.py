@@ -66,7 +66,7 @@ def test_stages_tell_what_those_of_each_slot_get_and_return(cli, tiny):
     assert "gets: disparity, alternatives, confidence" in cli("stages", "blend").stdout
 
 
-def test_a_script_of_every_kind_from_the_command_line(cli, script, tiny, tmp_path):
+def test_a_script_of_every_kind_from_the_command_line(cli, script, tiny, small_scenes, tmp_path):
     every = {
         **SCRIPT,
         "search": {"maximum": 8},
@@ -127,7 +127,7 @@ def test_reproduce(cli, tmp_path):
     assert (tmp_path / "taxonomy2002.html").is_file()
 
 
-def test_the_report_of_a_script_is_written(cli, script, tmp_path):
+def test_the_report_of_a_script_is_written(cli, script, small_scenes, tmp_path):
     plots = {"sizes": {"x": "aggregation.box.size", "y": "bad_pixels_nonocc"}}
     sweep = SCRIPT | {"sweep": {"grid": {"aggregation.box.size": [5, 9]}}, "report": {"plots": plots}}
     result = cli("run", script(sweep), "--out", tmp_path / "out")

@@ -48,7 +48,7 @@ def test_ranges_that_are_none_are_refused_before_anything_is_read(cli, text):
     )
 
 
-def test_run_measures_something_besides(cli, script, tmp_path):
+def test_run_measures_something_besides(cli, script, small_scenes, tmp_path):
     shown = cli("run", "window", "--scene", "synthetic/occlusions", "--measure", "hci")
     assert shown.exit_code == 0, shown.output
     assert "hci_offset" in shown.stdout
@@ -64,7 +64,7 @@ def test_run_measures_something_besides(cli, script, tmp_path):
     assert [r["statistics"] for r in again] == [r["statistics"] for r in found]
 
 
-def test_another_protocol_matches_nothing_again(cli, script, tmp_path, monkeypatch):
+def test_another_protocol_matches_nothing_again(cli, script, small_scenes, tmp_path, monkeypatch):
     """The stored map is measured, to the digits of a run of its own; a map that somebody changed is made again."""
     path, out = script(SCRIPT | {"confidence": ["peak_ratio"], "refinement": ["left_right_check"]}), tmp_path / "out"
 
