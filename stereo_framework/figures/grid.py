@@ -139,6 +139,8 @@ def grid_figure(
     legend : sequence of (tuple of int, str)
         RGB of further colours and what they mean.
     """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
     across = max(map(len, rows))
     panels = [panel for row in rows for panel in row if panel]
     sizes = {id(panel): panel_size(panel.values.shape, room or WIDEST // across) for panel in panels}
@@ -157,6 +159,7 @@ def grid_figure(
     top = 40 if title else 4
     tall = bottom + sum(heading) + sum(height) + sum(below) + top
     figure = new_figure(figsize=(width / _DPI, tall / _DPI), dpi=_DPI, facecolor="white")
+    FigureCanvasAgg(figure)  # measures all titles with one renderer
     y = tall - top
     for row, head, high, under in zip(rows, heading, height, below, strict=True):
         for i, panel in enumerate(row):
@@ -226,13 +229,9 @@ def _bar(axes: Axes, panels: Sequence[Panel], scale: Scale) -> None:
 
 def _shorten(text: Text, width: float) -> None:
     """Shorten a text in its middle until it fits, since the names of runs often differ at their ends."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    assert text.figure is not None
-    renderer = FigureCanvasAgg(text.figure.get_figure(root=True)).get_renderer()
     full = text.get_text()
     kept = len(full)
-    while kept > 1 and (measured := text.get_window_extent(renderer).width) > width:
+    while kept > 1 and (measured := text.get_window_extent().width) > width:
         kept = min(kept - 1, int(kept * width / measured))
         text.set_text(f"{full[: (kept + 1) // 2]}…{full[len(full) - kept // 2 :]}")
 
