@@ -8,36 +8,39 @@ _FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-bac
 
 
 @pytest.fixture(scope="module")
-def browser():
-    """Headless Chromium as pages are opened in it."""
+def tab():
+    """A tab of headless Chromium; one for all tests, because every further one is a process that takes longer than most of them."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if executable is None:
         pytest.skip("no Chromium found: apt-get install chromium")
     with playwright.sync_playwright() as driver:
         found = driver.chromium.launch(executable_path=executable, args=_FLAGS.split())
-        yield found
+        yield found.new_page()
         found.close()
 
 
 @pytest.fixture
-def open_page(browser):
-    """Opens a page file in a tab; at the end of the test no script may have failed, and nothing been asked of the network."""
-    errors, contexts = [], []
+def open_page(tab):
+    """Opens a page file in the tab; at the end of the test no script may have failed, and nothing been asked of the network."""
+    errors = []
+    listeners = {
+        "pageerror": lambda error: errors.append(str(error)),
+        "console": lambda message: errors.append(message.text) if message.type == "error" else None,
+        "request": lambda request: errors.append(request.url[:80]) if not request.url.startswith(("file:", "data:")) else None,
+    }
+    for event, told in listeners.items():
+        tab.on(event, told)
 
-    def opened(path, *, width=1400, **options):
-        contexts.append(browser.new_context(viewport={"width": width, "height": 800}, **options))
-        tab = contexts[-1].new_page()
+    def opened(path, *, width=1400, scheme="light"):
         tab.set_default_timeout(10_000)
-        tab.on("pageerror", lambda error: errors.append(str(error)))
-        tab.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-        tab.on(
-            "request", lambda request: errors.append(request.url[:80]) if not request.url.startswith(("file:", "data:")) else None
-        )
+        tab.set_viewport_size({"width": width, "height": 800})
+        tab.emulate_media(color_scheme=scheme)
         tab.goto(f"file://{path}")
         return tab
 
     yield opened
-    for context in contexts:
-        context.close()
+    tab.goto("about:blank")
+    for event, told in listeners.items():
+        tab.remove_listener(event, told)
     assert errors == []

@@ -244,7 +244,7 @@ def test_contrast(scheme, tmp_path, open_page):
     blocks = [table, Statement("It does", True, "1 < 2", "section 1"), Statement("Does it", None, "-"), Details("more", "text")]
     sections = [Section("Maps", [_scenes()]), Section("All kinds", blocks)]
     Page("Maps", "A lead.", sections).write(tmp_path / "page.html")
-    tab = open_page(tmp_path / "page.html", color_scheme=scheme)
+    tab = open_page(tmp_path / "page.html", scheme=scheme)
     tab.click("summary")
     tab.hover("td.best")
     _open(tab, 0, 2)
