@@ -144,20 +144,18 @@ def test_grey_is_explained(estimate, true, told):
     assert error.get_array().mask[3, 4]
 
 
-@pytest.mark.parametrize("count", [1, 2])
-def test_the_picture_shows_the_image(tmp_path, count):
+@pytest.mark.parametrize(("count", "kind"), [(1, np.uint8), (2, np.float32)])
+def test_the_picture_shows_the_image(tmp_path, count, kind):
     image = np.random.default_rng(0).integers(0, 256, (201, 300, 3), dtype=np.uint8)
     maps = {str(i): np.ones((201, 300), np.float32) for i in range(count)}
-    for given in (image, image.astype(np.float32)):
-        figure = side_by_side_figure(given, maps, (0, 2), maps["0"])
-        save_picture(tmp_path / "o.png", figure)
-        picture = read_image(tmp_path / "o.png")
-        box = figure.axes[0].get_window_extent()
-        factor = round(box.width) // 300
-        top, left = picture.shape[0] - round(box.y1), round(box.x0)
-        np.testing.assert_array_equal(
-            picture[top : top + round(box.height), left : left + round(box.width)][::factor, ::factor], image
-        )
+    figure = side_by_side_figure(image.astype(kind), maps, (0, 2), maps["0"])
+    save_picture(tmp_path / "o.png", figure)
+    picture = read_image(tmp_path / "o.png")
+    box = figure.axes[0].get_window_extent()
+    factor = round(box.width) // 300
+    top, left = picture.shape[0] - round(box.y1), round(box.x0)
+    shown = picture[top : top + round(box.height), left : left + round(box.width)]
+    np.testing.assert_array_equal(shown[::factor, ::factor], image)
 
 
 def _maps(count):

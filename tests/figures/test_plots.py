@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from figure_parts import check_layout, legends
 from made_results import SCENES, result, sweep
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.figures._curves import Positions
@@ -40,7 +39,7 @@ def _curves(axes):
 
 
 def _check_drawn(figure):
-    FigureCanvasAgg(figure).draw()  # which lays it out
+    figure.draw_without_rendering()  # which lays it out
     check_layout(figure)
 
 
@@ -70,7 +69,7 @@ def test_the_form_of_figure_8():
 def test_curves_differ_without_colours():
     axes = {"matching_cost": [f"cost {i}" for i in range(7)], INTERVAL: [False, True], TRUNCATION: [1, 2]}
     for series in (["matching_cost"], ["matching_cost", INTERVAL]):
-        figure = plot_figure(_plot(**FIGURE_8 | {"series": series}), sweep(axes, lambda *_: {BAD: 1.0}))
+        figure = plot_figure(_plot(**FIGURE_8 | {"series": series}), sweep(axes, lambda *_: {BAD: 1.0}, SCENES[:1]))
         curves = _curves(figure.axes[0])
         looks = {(c.get_marker(), c.get_markerfacecolor() == "white", c.get_linestyle()) for c in curves}
         colours = {c.get_color() for c in curves}
@@ -144,7 +143,7 @@ def test_names_along_the_axis():
     _check_drawn(crowded)
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 7])
+@pytest.mark.parametrize("count", [1, 3, 4, 7])
 def test_many_panels_are_wrapped(count):
     found = sweep({TRUNCATION: [1, 5]}, lambda scene, t: {BAD: float(t)}, [f"s/{i}" for i in range(count)])
     figure = plot_figure(_plot(x=TRUNCATION, y=BAD, panels="scene", series="method", title="A title of many words " * 5), found)
@@ -207,7 +206,8 @@ def test_nothing_to_draw():
 
 
 def test_the_same_files_every_time(tmp_path):
-    plot, found = _plot(**FIGURE_8, title="$x$ & <y>"), sweep(AXES, _bad)
+    plot = _plot(x=TRUNCATION, y=BAD, series="matching_cost", title="$x$ & <y>")
+    found = sweep({"matching_cost": ["ad", "sd"], TRUNCATION: [1, None]}, lambda scene, cost, t: {BAD: t or 9.0})
     first, second = (save_figure(plot_figure(plot, found), tmp_path / name / "p", "p: text") for name in "ab")
     for a, b in zip(first, second, strict=True):
         assert a.read_bytes() == b.read_bytes()

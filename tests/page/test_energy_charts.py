@@ -20,7 +20,7 @@ def _charts(folder):
     return [block for section in run_page(folder).sections if section.title == "Energies" for block in section.blocks]
 
 
-def test_optimizers_of_one_energy_share_a_chart(tmp_path):
+def test_optimizers_of_one_energy_share_a_chart(tmp_path, small_scenes):
     run({**SCRIPT, "sweep": {"grid": {"smoothness.weight": [10, 20]}}}, "synthetic/planes", out=tmp_path)
     charts = _charts(tmp_path)
     assert [chart.description for chart in charts] == ["energy over time and errors over energy, planes"] * 2
@@ -29,7 +29,7 @@ def test_optimizers_of_one_energy_share_a_chart(tmp_path):
         assert shown == list(SCRIPT["methods"]), weight
 
 
-def test_without_a_trace_there_is_none(tmp_path):
+def test_without_a_trace_there_is_none(tmp_path, small_scenes):
     run({**SCRIPT, "methods": {"rows": SCRIPT["methods"]["rows"]}}, "synthetic/planes", out=tmp_path)
     assert _charts(tmp_path) == []
 

@@ -240,7 +240,7 @@ def test_the_kinds_on_the_command_line(monkeypatch, tmp_path, capsys):
     assert "Our own checks, in no total: 1 of 1 do not hold" in out
 
 
-def test_an_item_shows_its_numbers_and_what_it_ran(tmp_path):
+def test_an_item_shows_its_numbers_and_what_it_ran(tmp_path, small_scenes):
     def build(context):
         context.run({"name": "one", "include": "window", "scenes": ["synthetic/planes"]})
         return Outcome(

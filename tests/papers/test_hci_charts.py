@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from figure_parts import check_layout, legends
 from made_results import HCI, SCENES, scored
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 
 from stereo_framework.evaluation.hci import HCI_METRICS
@@ -29,7 +28,7 @@ def found():
 
 
 def _drawn(figure):
-    FigureCanvasAgg(figure).draw()
+    figure.draw_without_rendering()
     check_layout(figure)
     return figure
 
