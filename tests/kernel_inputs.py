@@ -18,6 +18,8 @@ from stereo_framework.kernels import threads
 
 shapes = st.tuples(st.sampled_from([3, 4, 2, 1]), st.sampled_from([7, 8, 6, 5, 4, 3, 2, 1]))
 STEPS = (1 / 2, 1, 2, 1 / 4, 3, 1 / 3)
+KINDS_OF_STEPS = ((1 / 2, 1 / 4), (1, 2, 3), (1 / 3,))
+"""Fractions, whole pixels, which meet no sample between two, and what no float32 number is."""
 
 
 @contextlib.contextmanager
@@ -105,9 +107,9 @@ def labellings(rows, columns, levels, lowest=0):
 
 
 @st.composite
-def guided_volumes(draw, step, coarser):
+def guided_volumes(draw, steps, coarser):
     """A volume and two images of its size, whose colours are alike in places: some have so many times fewer grey levels."""
-    search = draw(searches([step]))
+    search = draw(searches(steps))
     images = draw(image_pairs())
     if draw(st.booleans()):
         images = tuple((image // coarser).astype(image.dtype) for image in images)

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernel_inputs import STEPS, image_pairs, in_threads, searches
+from kernel_inputs import KINDS_OF_STEPS, image_pairs, in_threads, searches
 
 from stereo_framework import Search
 from stereo_framework.matching_cost import _difference, absolute_difference, squared_difference
@@ -18,11 +18,11 @@ parameters = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("steps", KINDS_OF_STEPS)
 @pytest.mark.parametrize("cost", COSTS)
 @given(data=st.data(), images=image_pairs(), parameters=parameters, threads=st.integers(1, 3))
-def test_agrees_with_twin(cost, step, data, images, parameters, threads):
-    squared, search = cost is squared_difference, data.draw(searches([step]))
+def test_agrees_with_twin(cost, steps, data, images, parameters, threads):
+    squared, search = cost is squared_difference, data.draw(searches(steps))
     with in_threads(threads):
         volume = cost(*images, search, **parameters)
     expected, outside = naive.difference(*images, search, squared=squared, **parameters)
