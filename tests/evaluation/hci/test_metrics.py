@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
+from kernel_inputs import filled
 
 from stereo_framework.evaluation.hci import (
     HCI_METRICS,
@@ -168,8 +168,7 @@ SMALL = st.tuples(st.integers(1, 7), st.integers(1, 8))
 
 
 def _floats(shape, *, missing=True):
-    values = st.one_of(st.integers(0, 40).map(lambda n: n / 4), st.sampled_from([2.0, 9.0, *[np.nan] * missing]))
-    return hnp.arrays(np.float32, shape, elements=values, fill=st.nothing())
+    return filled(shape, np.array([*np.arange(41) / 4, *[2.0, 9.0, *[np.nan] * missing] * 14])).map(np.float32)
 
 
 @st.composite
@@ -179,12 +178,12 @@ def _small(draw, missing=True):
     truth, estimate = draw(_floats(shape, missing=missing)), draw(_floats(shape, missing=missing))
 
     def mask():
-        return draw(hnp.arrays(np.bool_, shape))
+        return draw(filled(shape, np.arange(2))).astype(bool)
 
     known = ~np.isnan(truth)
     others = [draw(_floats(shape, missing=False)) for _ in range(3)]
-    labels = [draw(hnp.arrays(np.int32, shape, elements=st.integers(0, 2))) for _ in range(2)]
-    coefficients = draw(hnp.arrays(np.float64, (2, 3), elements=st.integers(-8, 8).map(lambda n: n / 4)))
+    labels = [draw(filled(shape, np.arange(3))).astype(np.int32) for _ in range(2)]
+    coefficients = draw(filled((2, 3), np.arange(-8, 9) / 4))
     masks = [mask() for _ in range(3)]
     parts = labels[0], coefficients, labels[1], mask(), others[2]
     return estimate, truth, Subsets(Parameters(normal_window=3), mask() & known, *masks, *others[:2], *parts)
