@@ -27,7 +27,7 @@ def problems(draw, shapes, rhos=METRICS, levels=(4, 3, 2)):
 
 
 TINY = ((3, 3), (2, 4), (1, 8), (8, 1), (2, 2), (1, 1))
-SMALL = ((13, 17), (1, 60), (60, 1), (9, 30), (2, 2))
+SMALL = ((9, 12), (1, 40), (40, 1), (6, 20), (2, 2))
 
 
 def moves_of(kind, levels):

@@ -13,7 +13,7 @@ from stereo_framework.optimization.graph_cut_occlusion import OcclusionMoves
 from stereo_framework.refinement import fill_occlusions
 
 TINY = ((1, 5), (2, 3), (2, 2), (4, 1), (1, 4), (1, 1))
-SMALL = ((9, 13), (1, 40), (30, 2), (5, 20), (2, 2))
+SMALL = ((6, 9), (1, 20), (15, 2), (4, 12), (2, 2))
 
 
 @st.composite

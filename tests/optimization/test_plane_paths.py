@@ -176,7 +176,7 @@ def test_slanted_planes_come_out_between_levels():
 
 
 @pytest.mark.compiled
-def test_the_exchanged_pair_has_the_same_maps():
+def test_the_exchanged_pair_has_the_same_maps(small_scenes):
     scene = load_scene("synthetic/occlusions")
     pair = Pair(scene.reference, scene.match, scene.search)
     method = Pipeline([step(ad_census, steps=100), step(plane_paths, iterations=1), left_right_check])

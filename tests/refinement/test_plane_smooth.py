@@ -12,7 +12,7 @@ hole = np.nan
 
 @given(
     data=st.data(),
-    shape=shapes | st.just((9, 11)),
+    shape=shapes | st.just((6, 11)),
     parameters=st.fixed_dictionaries(
         {
             "size": st.sampled_from([7, 3, 17]),
@@ -39,7 +39,7 @@ def test_agrees_with_twin(data, shape, parameters, kind, colour, threads):
     np.testing.assert_allclose(found, naive_refinement.plane_smooth(disparity, image, **parameters), rtol=0, atol=2e-3)
 
 
-@pytest.mark.parametrize("columns", [127, 128, 129, 257])
+@pytest.mark.parametrize("columns", [127, 128, 257])
 @pytest.mark.compiled
 def test_agrees_with_twin_where_a_row_is_done_in_parts(columns):
     rng = np.random.default_rng(columns)

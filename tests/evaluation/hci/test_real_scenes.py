@@ -82,7 +82,7 @@ def _windows(size, *, shiftable=False):
 
 
 # Textured scenes: where matching fails altogether, as on the plain boards of Adirondack, its errors hide what windows do at edges.
-@pytest.mark.parametrize("name", ["Pipes", "Jadeplant", "PlaytableP"])
+@pytest.mark.parametrize("name", ["Pipes", pytest.param("Jadeplant", marks=pytest.mark.slow), "PlaytableP"])
 def test_windows(scene_and_subsets, name):
     scene, subsets = scene_and_subsets(name)
     small, large, shiftable = (
