@@ -6,6 +6,7 @@ fine samples from level to level, the samples of a pixel, the direction, as `Sea
 is closed when one of both is.
 """
 
+import itertools
 import math
 from collections.abc import Iterator
 
@@ -21,6 +22,9 @@ Grid = tuple[int, int, int, int, int]
 
 # Float32 disparities and limits are off the levels by rounding alone, by far less than this share of one.
 _ROUNDING = 1e-3
+
+_CELLS = 2**20
+"""Of so many it is known at a time whether they are open."""
 
 
 @kernel
@@ -64,24 +68,26 @@ def close_cells(costs: NDArray, maps: Maps, grid: Grid, value: float) -> None:
                         costs[y, x, k] = value
 
 
-def _open_rows(maps: Maps, grid: Grid) -> Iterator[Mask]:
-    """The open cells of each row, ``(columns, levels)``."""
+def _open_cells(maps: Maps, grid: Grid) -> Iterator[tuple[slice, Mask]]:
+    """Some rows at a time, few enough that they take little memory, and their open cells, ``(rows, columns, levels)``."""
     rows, columns = maps[0].shape
-    for y in range(rows):
-        cells = np.ones((1, columns, grid[4]), np.uint8)
-        close_cells(cells, tuple([a[y : y + 1] for a in maps]), grid, np.uint8(0))
-        yield cells[0].view(np.bool_)
+    height = max(1, _CELLS // (columns * grid[4]))
+    for some in (slice(top, top + height) for top in range(0, rows, height)):
+        cells = np.ones((*maps[0][some].shape, grid[4]), np.uint8)
+        close_cells(cells, tuple([a[some] for a in maps]), grid, np.uint8(0))
+        yield some, cells.view(np.bool_)
 
 
 def without_open_cell(maps: Maps, grid: Grid) -> Mask:
     """The pixels all of whose cells are closed."""
-    return np.array([~cells.any(axis=1) for cells in _open_rows(maps, grid)])
+    return np.concatenate([~cells.any(axis=2) for _, cells in _open_cells(maps, grid)])
 
 
 def closed_levels(levels: NDArray[np.int16], maps: Maps, grid: Grid) -> Mask:
     """The pixels whose level, if they have one, lies in a closed cell."""
-    columns = np.arange(levels.shape[1])
-    return np.array([(own >= 0) & ~cells[columns, own] for own, cells in zip(levels, _open_rows(maps, grid), strict=True)])
+    own = levels[..., None].astype(np.intp)
+    is_open = [np.take_along_axis(cells, own[some], axis=2)[..., 0] for some, cells in _open_cells(maps, grid)]
+    return (levels >= 0) & ~np.concatenate(is_open)
 
 
 def reached(maps: Maps, grid: Grid) -> tuple[Limits, Limits]:
@@ -93,8 +99,8 @@ def reached(maps: Maps, grid: Grid) -> tuple[Limits, Limits]:
     in_view = (positions >= 0) & (positions <= (columns - 1) * denominator)
     disparities = np.broadcast_to((fine / denominator).astype(np.float32), positions.shape)
     least, most = (np.full(maps[0].shape, end, np.float32) for end in (np.inf, -np.inf))
-    for low, high, cells in zip(least, most, _open_rows(maps, grid), strict=True):
-        met = cells & in_view
+    row_by_row = itertools.chain.from_iterable(cells & in_view for _, cells in _open_cells(maps, grid))
+    for low, high, met in zip(least, most, row_by_row, strict=True):
         # A position between two pixels reaches both.
         for targets in (positions[met] // denominator, -(-positions[met] // denominator)):
             np.minimum.at(low, targets, disparities[met])
