@@ -1,5 +1,6 @@
 """The engine beside its naive twin: methods at random, of stages that mix all data that they may name into what they return."""
 
+import copy
 import dataclasses
 import functools
 from types import SimpleNamespace
@@ -159,13 +160,14 @@ def beginning(method, pair, side):
     return view
 
 
+@functools.cache
 def known(method, pair, count, side):
     """What is known of a side after some steps: that of the steps before, all of it whole and anew."""
     if count == 0:
         return beginning(method, pair, side)
     one = method.steps[count - 1]
     slot, names = one.stage.slot, one.stage.data
-    view = known(method, pair, count - 1, side)
+    view = copy.copy(known(method, pair, count - 1, side))
     if slot == "preprocessing" and "image" in names:
         first = known(method, pair, 0, 0)  # the search that it is given is that of the pair
         view.reference, view.match, *corrected = (
@@ -241,7 +243,7 @@ def keep(view, disparity, status):
 
 def matched(method, pair, side=0):
     """The match of a side."""
-    view = known(method, pair, len(method.steps), side)
+    view = copy.copy(known(method, pair, len(method.steps), side))
     unsure = np.isnan(view.disparity) | (view.status == Status.FILLED)
     view.confidence = {name: np.where(unsure, values.min(), values) for name, values in view.confidence.items()}
     return view
