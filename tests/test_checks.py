@@ -1,16 +1,14 @@
 """What the parameters of stages may not be: one table for all stages, and the exact words of the checks that they share."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import yaml
+from catalogues import cases_in
 
 from stereo_framework import CostVolume, Search, step
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.stage import find
 
-REFUSED = yaml.safe_load(Path(__file__).with_name("refused_values.yaml").read_text(encoding="utf-8"))
+REFUSED = cases_in("refused_values.yaml", __file__)
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: f"{case['value']} is not {case['legal']}")

@@ -4,12 +4,11 @@ import re
 import shlex
 import signal
 import string
-from pathlib import Path
 
+import catalogues
 import cv2
 import numpy as np
 import pytest
-import yaml
 from attack import made_files
 from cli_parts import invoke
 
@@ -33,7 +32,7 @@ WORDS = {
 }
 
 
-class Loader(yaml.SafeLoader):
+class Loader(catalogues.Loader):
     """YAML in which ``!made [NAME, ...]`` is what a function of `made_files` gives, and ``!makes NAME`` the function."""
 
 
@@ -44,7 +43,7 @@ def made(loader, node):
 
 Loader.add_constructor("!made", made)
 Loader.add_constructor("!makes", lambda loader, node: getattr(made_files, node.value))
-CASES = yaml.load(Path(__file__).with_name("inputs.yaml").read_text(encoding="utf-8"), Loader)
+CASES = catalogues.cases_in("inputs.yaml", __file__, Loader)
 
 
 def files_of(case):

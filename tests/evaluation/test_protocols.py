@@ -2,11 +2,10 @@
 
 import dataclasses
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
+from catalogues import cases_in
 
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation.hci import Parameters
@@ -108,7 +107,7 @@ def test_parameters_of_the_hci_metrics():
     assert resolve({"base": "taxonomy2002", "hci": {"seed": 0}}) == PRESETS["taxonomy2002"]
 
 
-FAULTS = yaml.safe_load(Path(__file__).with_name("protocol_faults.yaml").read_text(encoding="utf-8"))
+FAULTS = cases_in("protocol_faults.yaml", __file__)
 
 
 @pytest.mark.parametrize("case", FAULTS, ids=lambda case: case["told"][:40])

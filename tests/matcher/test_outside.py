@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
+from catalogues import cases_in
 from networks import write_network
 from pipeline_parts import textured
 
@@ -23,7 +23,7 @@ from stereo_framework.refinement import left_right_check
 
 posix = pytest.mark.skipif(os.name != "posix", reason="the commands are those of a POSIX shell")
 
-FAULTS = yaml.safe_load(Path(__file__).with_name("faults.yaml").read_text(encoding="utf-8"))
+FAULTS = cases_in("faults.yaml", __file__)
 SEARCH = Search(-2, 5)
 LEFT = np.random.default_rng(1).integers(0, 256, (4, 6, 3), dtype=np.uint8)
 RIGHT = np.random.default_rng(2).integers(0, 256, (4, 6, 3), dtype=np.uint8)

@@ -1,15 +1,14 @@
 """What is told of wrong scripts, word for word: a change of how scripts are read must not make a line vaguer unseen."""
 
 import re
-from pathlib import Path
 
 import pytest
-import yaml
+from catalogues import cases_in
 
 from stereo_framework.core.errors import ScriptError
 from stereo_framework.script import load
 
-CASES = yaml.safe_load(Path(__file__).with_name("fault_catalogue.yaml").read_text(encoding="utf-8"))
+CASES = cases_in("fault_catalogue.yaml", __file__)
 
 
 def _without_lists_of_stages(fault):

@@ -1,13 +1,12 @@
 """Right scripts: the settings that come of them; what is written out of them loads to the same, and the schema accepts it all."""
 
-from pathlib import Path
-
 import pytest
 import yaml
+from catalogues import cases_in
 
 from stereo_framework.script import load
 
-CASES = yaml.safe_load(Path(__file__).with_name("right_scripts.yaml").read_text(encoding="utf-8"))
+CASES = cases_in("right_scripts.yaml", __file__)
 
 
 def _again(mapping):

@@ -2,10 +2,10 @@
 
 import functools
 from operator import itemgetter
-from pathlib import Path
 
 import pytest
 import yaml
+from catalogues import cases_in
 from jsonschema import Draft202012Validator
 
 from stereo_framework.core import stage
@@ -23,7 +23,7 @@ WINDOW = {
 }
 
 
-CASES = yaml.safe_load(Path(__file__).with_name("fault_catalogue.yaml").read_text(encoding="utf-8"))
+CASES = cases_in("fault_catalogue.yaml", __file__)
 
 
 @pytest.fixture(scope="module")
