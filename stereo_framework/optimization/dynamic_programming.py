@@ -189,11 +189,10 @@ def _forward(
         at = columns - 1 - column if mirrored else column
         _gather_costs(costs, y, at, data)
         if column == 0:
-            match[:] = data
+            match, data = data, match
         else:
-            weight[:LANES] = beside[at if mirrored else at - 1]
-            for i in range(LANES, size):
-                weight[i] = weight[i - LANES]
+            for i in range(size):
+                weight[i] = beside[at if mirrored else at - 1, i % LANES]
             run, longer = runs[(column - 1) % (stride + 1), reach:], runs[(column - 1 + stride) % (stride + 1), :size]
             decision = decisions[column - 1].reshape(-1)
             if denominator > 1:
@@ -218,14 +217,15 @@ def _forward(
         for i in range(LANES, size):
             m, r = match[i - LANES], drop[i - LANES]
             drop[i] = (r if r < m else m) + occlusion_cost
-    ends.reshape(-1)[:] = match
+    for i in range(size):
+        ends[i // LANES, i % LANES] = match[i]
 
 
 @kernel
 def _slide(match: Costs, run: Costs, occlusion_cost: float, denominator: int, risen: Costs, slide: Levels) -> None:
     """Runs, and rises of up to denominator - 1 levels more, from matches or runs; `slide` gets how many more."""
-    risen[:] = run
-    slide[:] = 0
+    for i in range(run.shape[0]):
+        risen[i], slide[i] = run[i], 0
     for n in range(1, denominator):
         cost = np.float32(n) * occlusion_cost
         for i in range(run.shape[0] - n * LANES):

@@ -98,4 +98,6 @@ def _kernel(costs: NDArray, nearest: int, stride: int, direction: int, closed: f
                 closer = cost < least[i]
                 least[i] = cost if closer else least[i]
                 found[i] = np.float32(nearest + stride * (first + n)) if closer else found[i]
-        winners[y] = found[::-1] if direction > 0 else found
+        # Not slices: for the message about shapes that differ numba would compile more than for all the rest.
+        for x in range(columns):
+            winners[y, x] = found[columns - 1 - x if direction > 0 else x]
