@@ -93,16 +93,8 @@ def interpolate(
         _trace(disparity, holes, number, directions[start:stop], nearest[start:stop])
 
     def choose(start: int, stop: int) -> None:
-        _choose(
-            disparity.ravel(),
-            colours,
-            occluded.ravel(),
-            rule == "mei",
-            holes[start:stop],
-            nearest[:, start:stop],
-            flat,
-            flat_status,
-        )
+        # Slices of `nearest` would be compiled for once more.
+        _choose(disparity.ravel(), colours, occluded.ravel(), rule == "mei", holes, nearest, (start, stop), flat, flat_status)
 
     flat, flat_status = filled.reshape(-1), told.reshape(-1)
     over_rows(trace, len(directions), 10 * nearest.size)
@@ -144,12 +136,22 @@ def _outwards(halves: int) -> int:
 
 @kernel
 def _choose(
-    disparity: Map, colours: Map, occluded: Mask, mei: bool, holes: Places, nearest: Found, filled: Map, status: StatusMap
+    disparity: Map,
+    colours: Map,
+    occluded: Mask,
+    mei: bool,
+    holes: Places,
+    nearest: Found,
+    some: tuple[int, int],
+    filled: Map,
+    status: StatusMap,
 ) -> None:
+    """Fill some of the holes, from the first of the two numbers up to the second."""
     directions = nearest.shape[0]
     # The estimates found, in ascending order, and the colour differences of their pixels.
     values, differences = np.empty(directions, np.float32), np.empty(directions, np.float32)
-    for hole, pixel in enumerate(holes):
+    for hole in range(*some):
+        pixel = holes[hole]
         if status[pixel] == _INVALID:
             continue
         count = 0
@@ -163,7 +165,9 @@ def _choose(
                 i -= 1
             values[i] = disparity[found]
             if mei:
-                differences[i] = np.abs(colours[found] - colours[pixel]).max()
+                differences[i] = 0
+                for c in range(colours.shape[1]):
+                    differences[i] = max(differences[i], abs(colours[found, c] - colours[pixel, c]))
             count += 1
         if count == 0:
             continue
@@ -171,5 +175,6 @@ def _choose(
         if not mei:
             chosen = min(1, count - 1) if occluded[pixel] else (count - 1) // 2
         elif not occluded[pixel]:
-            chosen = int(np.argmin(differences[:count]))
+            for i in range(1, count):
+                chosen = i if differences[i] < differences[chosen] else chosen
         filled[pixel], status[pixel] = values[chosen], _FILLED
