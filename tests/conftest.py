@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from corners import cut_scenes
 from hypothesis import Phase, settings
 from tiny_stages import tiny  # noqa: F401  a fixture
 
@@ -82,8 +83,7 @@ def _built_in_scenes_drawn_once() -> Iterator[None]:
 def _small_scenes() -> Iterator[None]:
     """The built-in scenes, cut to a corner."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ready_made, "ROWS", 48)
-        patch.setattr(ready_made, "COLUMNS", 96)
+        cut_scenes(patch)
         yield
 
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.frames import read_only
 from stereo_framework.core.scene import Search
+from stereo_framework.core.view import in_one_form
 from stereo_framework.core.volume import CLOSED, CLOSED_FLOAT
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.internals import COUNT, Vectors, cgutils, generated, intrinsic, ir, types
@@ -288,4 +288,4 @@ step = generated(_step, step_in_a_loop)
 def any_costs(costs: NDArray) -> AnyCosts:
     """Costs uint8, uint16 or float32 as `AnyCosts`, all read-only, for which one kernel is compiled."""
     none = (np.empty((0,) * costs.ndim, kind) for kind in (np.uint8, np.uint16, np.float32))
-    return AnyCosts(*(read_only(costs if costs.dtype == array.dtype else array) for array in none))
+    return AnyCosts(*(in_one_form(costs if costs.dtype == array.dtype else array) for array in none))

@@ -217,6 +217,7 @@ def _forward(
         for i in range(LANES, size):
             m, r = match[i - LANES], drop[i - LANES]
             drop[i] = (r if r < m else m) + occlusion_cost
+    # Not by a slice, here and above: for the message about shapes that differ numba would compile half as much again.
     for i in range(size):
         ends[i // LANES, i % LANES] = match[i]
 

@@ -13,7 +13,7 @@ from stereo_framework.core.calls import per_image
 from stereo_framework.core.pair import shrunk
 from stereo_framework.core.scene import Disparity, Image, Search, read_only
 from stereo_framework.core.stage import CostVolume, NonNegative, NonNegativeInt, PositiveInt, SearchMask, Unit, stage
-from stereo_framework.core.view import View, Views, one_of
+from stereo_framework.core.view import View, Views, in_one_form, one_of
 from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.kernels.left_right import apart
 from stereo_framework.kernels.local_planes import local_planes
@@ -249,7 +249,7 @@ class _Side:
         # The same whether it is the reference side or that of the exchanged pair.
         self.draws = np.random.default_rng((self.seed, self.volume.search.direction > 0))
         shape = self.image.shape[:2]
-        self.colours = read_only(np.ascontiguousarray(self.image.reshape(*shape, -1)))
+        self.colours = in_one_form(self.image.reshape(*shape, -1))
         self.planes, self.costs, self.sums = (spare_array((*shape, *size, _COUNT)) for size in ((3,), (), ()))
 
     def round(self, n: int, last: bool, filled: Disparity, other: Disparity) -> Disparity:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import typer
 from cli_parts import call, invoke
+from corners import cut_scenes
 
 from stereo_framework import load_scene
 from stereo_framework.cli import _shared
 from stereo_framework.cli.main import app
-from stereo_framework.datasets import ready_made
 from stereo_framework.io import write_disparity, write_image
 
 VERBS = typer.main.get_command(app).commands
@@ -49,8 +49,7 @@ def test_every_group_names_options_that_there_are():
 @pytest.mark.docs
 @pytest.mark.filterwarnings("ignore::stereo_framework.core.errors.DataWarning")
 def test_the_examples_work(tmp_path, monkeypatch):
-    monkeypatch.setattr(ready_made, "ROWS", 120)
-    monkeypatch.setattr(ready_made, "COLUMNS", 160)
+    cut_scenes(monkeypatch, 120, 160)
     monkeypatch.chdir(tmp_path)
     scene = load_scene("synthetic/planes")
     Path("my_images").mkdir()

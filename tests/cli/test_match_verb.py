@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 from cli_parts import invoke
+from corners import cut_scenes
 
 from stereo_framework import evaluate, load_scene
-from stereo_framework.datasets import ready_made
 from stereo_framework.io import read_disparity, write_disparity, write_image
 from stereo_framework.io._files import RECORD
 from stereo_framework.sweep import identity
@@ -17,8 +17,7 @@ from stereo_framework.sweep import identity
 def pair(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("STEREO_DATA", raising=False)
-    monkeypatch.setattr(ready_made, "ROWS", 120)
-    monkeypatch.setattr(ready_made, "COLUMNS", 160)
+    cut_scenes(monkeypatch, 120, 160)
     scene = load_scene("synthetic/planes")
     for name, image in (("left", scene.reference), ("right", scene.match)):
         write_image(f"{name}.png", image)

@@ -9,12 +9,12 @@ import pytest
 import test_contract as contract
 from cli_parts import invoke
 from contract_world import world_of
+from corners import cut_scenes
 
 from stereo_framework import Pipeline, load_scene, step
 from stereo_framework.aggregation import box
 from stereo_framework.cli.stages import KINDS, example
 from stereo_framework.core.stage import SLOTS, find, load_plugin, stages
-from stereo_framework.datasets import ready_made
 from stereo_framework.io import write_image
 from stereo_framework.io.disparity import map_files
 from stereo_framework.matching_cost import absolute_difference
@@ -74,8 +74,7 @@ JOINED = {
 
 def test_examples_do_what_they_say(written, monkeypatch):
     if written.slot == "smoothness":  # graph cuts take time, and a corner shows the same
-        monkeypatch.setattr(ready_made, "ROWS", 120)
-        monkeypatch.setattr(ready_made, "COLUMNS", 160)
+        cut_scenes(monkeypatch, 120, 160)
     scene = load_scene("synthetic/planes")
     changes, most = JOINED[written.slot]
     base = {k: v for k, v in (WINDOW | changes).items() if v is not None}

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 import yaml
 from cli_parts import invoke, one_line
+from corners import cut_scenes
 from made_results import SCENES, kept, result, sweep
 from typer.testing import CliRunner
 
 from stereo_framework import results
 from stereo_framework.cli import _shared
 from stereo_framework.cli.main import app
-from stereo_framework.datasets import ready_made
 from stereo_framework.evaluation import resolve
 from stereo_framework.tables.results import stored
 
@@ -32,9 +32,8 @@ SCRIPT = {
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("stored")
     (path / "sizes.yaml").write_text(yaml.safe_dump(SCRIPT, sort_keys=False))
-    with pytest.MonkeyPatch.context() as patch:  # corners of the scenes
-        patch.setattr(ready_made, "ROWS", 48)
-        patch.setattr(ready_made, "COLUMNS", 96)
+    with pytest.MonkeyPatch.context() as patch:
+        cut_scenes(patch)
         assert invoke("run", path / "sizes.yaml", "--out", path / "out").exit_code == 0
     return path / "out"
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import yaml
 from cli_parts import call
+from corners import cut_scenes
 
 from stereo_framework import load_scene
-from stereo_framework.datasets import ready_made
 from stereo_framework.io import read_disparity, write_disparity, write_image
 
 SCENE = ["--scene", "synthetic/planes"]
@@ -69,8 +69,7 @@ def test_tune(tmp_path):
 
 
 def test_choose(tmp_path, monkeypatch):
-    monkeypatch.setattr(ready_made, "ROWS", 144)
-    monkeypatch.setattr(ready_made, "COLUMNS", 192)
+    cut_scenes(monkeypatch, 144, 192)
     out = call("choose", *SCENE, "--stretch", "--methods", "window,sgbm", "-o", tmp_path / "c").stdout
     ends = [
         float(end)

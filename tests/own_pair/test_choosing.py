@@ -5,11 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from stereo_framework import load_scene, run
+from stereo_framework import run
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.scene import Scene
 from stereo_framework.core.shipped import shipped_yaml
-from stereo_framework.datasets import ready_made
 from stereo_framework.kernels.counting import rounds_counted_by
 from stereo_framework.own_pair import choosing
 from stereo_framework.own_pair.choosing import Standing, choose, judge, standings
@@ -18,15 +17,6 @@ from stereo_framework.script import load
 from stereo_framework.sweep.reference import reference
 
 RULES = shipped_yaml("own_pair/choosing.yaml")
-
-
-@pytest.fixture(scope="module")
-def known():
-    """A corner of the scene, in which both images have enough points in common, and all matching takes a third of the time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ready_made, "ROWS", 144)
-        patch.setattr(ready_made, "COLUMNS", 192)
-        return load_scene("synthetic/planes")
 
 
 @pytest.fixture(scope="module")

@@ -7,44 +7,34 @@ import pytest
 from naive_files import read_ply
 
 import stereo_framework
-from stereo_framework import load_scene
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.scene import Calibration
 from stereo_framework.core.volume import Status
-from stereo_framework.datasets import ready_made
 from stereo_framework.io import read_disparity, read_grey, read_pfm, write_image
 from stereo_framework.io._files import RECORD
 from stereo_framework.kernels.counting import announced_to
 
 
 @pytest.fixture(scope="module")
-def scene():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ready_made, "ROWS", 144)
-        patch.setattr(ready_made, "COLUMNS", 192)
-        return load_scene("synthetic/planes")
-
-
-@pytest.fixture(scope="module")
-def found(scene):
+def found(known):
     return stereo_framework.match(
-        scene.reference, scene.match, (0, 31), calibration=Calibration(400, 0.1, 2.0, (150, 110)), method="ssd"
+        known.reference, known.match, (0, 31), calibration=Calibration(400, 0.1, 2.0, (150, 110)), method="ssd"
     )
 
 
-def test_arrays(scene, found):
-    by_run = stereo_framework.run("ssd", scenes=scene)[0].disparity
+def test_arrays(known, found):
+    by_run = stereo_framework.run("ssd", scenes=known)[0].disparity
     np.testing.assert_array_equal(found.disparity, by_run)
     assert found.status.dtype == np.uint8
     assert found.confidence.shape == found.disparity.shape
     assert (found.search.minimum, found.search.maximum, found.origin, found.method) == (0, 31, "given", "ssd")
     assert found.seconds > 0
     # Most of what both views agree about is right.
-    error = np.abs(found.disparity - scene.truth) > 1
+    error = np.abs(found.disparity - known.truth) > 1
     assert error[found.sure].mean() < error[~found.sure].mean() / 2
 
 
-def test_depth_and_points(scene, found):
+def test_depth_and_points(known, found):
     np.testing.assert_allclose(found.depth() * (found.disparity + 2), 400 * 0.1, rtol=1e-6)
     place, colour = found.points()
     assert len(place) == found.sure.sum()
@@ -52,7 +42,7 @@ def test_depth_and_points(scene, found):
     # A point is seen where it came from.
     np.testing.assert_allclose(400 * place[:, 0] / place[:, 2] + 150, x, rtol=1e-4, atol=1e-3)
     np.testing.assert_allclose(400 * place[:, 1] / place[:, 2] + 110, y, rtol=1e-4, atol=1e-3)
-    np.testing.assert_array_equal(colour, scene.reference[y, x])
+    np.testing.assert_array_equal(colour, known.reference[y, x])
 
 
 def test_files(found, tmp_path):
@@ -67,9 +57,9 @@ def test_files(found, tmp_path):
     assert len(read_ply(tmp_path / "a" / "points.ply")) == len(found.points().place)
 
 
-def test_measures_of_the_method_are_written(scene, tmp_path):
+def test_measures_of_the_method_are_written(known, tmp_path):
     method = {"include": "census", "confidence": ["peak_ratio"]}
-    found = stereo_framework.match(scene.reference, scene.match, (0, 20), method=method)
+    found = stereo_framework.match(known.reference, known.match, (0, 20), method=method)
     assert "confidence_peak_ratio.pfm" in found.save(tmp_path)
     np.testing.assert_array_equal(read_pfm(tmp_path / "confidence_peak_ratio.pfm"), found.result.confidence["peak_ratio"])
     np.testing.assert_array_equal(read_pfm(tmp_path / "confidence.pfm"), found.confidence)
@@ -86,9 +76,9 @@ def test_what_does_not_fit_16_bits_is_left_out_unless_smoothing_took_it_below_0(
     assert read_disparity(tmp_path / "disparity.pfm")[3, 4] == value
 
 
-def test_files_and_ranges(scene, tmp_path):
-    write_image(tmp_path / "l.png", scene.reference)
-    write_image(tmp_path / "r.png", scene.match)
+def test_files_and_ranges(known, tmp_path):
+    write_image(tmp_path / "l.png", known.reference)
+    write_image(tmp_path / "r.png", known.match)
     calibration = tmp_path / "of_the_pair.txt"
     calibration.write_text(
         "cam0=[400 0 100; 0 400 70; 0 0 1]\ncam1=[400 0 102; 0 400 70; 0 0 1]\ndoffs=2\nbaseline=100\nwidth=192\nheight=144\nndisp=33\n"
@@ -111,17 +101,17 @@ def test_files_and_ranges(scene, tmp_path):
         tmp_path / "l.png", tmp_path / "r.png", "auto", calibration=tmp_path / "calib.txt", method="ssd"
     )
     assert (auto.search, auto.origin) == (estimated.search, estimated.origin)
-    truth = scene.truth[np.isfinite(scene.truth)]
+    truth = known.truth[np.isfinite(known.truth)]
     assert np.mean((truth >= estimated.search.minimum) & (truth <= estimated.search.maximum)) > 0.99
 
 
-def test_a_whole_matcher_has_a_confidence_too(scene):
-    found = stereo_framework.match(scene.reference, scene.match, (0, 31), method="sgbm")
+def test_a_whole_matcher_has_a_confidence_too(known):
+    found = stereo_framework.match(known.reference, known.match, (0, 31), method="sgbm")
     assert 0.3 < found.sure.mean() < 1
 
 
-def test_mistakes(scene):
-    left, right = scene.reference, scene.match
+def test_mistakes(known):
+    left, right = known.reference, known.match
     with pytest.raises(ParameterError, match="one is an array and one is a file"):
         stereo_framework.match(left, "right.png")
     with pytest.raises(ParameterError, match="rectify computes the calibration of the rectified pair; leave out the other one"):

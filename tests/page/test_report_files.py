@@ -18,7 +18,7 @@ def _found(**changes):
 
 
 def test_plots_and_tables(tmp_path):
-    written = write_reports([(_found(), {"plots": {"a": PLOT, "b": PLOT}, "tables": TABLES})], tmp_path)
+    written = write_reports([(_found(), {"plots": {"a": PLOT, "b": PLOT | {"panels": "scene"}}, "tables": TABLES})], tmp_path)
     names = ["plots/a.svg", "plots/a.png", "plots/b.svg", "plots/b.png", "tables/t.csv", "tables/t.md"]
     assert [path.relative_to(tmp_path).as_posix() for path in written] == names
     assert all(path.stat().st_size > 0 for path in written)
@@ -39,7 +39,7 @@ def test_every_protocol_gets_its_own(tmp_path):
     written = write_reports([([*_found(), *strict, *other], {"plots": {"a": PLOT}})], tmp_path)
     assert [path.name for path in written[::2]] == ["a_p.svg", "a_p_threshold_0.5_border_3.svg"]
     versions = [*_found(), *_found(protocol_text="p: as one liked")]
-    assert [path.name for path in write_reports([(versions, {"tables": TABLES})], tmp_path)[::2]] == ["t_p.csv", "t_p_1.csv"]
+    assert [path.name for path in write_reports([(versions, {"plots": {"b": PLOT}})], tmp_path)[::2]] == ["b_p.svg", "b_p_1.svg"]
 
 
 def test_what_can_be_drawn_is_drawn_and_the_rest_is_told(tmp_path):
