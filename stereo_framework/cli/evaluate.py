@@ -50,6 +50,7 @@ def evaluate(
     from stereo_framework.figures.disparity_figures import write_pictures
     from stereo_framework.io import output_folder
     from stereo_framework.sweep.outside import add_maps, find_maps, measure_map
+    from stereo_framework.sweep.store import map_stem
     from stereo_framework.tables.means import average_rows
 
     for path in maps:
@@ -89,14 +90,14 @@ def evaluate(
             measured.append(measure_map(path, known, under, method=method, place=place, scale=own, unknown=unknown))
             if out is not None and (disparity := measured[-1].disparity) is not None:
                 with output_folder(out):
-                    write_pictures(out / "pictures" / f"{method}_{known.name.replace('/', '-')}", disparity, known, under)
+                    write_pictures(out / "pictures" / map_stem(measured[-1]), disparity, known, under)
         results += measured if out is None else add_maps(out, measured)
     if json:
         _shared.print_json([r.record() for r in [*results, *average_rows(results)]])
         return
     _shared.print_results(results, _shared.measured(results, measure or []))
     if out is not None:
-        print(f"results, maps, pictures in {out}")
+        print(_shared.as_typed(f"results, maps, pictures in {out}"))
 
 
 def map_names(maps: list[Path]) -> dict[Path, str]:

@@ -24,6 +24,9 @@ TEXT = 2**20
 WRITTEN = 2**24
 """Bytes of a resolved script, which lists all values of its axes."""
 
+STORED = 2**26
+"""Bytes of one value in a results store, such as a result's statistics as JSON."""
+
 TABLE = 2**28
 """Bytes of a file with scores."""
 

@@ -226,9 +226,24 @@ def inside(root: PathLike, path: PathLike) -> Path:
 
 
 def check_plain(path: PathLike) -> None:
-    """Raise DataError if a path that is written to in place is a link, or a file that has another name too, perhaps elsewhere."""
-    if os.path.lexists(path) and (not stat.S_ISREG((about := os.lstat(path)).st_mode) or about.st_nlink > 1):
-        raise DataError(f"{path}: is a link or has a second name, and is not written to; copy it, or choose another folder")
+    """Refuse a file whose content may belong to another folder.
+
+    Use it for files that are opened by name and written to in place.
+
+    Raises
+    ------
+    DataError
+        The path is a link, a folder, a pipe or a device, or the file has a second name.
+    """
+    if not os.path.lexists(path):
+        return
+    status = os.lstat(path)
+    if stat.S_ISLNK(status.st_mode) or (stat.S_ISREG(status.st_mode) and status.st_nlink > 1):
+        message = f"{path}: is a link or has a second name, so this program does not use it; copy it, or choose another folder"
+        raise DataError(message)
+    if not stat.S_ISREG(status.st_mode):
+        message = f"{path}: is not a regular file but a folder, pipe or device; remove it, or choose another folder"
+        raise DataError(message)
 
 
 def remove_parts(folder: PathLike) -> None:

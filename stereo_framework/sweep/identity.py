@@ -123,6 +123,18 @@ def run_id(scene: str, search: str, parameters: Mapping[str, Any], code: str) ->
     return _digest(json.dumps([scene, search, dict(parameters), code], sort_keys=True, default=repr)).hex()[:16]
 
 
+def result_key(*parts: str) -> str:
+    """Return the key under which a result is stored.
+
+    Parameters
+    ----------
+    *parts : str
+        Texts that identify the result together, such as run, method and protocol. Two
+        different sequences have two keys, whatever characters the texts contain.
+    """
+    return json.dumps(parts)
+
+
 @functools.cache
 def environment() -> dict[str, str]:
     """Versions and machine that this process computes with."""

@@ -16,7 +16,7 @@ from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import PRESETS, derive, of_scene
 from stereo_framework.io import PathLike, write_bytes, write_disparity
 from stereo_framework.io.disparity import best_scenes, map_files, read_map
-from stereo_framework.sweep.identity import environment, files_digest, run_id, scene_digest
+from stereo_framework.sweep.identity import content_digest, environment, result_key, run_id, scene_digest
 from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.store import Store
 
@@ -158,7 +158,8 @@ def measure_map(
     reading = {key: value for key, value in (("scale", scale), ("unknown", unknown)) if value is not None}
     name = method or Path(path).stem
     parameters = {"matcher.use": "maps", **{f"matcher.{key}": value for key, value in reading.items()}}
-    content = parameters | {"matcher.files": files_digest([Path(path)])}
+    # The protocol decides too how a file is read, so the map itself is part of the identity.
+    content = parameters | {"matcher.map": content_digest(disparity, {}).hex()}
     spec = chosen.name if chosen.name in PRESETS else {"base": "taxonomy2002", **chosen.as_dict()}
     maps = {"place": str(Path(place or path).resolve()), **reading}
     return Result(
@@ -207,7 +208,8 @@ def add_maps(folder: Path, results: Sequence[Result]) -> list[Result]:
         stored: list[Result] = []
         for result in results:
             stored += store.with_map([result])
-            store.add(f"{result.method} {result.scene} {result.protocol_text}", stored[-1], outside=True)
+            key = result_key("external map", result.method, result.scene, result.protocol_text)
+            store.add(key, stored[-1], outside=True)
     return stored
 
 

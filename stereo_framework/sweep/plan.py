@@ -17,7 +17,7 @@ from stereo_framework.engine.step import ALTERNATIVES, Step, places
 from stereo_framework.evaluation import regions
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.script import Script, Setting
-from stereo_framework.sweep.identity import code_digest, files_digest, run_id, scene_digest
+from stereo_framework.sweep.identity import code_digest, files_digest, result_key, run_id, scene_digest
 
 FEW = 8
 """So many scenes may stay loaded together; of more, each is loaded when its turn comes."""
@@ -49,15 +49,18 @@ class Task:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """One key for each protocol."""
-        number = f" {self.twin}" * bool(self.twin)
-        return tuple(f"{self.id} {self.setting.method} {_protocol_digest(protocol)}{number}" for protocol in self.protocols)
+        """The keys of the task's results, one for each protocol."""
+        return tuple(result_key(self.id, self.setting.method, _protocol_digest(p), str(self.twin)) for p in self.protocols)
 
 
 @functools.cache
 def _protocol_digest(protocol: Protocol) -> str:
-    # Its text leaves out choices that play no part in its measures; all fields cannot leave out too much.
-    return hashlib.sha256(repr(protocol.as_dict()).encode()).hexdigest()[:8]
+    """Return a digest of all choices of a protocol.
+
+    The protocol's text would not do, because it leaves out choices that play no part in
+    its metrics.
+    """
+    return hashlib.sha256(repr(protocol.as_dict()).encode()).hexdigest()[:32]
 
 
 def plan(script: Script, scenes: Sequence[Scene]) -> list[Task]:

@@ -4,7 +4,6 @@ import collections
 import contextlib
 import functools
 import json
-import os
 import sqlite3
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
@@ -17,11 +16,11 @@ from pydantic_core import from_json
 from typing_extensions import TypedDict  # pydantic asks for it, and brings it
 
 from stereo_framework.core import limits
-from stereo_framework.core.errors import DataError, StereoFrameworkError, short
+from stereo_framework.core.errors import DataError, short
 from stereo_framework.evaluation.measure import described, remember
 from stereo_framework.io import (
-    check_plain,
     file_stem,
+    locked,
     output_folder,
     read_bytes,
     remove_parts,
@@ -31,22 +30,15 @@ from stereo_framework.io import (
 )
 from stereo_framework.script import Script
 from stereo_framework.script.include import RESOLVED
+from stereo_framework.sweep.database import Database, opened_to_read, opened_to_write
+from stereo_framework.sweep.identity import result_key
 from stereo_framework.sweep.result import Result, confidence_file
 
 FILE = "results.sqlite"
 _LOCK = "writer.lock"
-_FILES_OF_SQLITE = ("", "-wal", "-shm", "-journal")
-"""Ends of the names of the files that one database has."""
 
 _MEASURES = "measures.json"
 """Units, directions and sources of the measures that plug-ins brought."""
-
-_VERSION = 2
-"""Of the table, as SQLite's user_version."""
-
-_TABLE = "CREATE TABLE results (key TEXT PRIMARY KEY, place INTEGER, row TEXT, details TEXT)"
-"""`place`: in the order of what was asked for last; null = asked for earlier, -1 = measured of a map made elsewhere. `row` is null as long as a result
-is to come. `details` are what hardly one of thousands of results is asked for."""
 
 _ADD = (
     "INSERT INTO results (key, place, row, details) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE"
@@ -81,83 +73,40 @@ class Store(contextlib.ExitStack):
 
     def __init__(self, folder: Path, *, create: bool = False):
         super().__init__()
-        self.folder, self._path = folder, folder / FILE
+        # The results of a method that changes the current folder must not be written there.
+        self.folder = folder.absolute()
+        self._name = f"{folder / FILE}"
         with contextlib.ExitStack() as undo:
             undo.callback(self.close)
             try:
-                self._db = self._to_write() if create else self._to_read()
+                self._db = self._opened_to_write(folder) if create else self._opened_to_read(folder)
             except (OSError, sqlite3.Error) as error:
-                raise DataError(f"{self._path}: cannot be used as a results store: {error}; choose another folder") from error
+                message = f"{self._name}: cannot be used as a results store: {error}; choose another folder"
+                raise DataError(message) from error
             undo.pop_all()
         # A damaged description is passed over.
         with contextlib.suppress(DataError, ValueError, TypeError):
-            remember(read_bytes(folder / _MEASURES, limits.TEXT).decode())
+            remember(read_bytes(self.folder / _MEASURES, limits.TEXT).decode())
 
-    def _to_write(self) -> sqlite3.Connection:
+    def _opened_to_write(self, folder: Path) -> Database:
         self.enter_context(output_folder(self.folder))
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock()
-        remove_parts(self.folder)
-        db = self.enter_context(contextlib.closing(_connected(self._path, timeout=30)))
-        if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            db.executescript(f"BEGIN; {_TABLE}; PRAGMA user_version = {_VERSION}; COMMIT")
-        self._check(db)
-        db.execute("PRAGMA journal_mode=WAL")
-        db.execute("PRAGMA synchronous=NORMAL")
-        self.callback(_leave, db)
-        return db
-
-    def _to_read(self) -> sqlite3.Connection:
-        nothing = DataError(f"{self.folder}: no results there ({FILE} is missing); 'run SCRIPT --out {self.folder}' writes them")
-        if not self._path.is_file():
-            raise nothing
-        # Beside a file that a link leads to, SQLite must not make others.
-        linked = any(os.path.islink(f"{self._path}{end}") for end in _FILES_OF_SQLITE)
-        source = f"{self._path.absolute().as_uri()}?{'immutable=1' if linked else 'mode=ro'}"
-        db = self.enter_context(contextlib.closing(sqlite3.connect(source, uri=True, timeout=30)))
-        if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            raise nothing
-        self._check(db)
-        return db
-
-    def _check(self, db: sqlite3.Connection) -> None:
-        """Refuse what is no store of this version."""
-        db.execute("PRAGMA trusted_schema=OFF")  # a foreign file's own views and triggers may do no harm
-        db.execute("SELECT key, place, row, details FROM results LIMIT 0")
-        [version] = db.execute("PRAGMA user_version").fetchone()
-        if version != _VERSION:
-            raise DataError(
-                f"{self._path}: results of version {version}, this program reads version {_VERSION}; choose another folder"
-            )
-
-    def _lock(self) -> None:
-        """Keep others from writing. The system itself ends the lock together with the process, however that ends."""
-        lock = self.enter_context(contextlib.closing(_connected(self.folder / _LOCK, timeout=0, check_same_thread=False)))
         try:
-            lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error):
-                raise
-            raise DataError(f"{self.folder}: another sweep is writing there; wait for it or choose another folder") from None
+            self.enter_context(locked(self.folder / _LOCK))
+        except BlockingIOError:
+            message = f"{folder}: another sweep is writing there; wait for it or choose another folder"
+            raise DataError(message) from None
+        remove_parts(self.folder)
+        return self.enter_context(opened_to_write(self.folder / FILE, self._name))
+
+    def _opened_to_read(self, folder: Path) -> Database:
+        database = self.enter_context(opened_to_read(self.folder / FILE, self._name))
+        if database is None:
+            message = f"{folder}: no results there ({FILE} is missing); 'run SCRIPT --out {folder}' writes them"
+            raise DataError(message)
+        return database
 
     # --- writing ----------------------------------------------------------------------------------------------------------
-
-    @contextlib.contextmanager
-    def _transaction(self, what: str) -> Iterator[None]:
-        """Write all or nothing.
-
-        Raises
-        ------
-        StereoFrameworkError
-            The file cannot be written, for example because the disk is full. Everything written before is kept.
-        """
-        try:
-            with self._db:
-                yield
-        except sqlite3.Error as error:
-            raise StereoFrameworkError(
-                f"{self._path}: {what} cannot be written: {error}; earlier results are kept, and the same command continues"
-            ) from error
 
     def describe(self, scripts: Sequence[Script], measures: Iterable[str]) -> None:
         """Keep the resolved scripts, and units, directions and sources of measures that plug-ins brought, so that the results are shown without either.
@@ -172,44 +121,74 @@ class Store(contextlib.ExitStack):
         if text := described(dict.fromkeys(measures)):
             write_bytes(self.folder / _MEASURES, text.encode())
 
-    def check_there(self) -> None:
-        """Raise a DataError if the store is no longer in its folder: SQLite would go on writing to a file that nobody finds."""
-        if not self._path.exists():
-            raise DataError(
-                f"{self.folder}: was removed or moved during the run; the results in it went with it, and those computed since are lost; the same command begins again"
-            )
+    def check_in_place(self) -> None:
+        """Raise a DataError if the store was removed, moved or replaced since it was opened."""
+        self._db.check_in_place()
 
     def plan(self, keys: Iterable[str]) -> None:
-        """Make `keys`, in this order, the results that the folder is about."""
-        with self._transaction("the plan"):
+        """Make `keys`, in this order, the results that the folder is about.
+
+        Raises
+        ------
+        StereoFrameworkError
+            The plan cannot be written. Everything written before is kept.
+        DataError
+            The store was removed, moved or replaced since it was opened.
+        """
+        with self._db.transaction("the plan"):
             self._db.execute("DELETE FROM results WHERE row IS NULL")
             self._db.execute("UPDATE results SET place = NULL WHERE place >= 0")
-            self._db.executemany(
+            self._db.execute_many(
                 "INSERT INTO results (key, place) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET place = excluded.place",
                 ((key, place) for place, key in enumerate(keys)),
             )
 
     def add(self, key: str, result: Result, *, outside: bool = False) -> None:
-        """Write one result; an earlier one under the same key is replaced. One of a map made elsewhere, `outside`, stands beside those of every script.
+        """Write one result; an earlier one under the same key is replaced.
+
+        Parameters
+        ----------
+        key : str
+            A `result_key`.
+        result : Result
+            Its map, if it has one, lies in the folder.
+        outside : bool
+            Whether another program made the map. Such results are listed together with
+            those of every script.
 
         Raises
         ------
         StereoFrameworkError
-            It cannot be written. Everything written before is kept.
+            The result cannot be written. Everything written before is kept.
+        DataError
+            The store was removed, moved or replaced since it was opened.
         """
         row = {name: getattr(result, name) for name in _SHOWN}
         row["map"] = result.map and result.map.relative_to(self.folder).as_posix()
         details = {name: getattr(result, name) for name in _DETAILS}
-        with self._transaction("a result"):
-            texts = [json.dumps(one, default=_plain) for one in (row, details)]
-            self._db.execute(_ADD, (key, -1 if outside else None, *texts))
+        place = -1 if outside else None
+        with self._db.transaction("a result"):
+            row_text = json.dumps(row, default=_plain)
+            details_text = json.dumps(details, default=_plain)
+            self._db.execute(_ADD, (key, place, row_text, details_text))
 
     def with_map(self, results: Sequence[Result]) -> list[Result]:
-        """Results of one match, whose map, where they hold one, is written to the folder with its confidence, and let go of."""
+        """Write the map of some results to the folder, and return the results without the array.
+
+        Parameters
+        ----------
+        results : sequence of Result
+            All results of one match, one for each protocol. They share a map.
+
+        Raises
+        ------
+        DataError
+            A file cannot be written, or a file of the user has its name.
+        """
         first = results[0]
         if first.map is not None or first.disparity is None:
             return list(results)
-        path = self.folder / "maps" / f"{file_stem(first.scene)}_{file_stem(first.method)}_{first.id[:8]}.pfm"
+        path = self.folder / "maps" / f"{map_stem(first)}.pfm"
         write_disparity(path, first.disparity)
         for name, confidence in first.confidence.items():
             write_pfm(confidence_file(path, name), confidence)
@@ -222,8 +201,16 @@ class Store(contextlib.ExitStack):
         return next(iter(self._results("key = ? AND row IS NOT NULL", key)), None)
 
     def of_run(self, run: str) -> list[Result]:
-        """The results of one run, by its id, under all protocols."""
-        return self._results("key GLOB ? AND row IS NOT NULL", f"{run} *")
+        """Return the results of one run under all protocols.
+
+        Parameters
+        ----------
+        run : str
+            The run's id.
+        """
+        prefix = result_key(run).removesuffix("]") + ","
+        # Keys are ASCII texts, so this range holds the keys that begin with the prefix.
+        return self._results("key > ? AND key < ? AND row IS NOT NULL", prefix, f"{prefix}\x7f")
 
     def results(self, *, every: bool = False) -> list[Result]:
         """Results that were asked for last, in their order, and those of maps made elsewhere; or all in the order in which they were first asked for."""
@@ -237,21 +224,29 @@ class Store(contextlib.ExitStack):
         return f"{missing} {said}" if missing else ""
 
     def _read(self, columns: str, where: str, *values: Any) -> list[Any]:
-        with _told(self._path):
-            return self._db.execute(f"SELECT {columns} FROM results WHERE {where}", values).fetchall()
+        with _told(self._name):
+            return self._db.execute(f"SELECT {columns} FROM results WHERE {where}", values)
 
     def _results(self, where: str, *values: Any) -> list[Result]:
         return [self._result(*row) for row in self._read("row, details", where, *values)]
 
     def _result(self, row: Any, details: Any) -> Result:
-        with _told(self._path):
+        with _told(self._name):
             values = _ROW.validate_json(row)
             for value in values["axes"].values():
                 if type(value) is int:
                     float(value)  # which refuses endless digits
             if values["map"] is not None:
                 values["map"] = self.folder / _below(values["map"])
-            return Result(**(values | {name: _Detail(details, name, self._path) for name in _DETAILS}))
+            return Result(**(values | {name: _Detail(details, name, self._name) for name in _DETAILS}))
+
+
+def map_stem(result: Result) -> str:
+    """Return the name, without its ending, of the files of a result's map and pictures.
+
+    It ends with the whole identity, because the maps of two runs must never share a file.
+    """
+    return f"{file_stem(result.scene)}_{file_stem(result.method)}_{result.id}"
 
 
 def read_scripts(folder: Path) -> dict[str, dict[str, Any]]:
@@ -275,13 +270,13 @@ def read_scripts(folder: Path) -> dict[str, dict[str, Any]]:
 class _Detail(collections.UserDict[str, Any]):
     """A stored mapping that is read when it is first asked for."""
 
-    def __init__(self, text: Any, name: str, path: Path):
-        self._text, self._name, self._path = text, name, path
+    def __init__(self, text: Any, name: str, store: str):
+        self._text, self._name, self._store = text, name, store
 
     @functools.cached_property
     def data(self) -> dict[str, Any]:  # type: ignore[override]
         """What stands there."""
-        with _told(self._path):
+        with _told(self._store):
             # Unlike json's own reader it refuses values that are deep in others, which nothing else could bear.
             return dict(from_json(self._text)[self._name])
 
@@ -299,7 +294,7 @@ def _below(path: Path) -> PurePosixPath:
 
 
 @contextlib.contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _told(path: str) -> Iterator[None]:
     """Tell in a line that what stands in a file is no result, whatever it is."""
     try:
         yield
@@ -316,25 +311,3 @@ def _plain(value: Any) -> Any:
         return value.item()
     except (AttributeError, ValueError):
         return str(value)
-
-
-# --- files of SQLite ----------------------------------------------------------------------------------------------------
-
-
-def _connected(path: Path, **options: Any) -> sqlite3.Connection:
-    """Open a file to write to it.
-
-    Raises
-    ------
-    DataError
-        It, or one of the files that SQLite keeps beside it, is a link.
-    """
-    for end in _FILES_OF_SQLITE:
-        check_plain(f"{path}{end}")
-    return sqlite3.connect(path, **options)
-
-
-def _leave(db: sqlite3.Connection) -> None:
-    """Put all into one file, which can be read where nothing can be written; a reader may keep it from that."""
-    with contextlib.suppress(sqlite3.Error):
-        db.execute("PRAGMA journal_mode=DELETE")

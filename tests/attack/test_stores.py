@@ -232,7 +232,7 @@ def test_results_that_are_missing_are_told_during_a_run_and_after_it(verb, tmp_p
 
 def test_a_plan_that_does_not_fit_is_told(tmp_path):
     with Store(tmp_path, create=True) as store:
-        store._db.execute(f"PRAGMA max_page_count = {store._db.execute('PRAGMA page_count').fetchone()[0]}")
+        store._db.execute(f"PRAGMA max_page_count = {store._db.execute('PRAGMA page_count')[0][0]}")
         said = "the plan cannot be written: database or disk is full; earlier results are kept"
         with pytest.raises(StereoFrameworkError, match=said):
             store.plan([f"{i} window p" for i in range(1000)])

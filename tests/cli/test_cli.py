@@ -37,7 +37,7 @@ def test_evaluate(pictures, cli, small_scenes, tmp_path):
         write_disparity(tmp_path / folder / "planes.pfm", scene.truth)
     pictures = ("--out", tmp_path / "q", "--threshold", 3)
     assert cli("evaluate", tmp_path / "a/planes.pfm", tmp_path / "b/planes.pfm", *arguments[3:], *pictures).exit_code == 0
-    assert {p.name.split("_")[0] for p in (tmp_path / "q" / "pictures").iterdir()} == {"a-planes", "b-planes"}
+    assert {p.name.split("_")[1] for p in (tmp_path / "q" / "pictures").iterdir()} == {"a-planes", "b-planes"}
 
 
 def test_check_schema_scenes_stages(cli, script):

@@ -68,7 +68,9 @@ def test_a_submission_is_measured_by_folder(pictures, root):
     table = call(*arguments, "--out", root / "p", "--measure", "mape", "--measure", "rms_error")
     assert "mape_nonocc" in table.stdout
     assert "middlebury-v2+mape+rms_error: " in table.stdout
-    assert (root / "p/pictures/raft_middlebury-v2-cones_overview.png").is_file()
+    [overview] = (root / "p/pictures").glob("middlebury-v2-cones_raft_*_overview.png")
+    [stored_map] = (root / "p/maps").glob("middlebury-v2-cones_raft_*.pfm")
+    assert overview.name == f"{stored_map.stem}_overview.png"
     one_line(invoke("evaluate", root / "raft"), "belongs to middlebury-v2/cones or middlebury2003/cones")
     write_image(root / "raft/stone.png", np.zeros((2, 2), np.uint8))
     (root / "raft/cones.pfm").unlink()

@@ -1,0 +1,86 @@
+"""A lock on a file, which keeps other processes from writing to the same folder."""
+
+import contextlib
+import errno
+import os
+import sys
+from collections.abc import Iterator
+
+from stereo_framework.core.errors import DataError
+from stereo_framework.io._files import PathLike, check_plain
+
+_LOCKED_BY_ANOTHER = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
+"""Errors of the system that mean that another process holds the lock."""
+
+_open_locks: set[int] = set()
+"""File descriptors of the locks that this process holds."""
+
+
+@contextlib.contextmanager
+def locked(path: PathLike) -> Iterator[None]:
+    """Hold an exclusive lock on a file until the block ends.
+
+    The system releases the lock when the process ends, however it ends. The content
+    of the file is neither read nor changed.
+
+    Parameters
+    ----------
+    path : path-like
+        File that stands for the lock. It is created if it is missing.
+
+    Raises
+    ------
+    BlockingIOError
+        Another process, or another block of this process, holds the lock.
+    DataError
+        The path is a link, a pipe or a device, or its file system has no locks.
+    """
+    check_plain(path)
+    # O_NOFOLLOW: the path may have become a link since the check.
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(path, flags, 0o666)
+    try:
+        try:
+            _lock(descriptor)
+        except OSError as error:
+            if error.errno in _LOCKED_BY_ANOTHER:
+                raise BlockingIOError(error.errno, "the lock is held", os.fspath(path)) from None
+            message = (
+                f"{path}: cannot be locked ({error.strerror}); the file system may have no locks, as some network folders do; "
+                "choose a folder on a local disk"
+            )
+            raise DataError(message) from error
+        _open_locks.add(descriptor)
+        yield
+    finally:
+        _open_locks.discard(descriptor)
+        os.close(descriptor)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        # Unlike lockf, flock also excludes a second lock of the same process.
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _leave_locks_to_the_parent() -> None:
+    """Close the locks that a forked process inherits.
+
+    Otherwise a worker that survives its parent would keep the parent's locks.
+    """
+    for descriptor in _open_locks:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+    _open_locks.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_locks_to_the_parent)

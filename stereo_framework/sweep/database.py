@@ -1,0 +1,322 @@
+"""The SQLite file of a results folder, guarded against files that third parties made.
+
+SQLite trusts the files that it opens. A journal beside the database can name any file,
+which SQLite then deletes. A trigger in the database changes the values that are written.
+A view, or pages that refer to each other in circles, can make a query that never ends.
+Therefore a database is opened only if the files beside it are plain files and no journal
+names another file; only if it holds exactly the one table of a results store; and a query
+that takes longer than its file can justify is stopped.
+"""
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from stereo_framework.core import limits
+from stereo_framework.core.errors import DataError, StereoFrameworkError
+from stereo_framework.io import check_plain
+
+VERSION = 3
+"""Version of the table, stored as SQLite's user_version."""
+
+TABLE = "CREATE TABLE results (key TEXT PRIMARY KEY, place INTEGER, row TEXT, details TEXT)"
+"""The one table of a results store.
+
+`place` is the position in the plan that was made last. It is null for results of earlier
+plans, and -1 for maps of other programs. `row` is null until the result is computed.
+`details` holds values that are rarely read.
+"""
+
+_SCHEMA = [("table", "results", "results", TABLE), ("index", "sqlite_autoindex_results_1", "results", None)]
+"""All that a results store may define: the table, and the index of its primary key."""
+
+_COMPANIONS = ("-journal", "-wal", "-shm")
+"""Endings of the names of the files that SQLite keeps beside a database."""
+
+_END_OF_SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
+"""Last bytes of a journal that names a super-journal, the file that SQLite deletes."""
+
+_FREE_STEPS = 20_000_000
+"""Steps of SQLite's virtual machine that a query may take, however small its file is."""
+
+_STEPS_PER_BYTE = 4
+"""Further steps that a query may take for each byte of its file; honest ones need one."""
+
+_STEPS_PER_CHECK = 1_000_000
+"""Steps of SQLite's virtual machine between two checks of a query's length."""
+
+
+class Database:
+    """An open results store.
+
+    Parameters
+    ----------
+    path : Path
+        The SQLite file, absolute.
+    name : str
+        The file's name in messages.
+    connection : sqlite3.Connection
+    """
+
+    def __init__(self, path: Path, name: str, connection: sqlite3.Connection):
+        self._path = path
+        self._name = name
+        self._connection = connection
+        self._opened_file = _file_identity(path)
+        self._steps = 0
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.STORED)
+        connection.set_progress_handler(self._is_endless, _STEPS_PER_CHECK)
+        connection.execute("PRAGMA trusted_schema=OFF")
+        connection.execute("PRAGMA cell_size_check=ON")
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run a statement and return its rows.
+
+        Raises
+        ------
+        DataError
+            The statement takes longer, or returns more text, than the file can hold.
+        sqlite3.Error
+            SQLite cannot run the statement.
+        """
+        self._steps = 0
+        characters = 0
+        # Each character takes at least one byte of a sound file.
+        allowed_characters = self._size_of_files()
+        rows = []
+        try:
+            for row in self._connection.execute(sql, values):
+                characters += sum(len(value) for value in row if isinstance(value, str))
+                if characters > allowed_characters:
+                    raise self._endless()
+                rows.append(row)
+        except sqlite3.OperationalError as error:
+            if self._steps > _FREE_STEPS:
+                raise self._endless() from error
+            raise
+        return rows
+
+    def execute_many(self, sql: str, values: Iterable[Sequence[Any]]) -> None:
+        """Run a statement once for each sequence of values.
+
+        Raises
+        ------
+        sqlite3.Error
+            SQLite cannot run the statement.
+        """
+        self._steps = 0
+        self._connection.executemany(sql, values)
+
+    @contextlib.contextmanager
+    def transaction(self, content: str) -> Iterator[None]:
+        """Write everything in the block, or nothing of it.
+
+        Parameters
+        ----------
+        content : str
+            A noun for messages, such as "a result".
+
+        Raises
+        ------
+        StereoFrameworkError
+            The file cannot be written, for example because the disk is full. Everything
+            that was written before is kept.
+        DataError
+            The file is not the one that was opened, so that the content would be lost.
+        """
+        try:
+            with self._connection:
+                yield
+        except sqlite3.Error as error:
+            message = (
+                f"{self._name}: {content} cannot be written: {error}; earlier results are kept, and the same command continues"
+            )
+            raise StereoFrameworkError(message) from error
+        self.check_in_place()
+
+    def check_in_place(self) -> None:
+        """Raise a DataError if the path no longer leads to the file that was opened.
+
+        SQLite goes on writing to a file that was removed, moved or replaced, and its
+        content is lost when the program ends.
+        """
+        folder = os.path.dirname(self._name) or "."
+        present_file = _file_identity(self._path)
+        if present_file is None:
+            message = (
+                f"{folder}: was removed or moved during the run; the results in it went with it, and those computed since are lost; "
+                "the same command begins again"
+            )
+            raise DataError(message)
+        if present_file != self._opened_file:
+            message = (
+                f"{self._name}: another file took its place during the run, perhaps because a program that synchronizes or restores "
+                "files wrote it; the results computed since are lost; stop that program for this folder and run the same command again"
+            )
+            raise DataError(message)
+
+    def check_schema(self) -> bool:
+        """Return whether the file holds a results store; an empty file does not.
+
+        Raises
+        ------
+        DataError
+            The file defines anything but the one table of a results store, or its
+            version is another one.
+        """
+        schema = self.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY rowid LIMIT 3")
+        if not schema:
+            return False
+
+        [[version]] = self.execute("PRAGMA user_version")
+        if 0 < version < VERSION:
+            message = (
+                f"{self._name}: holds results of version {version} of this format, and this program reads version {VERSION}; "
+                "choose another folder and run the scripts again, which the old folder keeps as *.resolved.yaml"
+            )
+            raise DataError(message)
+        if schema != _SCHEMA or version != VERSION:
+            message = (
+                f"{self._name}: is not a results store of this program: it defines more or other things than the one table of version "
+                f"{VERSION}; choose another folder"
+            )
+            raise DataError(message)
+        return True
+
+    def create_table(self) -> None:
+        """Create the table in an empty file."""
+        with self._connection:
+            self.execute("BEGIN")
+            self.execute(TABLE)
+            self.execute(f"PRAGMA user_version = {VERSION}")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def _is_endless(self) -> bool:
+        """Return whether the running query takes longer than its file can justify."""
+        self._steps += _STEPS_PER_CHECK
+        return self._steps > _FREE_STEPS and self._steps > _STEPS_PER_BYTE * self._size_of_files()
+
+    def _size_of_files(self) -> int:
+        """Return the size of the database and of its log, in bytes."""
+        size = 2**20
+        for ending in ("", "-wal"):
+            with contextlib.suppress(OSError):
+                size += os.stat(f"{self._path}{ending}").st_size
+        return size
+
+    def _endless(self) -> DataError:
+        return DataError(
+            f"{self._name}: is damaged: it cannot be read to an end; choose another folder, or delete it and run again"
+        )
+
+
+@contextlib.contextmanager
+def opened_to_write(path: Path, name: str) -> Iterator[Database]:
+    """Open a results store for writing, and create it if the file is missing or empty.
+
+    Parameters
+    ----------
+    path : Path
+        The SQLite file, absolute.
+    name : str
+        The file's name in messages.
+
+    Raises
+    ------
+    DataError
+        The file is not a results store, or a file beside it is not to be trusted. At the
+        end of the block: another file took the place of the store.
+    sqlite3.Error
+        SQLite cannot open the file.
+    """
+    check_plain(path)
+    _check_companions(path)
+    with contextlib.closing(sqlite3.connect(path, timeout=30)) as connection:
+        database = Database(path, name, connection)
+        if not database.check_schema():
+            database.create_table()
+            database.check_schema()
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("PRAGMA synchronous=NORMAL")
+        try:
+            yield database
+            database.check_in_place()
+        finally:
+            # One file can be read in a folder that cannot be written. A reader may prevent this.
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute("PRAGMA journal_mode=DELETE")
+
+
+@contextlib.contextmanager
+def opened_to_read(path: Path, name: str) -> Iterator[Database | None]:
+    """Open a results store for reading; None if there is no store.
+
+    Nothing is written, and the folder may be one that cannot be written.
+
+    Parameters
+    ----------
+    path : Path
+        The SQLite file, absolute.
+    name : str
+        The file's name in messages.
+
+    Raises
+    ------
+    DataError
+        The file is not a results store, or a file beside it is not to be trusted.
+    sqlite3.Error
+        SQLite cannot open the file.
+    """
+    if not path.is_file():
+        yield None
+        return
+    # SQLite follows a link, and looks for the companions where the link leads.
+    target = Path(os.path.realpath(path))
+    _check_companions(target)
+    # SQLite must not create companions in the folder to which a link leads.
+    mode = "immutable=1" if path.is_symlink() else "mode=ro"
+    with contextlib.closing(sqlite3.connect(f"{target.as_uri()}?{mode}", uri=True, timeout=30)) as connection:
+        database = Database(path, name, connection)
+        yield database if database.check_schema() else None
+
+
+def _check_companions(path: Path) -> None:
+    """Refuse the files beside a database that a third party may have made to do harm.
+
+    Raises
+    ------
+    DataError
+        A companion is a link, a pipe or a device, or a journal names a super-journal.
+    """
+    for ending in _COMPANIONS:
+        check_plain(f"{path}{ending}")
+    journal = Path(f"{path}-journal")
+    if journal.exists() and _last_bytes(journal, len(_END_OF_SUPER_JOURNAL)) == _END_OF_SUPER_JOURNAL:
+        message = (
+            f"{journal}: names another file, which SQLite would delete; this program never writes such a journal; "
+            "choose another folder, or delete the journal"
+        )
+        raise DataError(message)
+
+
+def _last_bytes(path: Path, count: int) -> bytes:
+    """Return the last bytes of a file; fewer if the file is shorter."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - count))
+        return file.read(count)
+
+
+def _file_identity(path: Path) -> tuple[int, int] | None:
+    """Return the device and number of a file; None if there is no such file."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
