@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from stereo_framework.cli._shared import as_typed
 from stereo_framework.kernels.compiling import compiling_announced_to
 from stereo_framework.kernels.counting import announced_to, rounds_counted_by
 
@@ -198,7 +199,7 @@ def continuable(progress: Progress, things: str, out: Path | None) -> Iterator[C
         with progress, interruptible() as check:
             yield count
     except KeyboardInterrupt as error:
-        hint = f"the same command continues from {out}" if out else f"nothing was stored; --out DIR keeps {things}"
+        hint = as_typed(f"the same command continues from {out}") if out else f"nothing was stored; --out DIR keeps {things}"
         word, status = ending(error)
         print(f"{word} after {progress.count} of {progress.total} {things}; {hint}", file=sys.stderr)
         sys.exit(status)

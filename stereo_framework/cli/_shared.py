@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import shutil
 import sys
@@ -73,6 +74,67 @@ def group(name: str) -> str:
 def names(text: str | None) -> list[str]:
     """Names that are separated by commas."""
     return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+_typed_paths: dict[str, str] = {}
+"""Paths as the user typed them, by the absolute paths that stand for them."""
+
+_NAMES_OR_FILES = ("script", "scene", "method", "methods", "plugin")
+"""Options whose texts are either names or paths of files."""
+
+_IMAGES = ("left", "right")
+"""Arguments whose texts are paths of images, folders of images or patterns."""
+
+
+def absolute_paths(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Make the paths among a command's options absolute.
+
+    A plug-in or a method may change the current folder while the command runs. Messages
+    still show the paths as they were typed, see `as_typed`.
+
+    Parameters
+    ----------
+    options : mapping
+        Values by the names of the options.
+    """
+    _typed_paths.clear()
+    return {name: _with_absolute_paths(name, value) for name, value in options.items()}
+
+
+def _with_absolute_paths(option: str, value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)(_with_absolute_paths(option, item) for item in value)
+    if isinstance(value, Path):
+        return absolute_path(value)
+    is_path = option in _IMAGES or (option in _NAMES_OR_FILES and os.path.isfile(str(value)))
+    if isinstance(value, str) and is_path:
+        return str(absolute_path(Path(value)))
+    return value
+
+
+def absolute_path(path: Path, start: Path | None = None) -> Path:
+    """Make a path absolute; messages show it as it is given here.
+
+    Parameters
+    ----------
+    path : Path
+    start : Path, optional
+        Folder from which a relative path starts; default: the current folder.
+    """
+    if path.is_absolute():
+        return path
+    absolute = (start or Path.cwd()) / path
+    _typed_paths[str(absolute)] = str(path)
+    return absolute
+
+
+def as_typed(text: object) -> str:
+    """Return a text in which the paths of the command's options stand as they were typed."""
+    line = str(text)
+    # The longest first: a folder may contain the file that another option names.
+    for path in sorted(_typed_paths, key=len, reverse=True):
+        line = line.replace(path, _typed_paths[path])
+    return line
 
 
 def disparities(text: str) -> tuple[float, float]:
@@ -202,7 +264,7 @@ def print_table(
 
 def say(*lines: str, indent: int = 0) -> None:
     """Print lines that are not empty; too long ones go on below, indented, on a terminal."""
-    for line in map(harmless, filter(None, lines)):
+    for line in map(harmless, map(as_typed, filter(None, lines))):
         if on_a_terminal():
             options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False, "subsequent_indent": " " * indent}
             line = textwrap.fill(line, _columns(), **options)
@@ -212,7 +274,7 @@ def say(*lines: str, indent: int = 0) -> None:
 def tell(kind: str, *lines: str) -> None:
     """Print what is wrong beside the results, each line with its kind: ``warning: ...``."""
     for line in lines:
-        print(harmless(f"{kind}: {line}"), file=sys.stderr)
+        print(harmless(as_typed(f"{kind}: {line}")), file=sys.stderr)
 
 
 def on_a_terminal() -> bool:

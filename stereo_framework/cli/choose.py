@@ -68,10 +68,11 @@ def choose(
         known = pair_scene(left, right, own)
     known, told = stretched(known) if stretch else (known, "")
     _shared.tell("warning", *intensity_doubts(known))
+    folder = _shared.absolute_path(out or Path("choice"))
     with Progress(1, "choices") as progress:
         chosen = choose_method(known, _shared.names(methods), seconds=time)
         progress.watch("writing files")
-        folder, first = out or Path("choice"), chosen.name
+        first = chosen.name
         shown = list(dict.fromkeys((first, next(iter(chosen.maps)), *(s.name for s in chosen.standings))))[:4]
         with output_folder(folder):
             write_bytes(folder / "best.yaml", yaml.safe_dump(chosen.runs[first].mapping, sort_keys=False).encode())
@@ -80,7 +81,7 @@ def choose(
     _shared.tell("warning", *(f"{name}: {error}" for name, error in chosen.failed.items()))
     if json:
         compared = _shared.standings_record(known.name, DEFAULT, chosen.standings)
-        found = {"chosen": chosen.name, "folder": str(folder), "left_out": chosen.left_out, "stretched": told}
+        found = {"chosen": chosen.name, "folder": _shared.as_typed(folder), "left_out": chosen.left_out, "stretched": told}
         _shared.print_json(compared | found | {"seconds": dict(chosen.seconds)})
         return
     if told:
@@ -89,4 +90,4 @@ def choose(
     if chosen.left_out:
         print(f"no time for {', '.join(chosen.left_out)}; --time SECONDS gives more")
     why = "which is best on scenes with truth; nothing is better here" if chosen.name == DEFAULT else f"better than {DEFAULT}"
-    print(f"chosen: {chosen.name}, {why}; best.yaml, best.pfm, comparison.png in {folder}")
+    print(_shared.as_typed(f"chosen: {chosen.name}, {why}; best.yaml, best.pfm, comparison.png in {folder}"))

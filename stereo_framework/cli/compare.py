@@ -85,4 +85,4 @@ def compare(
     if standings:
         _shared.print_standings(place.name, first, standings)
     if out is not None:
-        print(f"pictures in {out}")
+        print(_shared.as_typed(f"pictures in {out}"))

@@ -127,13 +127,17 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
 
     @functools.wraps(verb)
     def wrapped(*arguments: Any, **options: Any) -> None:
-        everywhere = {name: options[name] if name in own else options.pop(name) for name in _EVERYWHERE}
-        wanted = everywhere["traceback"]
+        wanted = options["traceback"]
         try:
+            options = _shared.absolute_paths(options)
+            everywhere = {name: options[name] if name in own else options.pop(name) for name in _EVERYWHERE}
             _check_numbers(options | everywhere)
             # Processes that are started meanwhile see these too.
             variables = {name: everywhere[name.removeprefix("STEREO_").lower()] for name in _VARIABLES}
             os.environ.update({name: str(value) for name, value in variables.items() if value})
+            if data := os.environ.get("STEREO_DATA"):
+                # A plug-in may change the current folder, from which a relative path starts.
+                os.environ["STEREO_DATA"] = os.path.abspath(os.path.expanduser(data))
             with interruptible(), _warnings_in_one_line():
                 if everywhere["plugin"] and everywhere["no_plugins"]:
                     raise ParameterError("--plugin and --no-plugins contradict each other; give one")

@@ -100,6 +100,8 @@ def match(
         raise ParameterError(
             f"--mask: {len(image_masks)} masks; give that of the left image and, after it, that of the right one"
         )
+    # A plug-in of the script may change the current folder.
+    start = Path.cwd()
     script = load(method or DEFAULT, overrides=settings or [], plugins=plugin or [])
     options: dict[str, Any] = given | {"method": script.only, "memory": memory}
     planes = load_scene("synthetic/planes") if example else None
@@ -115,10 +117,13 @@ def match(
     alone = _shared.truth_alone(truth, scale=scale)
     records, failed = [], False
     for i, (stem, (one, other)) in enumerate(found.items()):
-        folder = (out or Path("matches" if many else f"{stem}_match")) / (stem if many else "")
+        default = Path("matches" if many else f"{stem}_match")
+        folder = out or _shared.absolute_path(default, start)
+        if many:
+            folder /= stem
         try:
             check_folder(folder)
-            parts = folder.absolute() / "parts" / code_digest(script.plugins)
+            parts = folder / "parts" / code_digest(script.plugins)
             warm = compiled_by_two() if method in (None, DEFAULT) else contextlib.nullcontext()
             with Progress(1) as progress, warm:
                 span = ranges[i % len(ranges)] if ranges else None
@@ -157,7 +162,7 @@ def _record(stem: str, matched: Matched, folder: Path, written: list[str]) -> di
         "consistent": float(matched.sure.mean()),
         "seconds": matched.seconds,
         "warnings": list(matched.warnings),
-        "folder": str(folder),
+        "folder": _shared.as_typed(folder),
         "files": written,
         "error": None,
     }

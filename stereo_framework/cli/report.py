@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from stereo_framework.cli import _shared
+
 
 def report(
     folder: Path,
@@ -31,4 +33,4 @@ def report(
 
     path = out or folder / "report.html"
     run_page(folder, limit=limit).write(path, single_file=single_file)
-    print(f"page: {path}")
+    print(_shared.as_typed(f"page: {path}"))

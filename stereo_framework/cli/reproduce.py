@@ -39,7 +39,7 @@ def reproduce(
     from stereo_framework.papers.reproduce import reproduce as run_paper
 
     name, _, item = paper.partition("/")
-    folder = out or Path("reproduction") / name
+    folder = _shared.absolute_path(out or Path("reproduction") / name)
     with Progress(1) as progress:
         progress.watch(paper)
         done = run_paper(find_paper(name), folder, item=item or None, workers=workers, quick=quick)
@@ -62,5 +62,5 @@ def reproduce(
         print(f"missing: {scene}: {reason}")
     for line in done.totals:
         print(line)
-    print(f"page: {done.page}")
+    print(_shared.as_typed(f"page: {done.page}"))
     return done.status

@@ -79,7 +79,7 @@ def results(
         written = write_reports(reports_of(found, read_scripts(folder).values()), folder)
         if not written:
             raise ParameterError(f"{folder}: no script there asks for plots; write them under 'report:' and run it again")
-        print("\n".join(map(str, written)))
+        print("\n".join(map(_shared.as_typed, written)))
     elif group is not None:
         wanted = tables.shown_statistics(found, names)
         table = tables.sort_table(summaries.group(found, _shared.names(group), wanted), _shared.names(sort))
@@ -136,5 +136,5 @@ def _export(found: Sequence[Result], format: str, folder: Path) -> int:
             failed += 1
             continue
         _shared.tell("warning", *told)
-        print(f"{name}: {target}; measure it with: evaluate {target} --scene {format}")
+        print(_shared.as_typed(f"{name}: {target}; measure it with: evaluate {target} --scene {format}"))
     return 2 if failed == len(settings) else 1 if failed else 0

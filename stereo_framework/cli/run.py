@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -64,8 +65,11 @@ def run(
         raise ParameterError("--report: needs --out DIR, where the page is written")
     given = {"protocol": protocol, "measures": measure and f"[{', '.join(measure)}]"}
     overrides = [*(settings or []), *(f"evaluation.{key}={value}" for key, value in given.items() if value)]
+    start = Path.cwd()
     scripts = [load(name, overrides=overrides, plugins=plugin or []) for name in script]
-    tasks = [task for one in scripts for task in plan(one, scenes_of(one, scene or None, None))]
+    # A plug-in may have changed the current folder, from which the paths of scenes start.
+    with contextlib.chdir(start):
+        tasks = [task for loaded in scripts for task in plan(loaded, scenes_of(loaded, scene or None, None))]
     options: dict[str, Any] = {"workers": workers, "memory": memory, "out": out, "maps": maps if out else False}
     progress = Progress(sum(len(task.protocols) for task in tasks))
     found: dict[Task, list[Result]] = {}
@@ -99,12 +103,12 @@ def run(
         printed = _shared.print_results(results, columns, most=most, whole=whole)
         if out is not None:
             kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]
-            print(f"{', '.join(kinds)} in {out}")
+            print(_shared.as_typed(f"{', '.join(kinds)} in {out}"))
     if report and out is not None:
         from stereo_framework.page.run_page import run_page
 
         run_page(out).write(out / "report.html")
-        print(f"page: {out / 'report.html'}", file=sys.stderr)
+        print(_shared.as_typed(f"page: {out / 'report.html'}"), file=sys.stderr)
     if more := len(failed) - sum(bool(r.error) for r in printed):
         _shared.tell("error", f"{more} more runs failed; stereo-framework results {out} --limit 0 tells why")
     if traceback:

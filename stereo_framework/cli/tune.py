@@ -1,5 +1,6 @@
 """The verb ``tune``."""
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ def tune(
     import yaml
 
     from stereo_framework.script import load
+    from stereo_framework.sweep.runs import scenes_of
     from stereo_framework.sweep.tune import BEST
     from stereo_framework.sweep.tune import tune as search
     from stereo_framework.tables.values import show
@@ -54,11 +56,15 @@ def tune(
 
     if protocol is not None:
         settings = [*(settings or []), f"evaluation.protocol={protocol}"]
+    start = Path.cwd()
     searched = load(script, overrides=settings or [], tuning=True, plugins=plugin or [])
+    # A plug-in may have changed the current folder, from which the paths of scenes start.
+    with contextlib.chdir(start):
+        scenes = scenes_of(searched, scene or None, None)
     progress = Progress(trials, "trials")
     how: dict[str, Any] = {"workers": workers, "memory": memory, "trials": trials, "out": out}
     with _shared.who(executor, workers, dask) as pool, continuable(progress, "trials", out) as count:
-        tuned = search(searched, statistic, scene or None, executor=pool, each=lambda trial: count(), **how)
+        tuned = search(searched, statistic, scenes, executor=pool, each=lambda trial: count(), **how)
     states = [trial.state for trial in tuned.trials]
     others = [f"{states.count(state)} {state}" for state in ("pruned", "failed") if state in states]
     tried = f"{len(states)} trials" + (f" ({', '.join(others)})" if others else "")

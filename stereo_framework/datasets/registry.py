@@ -113,15 +113,23 @@ _REPEATS = (
 
 
 def data_roots(data: PathLike | None = None) -> tuple[Path, ...]:
-    """Folders in which data sets are looked for; the first that has a scene wins. They need not exist.
+    """Return the folders that may hold data sets; the first one that has a scene wins.
 
     Parameters
     ----------
     data : path-like, optional
-        The first folder; the environment variable ``STEREO_DATA`` and then ``stereo_framework`` in the user's cache folder follow.
+        The first folder. The environment variable ``STEREO_DATA`` gives the second one,
+        and ``stereo_framework`` in the user's cache folder is the last one.
+
+    Returns
+    -------
+    tuple of Path
+        Absolute paths, because scenes read their files later, when a method may have
+        changed the current folder. The folders need not exist.
     """
-    chosen = [Path(os.path.expanduser(path)) for path in (data, os.environ.get("STEREO_DATA")) if path]
-    return tuple(dict.fromkeys([*chosen, _user_cache() / "stereo_framework"]))
+    named = [Path(os.path.expanduser(path)) for path in (data, os.environ.get("STEREO_DATA")) if path]
+    roots = [*named, _user_cache() / "stereo_framework"]
+    return tuple(dict.fromkeys(root.absolute() for root in roots))
 
 
 def _user_cache() -> Path:

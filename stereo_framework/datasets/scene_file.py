@@ -134,7 +134,8 @@ def pair_scene(
     """
     for side, given in {"left": left, "right": right}.items():
         check_kind("pair_scene", side, given, (str, os.PathLike), "the path of an image, or both images as numpy arrays")
-    left, right = Path(left), Path(right)
+    left = Path(left).absolute()
+    right = Path(right).absolute()
     # The folder tells apart pairs whose files have the same names.
     name = harmless("/".join(filter(None, (left.resolve().parent.name, f"{left.stem}-{right.stem}"))))
     search = _range_beside(left) if search is None else Search.of(search)
@@ -149,9 +150,16 @@ def pair_scene(
 
 
 def _file(read: Callable[..., Any], path: PathLike, **how: Any) -> _Load:
-    """What reads a file, which must be there."""
+    """Return a function that reads a file.
+
+    Raises
+    ------
+    DataError
+        The file is missing.
+    """
     check_file(path)
-    return partial(read, path, **how)
+    # The file is read later, when a method may have changed the current folder.
+    return partial(read, Path(path).absolute(), **how)
 
 
 _map = partial(_file, read_disparity)

@@ -195,23 +195,38 @@ class Reader:
                 break
 
     def load_plugins(self, top: Path | None) -> tuple[str, ...]:
-        """Import the plug-ins of a script in the folder `top` (None: from Python); returns the paths of their sources.
+        """Import the plug-ins of a script.
 
-        A script file may name those in its own folder, and those that the user names, too, which start from no file's folder.
+        A script file may name plug-in files in its own folder. The user may name any
+        plug-in; the paths of those start from no file's folder.
+
+        Parameters
+        ----------
+        top : Path, optional
+            Folder of the script; None for a script from Python.
+
+        Returns
+        -------
+        tuple of str
+            Paths of the plug-ins' sources.
         """
-        found = []
-        for node, folder in self.plugins:
-            path = (folder or Path.cwd()) / str(text(node))
-            if path.suffix == ".py" and top is not None and not self._may(path, top):
-                outside = f"{short(str(text(node)), 80)!r} lies outside the script's folder, and importing it runs it"
+        # A plug-in may change the current folder, so all paths are looked at before the first import.
+        start = Path.cwd()
+        allowed = [top is None or self._may((folder or start) / str(text(node)), top) for node, folder in self.plugins]
+        sources = []
+        for (node, folder), is_allowed in zip(self.plugins, allowed, strict=True):
+            reference = str(text(node))
+            if reference.endswith(".py") and not is_allowed:
+                path = (folder or start) / reference
+                outside = f"{short(reference, 80)!r} lies outside the script's folder, and importing it runs it"
                 self.faults.add(node.place, f"{outside}; --plugin {short(str(path), 200)} allows that")
                 continue
             try:
-                found.append(stage.load_plugin(str(text(node)), folder))
+                sources.append(stage.load_plugin(reference, start / (folder or "")))
             except StereoFrameworkError as error:
                 self.faults.add(node.place, str(error).removeprefix("plugins: "))
-        self.faults.without_plugins = len(found) < len(self.plugins)
-        return tuple(dict.fromkeys(found))
+        self.faults.without_plugins = len(sources) < len(self.plugins)
+        return tuple(dict.fromkeys(sources))
 
     def _may(self, path: Path, top: Path) -> bool:
         """Whether a plug-in may be loaded."""

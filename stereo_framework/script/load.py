@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -137,11 +138,14 @@ def load(
     check_kind("load", "the script", source, (str, Path, Mapping), "a file, the name of a shipped script, or a mapping")
     faults = Faults()
     path = None if isinstance(source, Mapping) else find_script(source)
+    start = Path.cwd()
     reader = Reader(faults)
     read = reader.file(path) if path is not None else reader.mapping(source)  # type: ignore[arg-type]
     reader.plugins += [(Node(str(plugin), Place("--plugin")), None) for plugin in plugins]
     files = reader.load_plugins(None if path is None else path.parent)
-    name, root, found, settings = _checked(read, path, reader, overrides, tuning)
+    # A plug-in may have changed the current folder, from which the script's paths start.
+    with contextlib.chdir(start):
+        name, root, found, settings = _checked(read, path, reader, overrides, tuning)
     scenes = tuple(dict.fromkeys(filter(None, map(text, root.at("scenes").items))))
     report = root.at("report").data() or {}
     whole = resolved(name, scenes, root, found)

@@ -85,10 +85,13 @@ def run(
     >>> bool(result.statistics["bad_pixels_nonocc"] < 20)
     True
     """
+    start = Path.cwd()
+    folder = None if out is None else start / out
     loaded = script if isinstance(script, Script) else load(script, overrides=overrides, plugins=plugins)
-    tasks = plan(loaded, scenes_of(loaded, scenes, data))
-    where = None if out is None else Path(out)
-    coming = execute([loaded], tasks, out=where, maps=maps, workers=workers, executor=executor, memory=memory)
+    # A plug-in may have changed the current folder when it was imported.
+    with contextlib.chdir(start):
+        tasks = plan(loaded, scenes_of(loaded, scenes, data))
+    coming = execute([loaded], tasks, out=folder, maps=maps, workers=workers, executor=executor, memory=memory)
     # Who listens already, such as a bar over several scripts, hears of every run.
     found = {task: results for (task, results), _ in zip(coming, counted(len(tasks), "run"), strict=False)}
     return ResultList(result for task in tasks for result in found[task])
@@ -146,7 +149,7 @@ def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew) -
     many = len(left) > FEW
     for task, results in crew.computed(todo):
         if store is not None:
-            store.check_there()
+            store.check_in_place()
             results = _added(store, task, store.with_map(results))
         yield task, results
         left[task.scene] -= 1

@@ -197,15 +197,18 @@ def tune(
     >>> found.best.setting.axes["aggregation.box.size"] > 1
     True
     """
+    start = Path.cwd()
     loaded = script if isinstance(script, Script) else load(script, overrides=overrides, tuning=True, plugins=plugins)
     if trials < 1 or seed < 0:
         raise ParameterError(f"trials: {trials} is below 1" if trials < 1 else f"seed: {seed} is below 0")
-    tuned = _prepared(loaded, statistic, scenes_of(loaded, scenes, data))
+    # A plug-in may have changed the current folder when it was imported.
+    with contextlib.chdir(start):
+        tuned = _prepared(loaded, statistic, scenes_of(loaded, scenes, data))
     study = optuna.create_study(direction="minimize" if tuned.better == "lower" else "maximize", pruner=_PRUNER)
     proposed = _proposals(study, loaded.methods, seed, several=workers > 1)
     with contextlib.ExitStack() as stack:
         crew = stack.enter_context(Crew(workers, executor, memory))
-        store = None if out is None else stack.enter_context(Store(Path(out), create=True))
+        store = None if out is None else stack.enter_context(Store(start / out, create=True))
         if store is not None:
             store.describe([loaded], tuned.protocol.measures)
             check_own(store.folder / BEST)
