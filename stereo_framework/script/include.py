@@ -195,23 +195,31 @@ class Reader:
                 break
 
     def load_plugins(self, top: Path | None) -> tuple[str, ...]:
-        """Import the plug-ins of a script in the folder `top` (None: from Python); returns the paths of their sources.
+        """Import the plug-ins of a script; return the paths of their sources.
 
-        A script file may name those in its own folder, and those that the user names, too, which start from no file's folder.
+        A script file may name plug-in files in its folder. An included file may name those
+        in the folder of the script that includes it or, if this script is a mapping, in
+        its own folder. The user may name plug-in files anywhere.
+
+        Parameters
+        ----------
+        top : Path or None
+            The script's folder. None: the script is a mapping from Python.
         """
-        found = []
+        sources = []
         for node, folder in self.plugins:
             path = (folder or Path.cwd()) / str(text(node))
-            if path.suffix == ".py" and top is not None and not self._may(path, top):
+            allowed_folder = top or folder
+            if path.suffix == ".py" and allowed_folder is not None and not self._may(path, allowed_folder):
                 outside = f"{short(str(text(node)), 80)!r} lies outside the script's folder, and importing it runs it"
                 self.faults.add(node.place, f"{outside}; --plugin {short(str(path), 200)} allows that")
                 continue
             try:
-                found.append(stage.load_plugin(str(text(node)), folder))
+                sources.append(stage.load_plugin(str(text(node)), folder))
             except StereoFrameworkError as error:
                 self.faults.add(node.place, str(error).removeprefix("plugins: "))
-        self.faults.without_plugins = len(found) < len(self.plugins)
-        return tuple(dict.fromkeys(found))
+        self.faults.without_plugins = len(sources) < len(self.plugins)
+        return tuple(dict.fromkeys(sources))
 
     def _may(self, path: Path, top: Path) -> bool:
         """Whether a plug-in may be loaded."""
