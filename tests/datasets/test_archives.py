@@ -11,6 +11,7 @@ import zlib
 
 import py7zr
 import pytest
+from deadline import deadline
 from file_server import files, sha
 
 from stereo_framework.core import limits
@@ -304,6 +305,6 @@ def test_a_pipe_in_the_place_of_an_archive_is_refused(root, archive, server, nam
     place = root / ".fetched/set" / name
     place.parent.mkdir(parents=True)
     os.mkfifo(place)
-    with pytest.raises(DataError, match=rf"{name}: is not a regular file but a pipe or device"):
+    with deadline(), pytest.raises(DataError, match=rf"{name}: is not a regular file but a pipe or device"):
         download.fetch("set")
     assert not server.requests

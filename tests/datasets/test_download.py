@@ -5,6 +5,7 @@ import os
 import shutil
 
 import pytest
+from deadline import deadline
 from file_server import CONTENT, files, sha
 
 from stereo_framework.core.errors import DataError, MissingExtraError
@@ -132,7 +133,7 @@ def test_a_pipe_in_the_place_of_a_file_is_refused(root, server, one, sha256):
     place = root / "set/scene/im0.png"
     place.parent.mkdir(parents=True)
     os.mkfifo(place)
-    with pytest.raises(DataError, match=r"im0\.png: is not a regular file but a pipe or device"):
+    with deadline(), pytest.raises(DataError, match=r"im0\.png: is not a regular file but a pipe or device"):
         download.fetch("set")
     assert not server.requests
 
