@@ -266,14 +266,17 @@ def test_aliases_repeat_20000_values_and_values_are_nested_100_deep(tmp_path, mo
         assert ("nested too deeply" in str(caught.value)) is fault
 
 
-def test_a_script_has_200000_values_and_runs():
-    axis = {"range": [1, 200_001, 1]}
-    for count, fault in (
-        ({"search.maximum": axis}, "200001"),
+@pytest.mark.parametrize(
+    ("axes", "fault"),
+    [
+        ({"search.maximum": {"range": [1, 200_001, 1]}}, "200001"),
+        ({"search.minimum": {"range": [1, 150_000, 1]}, "search.maximum": {"range": [1, 150_000, 1]}}, "more than 200000 values"),
         ({"search.step": [1, 2], "search.maximum": {"range": [9, 100_009, 1]}}, "200002 runs"),
-    ):
-        with pytest.raises(ScriptError, match=fault):
-            load({"include": "window", "sweep": {"grid": count}})
+    ],
+)
+def test_a_script_has_200000_values_and_runs(axes, fault):
+    with pytest.raises(ScriptError, match=fault):
+        load({"include": "window", "sweep": {"grid": axes}})
 
 
 def test_a_window_is_65536_pixels_wide_at_most():
