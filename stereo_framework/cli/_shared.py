@@ -30,7 +30,13 @@ if TYPE_CHECKING:
 
 Data = Annotated[Path | None, typer.Option(help="Data root; default: STEREO_DATA, then the user's cache folder.")]
 Plugins = Annotated[list[str] | None, typer.Option(metavar="MODULE|FILE.py", help="Import this plug-in too; repeatable.")]
-NoPlugins = Annotated[bool, typer.Option("--no-plugins", help="Import no plug-in, named by a script or installed.")]
+NoPlugins = Annotated[
+    bool,
+    typer.Option(
+        "--no-plugins",
+        help="Execute no plug-in, Python function or program that a script names, and no installed plug-in.",
+    ),
+]
 MaxPixels = Annotated[int | None, typer.Option(min=1, help="Largest images and maps that are read; default: 100 million.")]
 Traceback = Annotated[bool, typer.Option("--traceback", help="Print where in the code an error was raised, all of it.")]
 ExecutorName = Annotated[str, typer.Option("--executor", help="thread: in this process; process: each worker is one of its own.")]
@@ -123,9 +129,11 @@ def absolute_path(path: Path, start: Path | None = None) -> Path:
     """
     if path.is_absolute():
         return path
-    absolute = (start or Path.cwd()) / path
-    _typed_paths[str(absolute)] = str(path)
-    return absolute
+    folder = start or Path.cwd()
+    _typed_paths[str(folder / path)] = str(path)
+    # Files in folders that were typed, such as the neighbours of a script, are shown in the same way.
+    _typed_paths[f"{folder}{os.sep}"] = ""
+    return folder / path
 
 
 def as_typed(text: object) -> str:
@@ -198,7 +206,7 @@ def protocol_spec(text: str | None) -> str | dict[str, Any] | None:
 def size(text: str) -> int:
     """Parse an amount of memory, ``8G`` or ``500M``, as bytes; units are powers of 1024."""
     units = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-    match = re.fullmatch(r"([0-9.]+)\s*([KMGT]?)(iB|B)?", text.strip(), re.IGNORECASE)
+    match = re.fullmatch(r"([0-9.]+)\s*([KMGT]?)(iB|B)?", text.strip(), re.IGNORECASE | re.ASCII)
     try:
         count = int(float(match[1]) * units[match[2].upper()]) if match else 0
     except (ValueError, OverflowError):

@@ -1,5 +1,6 @@
 """The verb ``check``."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -18,7 +19,8 @@ def check(
 ) -> None:
     """Check parameter scripts without running them; every fault is told with its place.
 
-    A script's plug-ins are imported, which runs them: check a stranger's script with --no-plugins.
+    Lists all code that a run would execute. Plug-ins that a script names are imported,
+    which executes them; with --no-plugins nothing is executed.
 
     Example: stereo-framework check truncation.yaml
 
@@ -32,38 +34,78 @@ def check(
         Print the JSON Schema of scripts instead, with which editors complete and check them.
     """
     from stereo_framework.core.errors import ParameterError, ScriptError
-    from stereo_framework.script import load
+    from stereo_framework.core.plugins import NO_PLUGINS, execution_is_off
     from stereo_framework.script import schema as script_schema
-    from stereo_framework.script.load import check_without_plugins
-    from stereo_framework.script.trial import trial
 
     if schema:
         _shared.print_json(script_schema())
         return
     if not script:
         raise ParameterError("check: no script; name one or more")
-    if no_plugins and try_out:
-        raise ParameterError("--try runs the plug-ins' stages; leave out --no-plugins")
+
+    without_execution = no_plugins or execution_is_off()
+    if without_execution and try_out:
+        message = f"--try runs what the script names; leave out --no-plugins, and unset {NO_PLUGINS}"
+        raise ParameterError(message)
     faults: list[str] = []
     for name in script:
         try:
-            named, unknown = check_without_plugins(name, settings or []) if no_plugins else ((), ())
-            if named:
-                left = f"; not checked: {', '.join(unknown)}" if unknown else ""
-                print(f"{name}: no fault as far as it shows without its plug-ins ({', '.join(named)}){left}")
-                continue
-            loaded = load(name, overrides=settings or [], plugins=plugin or [])
+            if without_execution:
+                _inspect(name, settings or [])
+            else:
+                faults += _check(name, settings or [], plugin or [], try_out)
         except ScriptError as error:
             faults += error.faults
-        else:
-            scenes = "each of " * (len(loaded.scenes) > 1) + (", ".join(loaded.scenes) or "scenes named later")
-            used = {bound.stage for run in loaded.settings for _, bound in run.pipeline.stages()}
-            for name_of_stage in sorted(f"{s.slot}.{s.name}" for s in used if f"{s.source or NO_SOURCE}".startswith(NO_SOURCE)):
-                _shared.tell("warning", f"{name_of_stage}: has no source; say where the method is defined")
-            if try_out and (failed := trial(loaded)):
-                faults += [f"{name}: {line}" for line in failed]
-                continue
-            tried = ", tried on a small pair" * try_out
-            print(f"{name}: no fault; {len(loaded.settings)} run{'s'[: len(loaded.settings) != 1]} on {scenes}{tried}")
     if faults:
         raise ScriptError(faults)
+
+
+def _inspect(name: str, settings: Sequence[str]) -> None:
+    """Check a script without executing anything, and print the result."""
+    from stereo_framework.script.load import inspect_script
+
+    inspection = inspect_script(name, settings)
+    if inspection.plugins:
+        plugins = ", ".join(inspection.plugins)
+        line = f"{name}: no fault as far as it shows without its plug-ins ({plugins})"
+        if inspection.unknown_stages:
+            line += f"; not checked: {', '.join(inspection.unknown_stages)}"
+    else:
+        line = _verdict(name, inspection.run_count, inspection.scenes)
+    print(_shared.as_typed(line))
+    _print_executions(name, inspection.executions)
+
+
+def _check(name: str, settings: Sequence[str], plugins: Sequence[str], try_out: bool) -> list[str]:
+    """Check a script with its plug-ins, and print the result; return what failed in the trial."""
+    from stereo_framework.script import load
+    from stereo_framework.script.trial import trial
+
+    script = load(name, overrides=settings, plugins=plugins)
+    used_stages = {step.stage for setting in script.settings for _, step in setting.pipeline.stages()}
+    without_source = {f"{s.slot}.{s.name}" for s in used_stages if f"{s.source or NO_SOURCE}".startswith(NO_SOURCE)}
+    for stage_name in sorted(without_source):
+        _shared.tell("warning", f"{stage_name}: has no source; say where the method is defined")
+
+    failures = trial(script) if try_out else []
+    if not failures:
+        verdict = _verdict(name, len(script.settings), script.scenes)
+        print(_shared.as_typed(f"{verdict}, tried on a small pair" if try_out else verdict))
+    _print_executions(name, script.executions)
+    return [f"{name}: {failure}" for failure in failures]
+
+
+def _verdict(name: str, run_count: int, scenes: Sequence[str]) -> str:
+    runs = "1 run" if run_count == 1 else f"{run_count} runs"
+    listed_scenes = ", ".join(scenes) or "scenes named later"
+    if len(scenes) > 1:
+        listed_scenes = f"each of {listed_scenes}"
+    return f"{name}: no fault; {runs} on {listed_scenes}"
+
+
+def _print_executions(name: str, executions: Sequence[str]) -> None:
+    """Print the third-party code that a run of a script executes, a line for each."""
+    for execution in executions:
+        # Line ends and invisible characters could hide a part of a command.
+        shown = execution if execution.isprintable() else repr(execution)[1:-1]
+        print(_shared.as_typed(f"{name}: a run executes {shown}"))

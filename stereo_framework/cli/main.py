@@ -67,7 +67,9 @@ class _Verbs(TyperGroup):
         # Names of files may hold what the terminal's encoding does not.
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         try:
-            _refuse_empty(sys.argv[1:] if args is None else args)
+            words = sys.argv[1:] if args is None else args
+            _refuse_empty(words)
+            _refuse_odd_numbers(words)
             status = super().main(args, *given, **options | {"standalone_mode": False})
         except _UsageError as error:
             verb = f" {error.ctx.info_name}" if error.ctx and error.ctx.parent else ""
@@ -89,6 +91,21 @@ def _refuse_empty(words: Sequence[str]) -> None:
         if one == "" or (one.startswith("--") and one.endswith("=")):
             option = one[:-1] or (before if before.startswith("-") else "an argument")
             raise ParameterError(f"{option}: an empty text says nothing; leave it out or write something")
+
+
+_NUMERIC_OPTIONS: dict[str, set[str]] = {}
+"""Options of each verb that take a number."""
+
+
+def _refuse_odd_numbers(words: Sequence[str]) -> None:
+    """Refuse texts such as ``6_0``, or digits of other alphabets, which Python reads as numbers."""
+    options = _NUMERIC_OPTIONS.get(words[0], set()) if words else set()
+    for word, next_word in itertools.pairwise([*words, ""]):
+        option, sign, text = word.partition("=")
+        value = text if sign else next_word
+        if option in options and ("_" in value or not value.isascii()):
+            message = f"{option}: {short(value, 40)!r} is not a number in plain digits"
+            raise ParameterError(message)
 
 
 class _Verb(TyperCommand):
@@ -243,6 +260,17 @@ def _documented(verb: Callable[..., Any]) -> inspect.Signature:
     return signature.replace(parameters=found)
 
 
+def _numeric_options(signature: inspect.Signature) -> set[str]:
+    """Return the options of a verb that take a number, from its documented signature."""
+    options = set()
+    for parameter in signature.parameters.values():
+        kind, information = get_args(parameter.annotation)
+        is_numeric = {int, float} & {kind, *get_args(kind)}
+        if is_numeric and information.parser is None:
+            options |= {f"--{parameter.name.replace('_', '-')}", *(information.param_decls or ())}
+    return options
+
+
 @app.callback(invoke_without_command=True)
 def _root(
     context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False
@@ -261,6 +289,8 @@ for _verb in (match, choose, run, tune, evaluate, compare, results, rank, report
     _short = _first if len(_first) <= _LISTED else re.split("[.:;,]", _first)[0]
     # What follows a \b is not broken into lines: an example can be copied.
     _about = _about.replace("\n\nExample:", "\n\n\b\nExample:")
-    app.command(_verb.__name__.rstrip("_"), cls=_Verb, help=_about, short_help=_short)(_exits(_verb))
+    _command = _exits(_verb)
+    app.command(_verb.__name__.rstrip("_"), cls=_Verb, help=_about, short_help=_short)(_command)
+    _NUMERIC_OPTIONS[_verb.__name__.rstrip("_")] = _numeric_options(inspect.signature(_command))
 
 main = functools.partial(app, prog_name="stereo-framework")

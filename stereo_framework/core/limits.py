@@ -51,6 +51,15 @@ SETTINGS = 200_000
 WINDOW = 65_536
 """Pixels of a window, or of a distance in whole pixels: more than images are wide."""
 
+UNPACKED = 100 * 2**30
+"""Bytes that the content of an archive may have; the largest public set has a tenth."""
+
+RATIO = 200
+"""How many times as large as an archive its content may be; images are compressed much less."""
+
+MEMBERS = 1_000_000
+"""Files and folders in an archive; empty files take no bytes, but they fill a disk as well."""
+
 
 def most_pixels() -> int:
     """Pixels that an image may have.
@@ -63,7 +72,7 @@ def most_pixels() -> int:
     text = os.environ.get(VARIABLE, "")
     if not text:
         return _PIXELS
-    if not (text.isdecimal() and len(text) < 19 and int(text) > 0):
+    if not (text.isascii() and text.isdecimal() and len(text) < 19 and int(text) > 0):
         raise ParameterError(f"the environment variable {VARIABLE}: {text!r} is not a whole number above 0")
     return int(text)
 

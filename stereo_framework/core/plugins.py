@@ -22,7 +22,7 @@ from stereo_framework.core.errors import ParameterError, StereoFrameworkError, s
 from stereo_framework.core.slots import SLOTS
 
 NO_PLUGINS = "STEREO_NO_PLUGINS"
-"""Environment variable that keeps plug-ins, those of scripts and installed ones, from being imported."""
+"""Environment variable that keeps all third-party code from being executed: plug-ins, functions and programs."""
 
 _INSTALLED = ("site-packages", "dist-packages")
 _ROOTS = [Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
@@ -30,6 +30,33 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 _LOADED: dict[Path, set[Path]] = {}
 """The files that were loaded while a file was imported."""
+
+
+def execution_is_off() -> bool:
+    """Return whether `NO_PLUGINS` is set to any text, even ``0``; an empty text does not count."""
+    return bool(os.environ.get(NO_PLUGINS))
+
+
+def not_executed(code: str) -> str:
+    """Return the message about third-party code that the user's switch keeps from being executed."""
+    return f"{code} is not executed: --no-plugins, or {NO_PLUGINS} in the environment, forbids it"
+
+
+def check_execution(code: str) -> None:
+    """Refuse to execute third-party code if `execution_is_off`.
+
+    Parameters
+    ----------
+    code : str
+        The code for the message, such as ``the Python function mine.py:match``.
+
+    Raises
+    ------
+    ParameterError
+        The user's switch is on.
+    """
+    if execution_is_off():
+        raise ParameterError(not_executed(code))
 
 
 @functools.cache
@@ -40,7 +67,7 @@ def installed_plugins() -> tuple[str, ...]:
     for slot in SLOTS:
         importlib.import_module(f"stereo_framework.{slot}")
     files = []
-    for entry in () if NO_PLUGINS in os.environ else entry_points(group="stereo_framework.plugins"):
+    for entry in () if execution_is_off() else entry_points(group="stereo_framework.plugins"):
         try:
             module = noted(functools.partial(importlib.import_module, entry.module))
             entry.load()
@@ -70,7 +97,7 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
     ParameterError
         The module or file does not exist or raises on import.
     """
-    if NO_PLUGINS in os.environ:
+    if execution_is_off():
         raise ParameterError(
             f"plugins: {short(reference, 200)} is not imported: --no-plugins, or {NO_PLUGINS} in the environment"
         )

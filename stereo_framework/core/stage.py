@@ -88,6 +88,9 @@ class Stage:
         Takes the stage's parameters by name (those it names) and, as ``scene``, the scene or None, and returns the files from outside that decide what
         the stage does: programs, models, maps. Their content is part of a run's identity. It is called when a script is checked, without a scene, and
         raises a ParameterError where something is missing.
+    executes : callable, optional
+        Takes the stage's parameters by name (those it names) and returns the third-party code that the stage executes, such as ``the program ./elas``.
+        `check` lists this text, and ``--no-plugins`` refuses the stage.
     check_parameters : callable, optional
         Takes legal values of the stage's parameters by name (those it names) and returns why they cannot stand together, or None. Scripts are checked with it, and
         every call of the stage. An optimizer's may name ``smoothness``, and gets the name of the method's smoothness term, or None.
@@ -105,6 +108,7 @@ class Stage:
     integer: bool = False
     other_needs: frozenset[str] = frozenset()
     files: Callable[..., Iterable[Path]] | None = None
+    executes: Callable[..., str] | None = None
     check_parameters: Callable[..., str | None] | None = None
 
     @property
@@ -127,6 +131,13 @@ class Stage:
         ('grey levels', '')
         """
         return unit(self.parameters[parameter].annotation)
+
+    def execution(self, parameters: Mapping[str, Any]) -> str:
+        """Return the third-party code that the stage executes, or an empty text."""
+        if self.executes is None:
+            return ""
+        names = _signature(self.executes).parameters
+        return self.executes(**{name: value for name, value in parameters.items() if name in names})
 
     def misfit(self, parameters: Mapping[str, Any]) -> str:
         """Why legal values of parameters cannot stand together, or nothing, also where not all that it takes to tell is given.
@@ -185,7 +196,7 @@ def stage(slot: str, *, source: str = "", halo: Callable[..., int | None] | None
     halo : callable, optional
         How many rows around its own the stage needs, by its parameters; None: it sees the whole.
     **declared
-        What `Stage` tells about ``resume``, ``memory``, ``integer``, ``other_needs``, ``files`` and ``check_parameters``.
+        What `Stage` tells about ``resume``, ``memory``, ``integer``, ``other_needs``, ``files``, ``executes`` and ``check_parameters``.
 
     Raises
     ------

@@ -7,17 +7,20 @@ the entries. Files that are already there are not fetched again; of an archive, 
 import functools
 import os
 import shutil
+import stat
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+import zipfile
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
+from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, MissingExtraError, brings, nearest
 from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.datasets.registry import data_roots
-from stereo_framework.io import PathLike, write_bytes
+from stereo_framework.io import PathLike, check_file, write_bytes
 from stereo_framework.kernels.counting import round_counter
 
 _TIMEOUT_SECONDS = 30
@@ -199,25 +202,32 @@ def fetch(name: str, *, data: PathLike | None = None) -> tuple[Fetched, ...]:
 
 
 def _fetched(file: RemoteFile, public_set: PublicSet, root: Path) -> Fetched:
-    """A file in its place, or the content of an archive, fetched unless it is there."""
+    """Fetch a file to its place, or the content of an archive, unless it is there."""
     import pooch
 
     place = root / ".fetched" / file.target / file.name if file.archive else root / file.target
     record = place.with_name(f"{file.name}.files")
+    for path in (place, record):
+        # Opening a pipe would wait without end for a program that writes to it.
+        if os.path.lexists(path):
+            check_file(path)
     if file.archive and record.is_file() and all((root / path).is_file() for path in record.read_text("utf-8").splitlines()):
         return Fetched(file.name, file.url, "", 0, known=True, already_there=True)
-    there = place.is_file() and file.sha256 in (None, pooch.file_hash(place))
-    if not there:
+
+    already_there = place.is_file() and file.sha256 in (None, pooch.file_hash(place))
+    if not already_there:
         _retrieve(file, public_set, place)
     sha256, size = pooch.file_hash(place), place.stat().st_size
+
     if file.archive:
-        made = _unpack(place, root, file)
+        paths = _unpack(place, root, file)
         place.unlink()
-        if not made:
-            said = f"the archive holds nothing in {file.strip or 'it'}"
-            raise DataError(f"{file.url}: {said}; the publisher's page is {public_set.page}")
-        write_bytes(record, "\n".join(made).encode())
-    return Fetched(file.name, file.url, sha256, size, sha256 in (file.sha256, file.copy_sha256), there)
+        if not paths:
+            message = f"{file.url}: the archive holds nothing in {file.strip or 'it'}; the publisher's page is {public_set.page}"
+            raise DataError(message)
+        write_bytes(record, "\n".join(paths).encode())
+    known = sha256 in (file.sha256, file.copy_sha256)
+    return Fetched(file.name, file.url, sha256, size, known, already_there)
 
 
 def _retrieve(file: RemoteFile, public_set: PublicSet, place: Path) -> None:
@@ -264,26 +274,103 @@ class _Megabytes:
 
 
 def _unpack(archive: Path, root: Path, file: RemoteFile) -> list[str]:
-    """Unpack the wanted files to their places; returns their paths below `root`."""
+    """Unpack the files of an archive to their places; return their paths below `root`."""
+    extract = _extract_seven_zip if archive.suffix == ".7z" else _extract_zip
     with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
         try:
-            if archive.suffix == ".7z":
-                import py7zr
-
-                py7zr.unpack_7zarchive(str(archive), folder)
-            else:
-                shutil.unpack_archive(archive, folder, "zip")
-        except Exception as error:  # whatever the two libraries raise on bytes that are no archive
+            extract(archive, Path(folder))
+        except DataError as error:
+            archive.unlink()
+            message = f"{file.url}: {error}; the archive was deleted"
+            raise DataError(message) from None
+        except Exception as error:
+            # The two libraries raise errors of many kinds on bytes that are no archive.
             if getattr(error, "errno", None):
                 raise
             archive.unlink()
-            raise DataError(
-                f"{file.url}: the archive is damaged ({type(error).__name__}) and was deleted; the same command fetches it again"
-            ) from None
-        wanted, made = Path(folder, file.strip), []
-        for path in sorted(path for path in wanted.rglob("*") if path.is_file() and not path.is_symlink()):
-            target = Path(file.target, path.relative_to(wanted))
+            damage = f"the archive is damaged ({type(error).__name__}) and was deleted"
+            message = f"{file.url}: {damage}; the same command fetches it again"
+            raise DataError(message) from None
+
+        top = Path(folder, file.strip)
+        paths = []
+        for path in sorted(path for path in top.rglob("*") if path.is_file() and not path.is_symlink()):
+            target = Path(file.target, path.relative_to(top))
             (root / target).parent.mkdir(parents=True, exist_ok=True)
             os.replace(path, root / target)
-            made.append(target.as_posix())
-    return made
+            paths.append(target.as_posix())
+    return paths
+
+
+def _extract_zip(archive: Path, folder: Path) -> None:
+    """Extract the files of a zip archive into a folder.
+
+    `zipfile` returns at most as many bytes of a member as its header gives, so that the
+    check of the sizes also holds for headers that are wrong.
+    """
+    with zipfile.ZipFile(archive) as content:
+        members = content.infolist()
+        _check_unpacked_size([member.file_size for member in members], archive)
+        files = [member for member in members if _is_plain_member(member)]
+        for member in files:
+            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                # The decompressors of the other methods return all bytes at once.
+                message = f"{member.filename!r} is compressed by method {member.compress_type}; expected deflate"
+                raise DataError(message)
+            target = folder / member.filename
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with content.open(member) as source, target.open("wb") as copy:
+                shutil.copyfileobj(source, copy)
+
+
+def _is_plain_member(member: zipfile.ZipInfo) -> bool:
+    """Return whether a member of a zip archive is a regular file that lies in the archive's folder."""
+    # The upper half holds the file mode of Unix; other systems write 0.
+    kind = stat.S_IFMT(member.external_attr >> 16)
+    return not member.is_dir() and kind in (0, stat.S_IFREG) and _stays_inside(member.filename)
+
+
+def _extract_seven_zip(archive: Path, folder: Path) -> None:
+    """Extract the files of a 7z archive into a folder.
+
+    `py7zr` writes at most as many bytes of a member as its header gives.
+    """
+    import py7zr
+
+    with py7zr.SevenZipFile(archive) as content:
+        _check_unpacked_size([member.uncompressed or 0 for member in content.files], archive)
+        files = [member.filename for member in content.files if member.is_file and _stays_inside(member.filename)]
+        content.extract(folder, files)
+
+
+def _stays_inside(name: str) -> bool:
+    """Return whether the name of a member leads to a place in the archive's folder on every system."""
+    path = PureWindowsPath(name)
+    return bool(path.parts) and not path.anchor and ".." not in path.parts
+
+
+def _check_unpacked_size(sizes: Collection[int], archive: Path) -> None:
+    """Refuse an archive whose content is larger than that of any data set.
+
+    Parameters
+    ----------
+    sizes : collection of int
+        Bytes of each member.
+    archive : Path
+
+    Raises
+    ------
+    DataError
+        The members have together more bytes than allowed, or the archive has too many.
+    """
+    if len(sizes) > limits.MEMBERS:
+        message = f"the archive has {len(sizes)} members; at most {limits.MEMBERS} are unpacked"
+        raise DataError(message)
+    allowed_size = min(limits.UNPACKED, limits.RATIO * archive.stat().st_size)
+    unpacked_size = sum(sizes)
+    if unpacked_size > allowed_size:
+        message = (
+            f"the archive of {archive.stat().st_size} bytes would unpack to {unpacked_size} bytes; at most {allowed_size} are unpacked "
+            f"({limits.RATIO} times the size of the archive, and {limits.UNPACKED} bytes)"
+        )
+        raise DataError(message)

@@ -17,6 +17,7 @@ from stereo_framework.core.scene import Calibration, Disparity, Scene, Search
 from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.datasets.registry import dataset, frames_of, truths_of
 from stereo_framework.io import read_bytes, read_calibration, read_disparity, read_mask
+from stereo_framework.io.numbers import parse_whole_number
 
 _BENCHMARK = "middlebury-v2"
 _MASKS = f"{_BENCHMARK}/masks"
@@ -151,7 +152,7 @@ def _calibration(file: Path, reduction: int) -> Calibration | None:
         return None
     text = read_bytes(file)[:40].decode("latin-1").strip()
     try:
-        dmin = int(text)
+        dmin = parse_whole_number(text)
     except ValueError:
         raise DataError(f"{file}: {text!r} is not a whole number of pixels") from None
     return Calibration(3740 / reduction, 160.0, dmin / reduction)

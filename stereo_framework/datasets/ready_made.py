@@ -23,7 +23,7 @@ SMALL = tuple(f"synthetic/{name}" for name in ("planes", "slanted", "occlusions"
 """The scenes of ``ready_made.yaml``."""
 
 LARGE = "synthetic/large"
-_SIZED = re.compile(rf"{LARGE}-(\d{{1,5}})x(\d{{1,5}})x(\d{{1,4}})")
+_SIZED = re.compile(rf"{LARGE}-([0-9]{{1,5}})x([0-9]{{1,5}})x([0-9]{{1,4}})")
 
 
 def scene_names() -> tuple[str, ...]:

@@ -16,11 +16,14 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Calibration
 from stereo_framework.io._files import PathLike, read_bytes, write_bytes
+from stereo_framework.io.numbers import parse_number
 from stereo_framework.io.places import Faults
 from stereo_framework.io.raw import read_numpy
 from stereo_framework.io.yaml_text import parse
 
-_ENTRY = re.compile(r"\b(\w+)\s*=\s*(\[[^\]=]*\]|[^\s\[\]]+)")
+_ENTRY = re.compile(r"\b(\w+)\s*=\s*(\[[^\]=]*\]|[^\s\[\]]+)([^\n=]*?)(?=\b\w+\s*=|\n|$)")
+"""An entry of a ``calib.txt``: its key, its value, and what follows on the line up to the next key."""
+
 _PEEK = 4096
 """Number of bytes at the beginning of a file that are examined to find out its kind."""
 
@@ -82,7 +85,7 @@ def read_calibration(path: PathLike) -> tuple[Calibration, int, bool]:
     DataError
         The file is missing or lacks an entry, or an entry is not a number.
     """
-    entries = dict(_ENTRY.findall(read_bytes(path, limits.TEXT).decode("latin-1")))
+    entries = _entries(path)
     missing = [key for key in ("cam0", "doffs", "baseline", "ndisp") if key not in entries]
     if missing:
         raise DataError(f"{path}: no entry {', '.join(missing)}; expected Middlebury's calib.txt")
@@ -94,6 +97,25 @@ def read_calibration(path: PathLike) -> tuple[Calibration, int, bool]:
         )
     calibration = _checked(path, camera[0], baseline, doffs, (camera[2], camera[5]))
     return calibration, int(ndisp), "isint" in entries and _numbers(path, "isint", entries["isint"], 1) != [0]
+
+
+def _entries(path: PathLike) -> dict[str, str]:
+    """Return the values of a Middlebury ``calib.txt`` by their keys.
+
+    Raises
+    ------
+    DataError
+        An entry has more than one value, or stands twice with different values.
+    """
+    entries: dict[str, str] = {}
+    for key, value, rest in _ENTRY.findall(read_bytes(path, limits.TEXT).decode("latin-1")):
+        if rest.strip():
+            message = f"{path}: {key}: {rest.strip()[:40]!r} follows its value {value[:40]}; expected one value"
+            raise DataError(message)
+        if entries.setdefault(key, value) != value:
+            message = f"{path}: {key} stands twice, as {entries[key][:40]} and as {value[:40]}; expected one value"
+            raise DataError(message)
+    return entries
 
 
 def read_kitti_calibration(path: PathLike, left: int, right: int) -> Calibration:
@@ -227,12 +249,25 @@ def _matrices(path: PathLike) -> dict[str, NDArray[np.float64]]:
     return {name: matrix for name, matrix in found.items() if matrix is not None}
 
 
-def _matrix(one: Mapping[str, Any]) -> NDArray[np.float64] | None:
+def _matrix(fields: Mapping[str, Any]) -> NDArray[np.float64] | None:
+    """Return the matrix that a mapping of OpenCV's FileStorage holds; None if it holds none."""
+    sizes = (fields["rows"], fields["cols"])
     try:
-        matrix = np.array(one["data"], np.float64).reshape(int(one["rows"]), int(one["cols"]))
-    except (TypeError, ValueError, OverflowError):
+        numbers = np.array(fields["data"], object).ravel()
+    except ValueError:
+        return None
+    # numpy would read texts and truth values as numbers, such as "6_0" as 60.
+    if not all(map(_is_number, [*numbers, *sizes])) or any(size != int(size) for size in sizes):
+        return None
+    try:
+        matrix = np.array(numbers, np.float64).reshape(int(sizes[0]), int(sizes[1]))
+    except (ValueError, OverflowError):
         return None
     return matrix if matrix.size and np.isfinite(matrix).all() else None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def read_any_calibration(path: PathLike, *, colour: bool = True) -> tuple[Calibration, int | None]:
@@ -279,15 +314,16 @@ def _checked(
 
 
 def _numbers(path: PathLike, key: str, text: str, count: int, what: str = "") -> list[float]:
-    """The numbers of an entry, as many as there must be."""
-    found = []
+    """Return the numbers of an entry, which must have `count` of them."""
+    numbers = []
     for part in filter(None, re.split(r"[\s;,]+", text)):
         try:
-            found.append(float(part))
+            numbers.append(parse_number(part))
         except ValueError:
-            found.append(math.nan)
-        if not math.isfinite(found[-1]):
-            raise DataError(f"{path}: {key}: {part[:40]!r} is not a number")
-    if len(found) != count:
-        raise DataError(f"{path}: {key} has {len(found)} numbers; expected {f'the {count} of {what}' if what else count}")
-    return found
+            message = f"{path}: {key}: {part[:40]!r} is not a number"
+            raise DataError(message) from None
+    if len(numbers) != count:
+        expected = f"the {count} of {what}" if what else str(count)
+        message = f"{path}: {key} has {len(numbers)} numbers; expected {expected}"
+        raise DataError(message)
+    return numbers

@@ -6,11 +6,17 @@ and TIFF of floats or signed integers, hold intensities as they are.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
+import os
 import struct
+import sys
+import tempfile
 import threading
 import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +40,21 @@ _ORIENTATION = 0x0112
 _GREY_AND_ALPHA = 4
 """The colour type of PNG files with grey and alpha, which OpenCV decodes to colour and alpha."""
 _NO_IMAGE = "is damaged, truncated or not an image; expected PNG, PGM, PPM, JPEG, BMP, TIFF, PFM or npy"
+
+_PROGRESSIVE_FRAME = 0xC2
+_START_OF_SCAN = 0xDA
+"""Markers of JPEG files."""
+_STDERR = 2
+"""File descriptor of the error stream."""
+_LIBJPEG_WARNINGS = (
+    b"Corrupt JPEG data",
+    b"Premature end of JPEG file",
+    b"Inconsistent progression sequence",
+    b"Invalid SOS parameters",
+    b"Unknown Adobe color transform code",
+    b"Warning: unknown JFIF revision number",
+)
+"""Beginnings of libjpeg's warnings. It prints the first warning of a file only, so that a harmless one may hide damage."""
 
 _decoding = threading.Lock()
 
@@ -93,7 +114,7 @@ def _stored(path: PathLike, *, exact: bool = False) -> tuple[Samples, int, Mask 
         return *decode_netpbm(data, path), None
     if exact and data.startswith(_JPEG):
         raise DataError(f"{path}: is a JPEG, whose compression changes values: they cannot be recovered; expected PNG or PGM")
-    decoded = _decoded(_checked(data, path))
+    decoded = _decoded(_checked(data, path), path)
     if decoded is None:
         raise DataError(f"{path}: {_NO_IMAGE}")
     # The fourth channel of a BMP is mostly zeros and means nothing.
@@ -146,21 +167,111 @@ def read_mask(path: PathLike) -> Mask:
     return samples == np.iinfo(samples.dtype).max
 
 
-def _decoded(data: bytes) -> Samples | None:
-    """The 8 or 16 bit image that OpenCV decodes from the bytes, in its BGR order, or None if it cannot decode them."""
+def _decoded(data: bytes, path: PathLike) -> Samples | None:
+    """Return the 8 or 16 bit image that OpenCV decodes, in BGR order; None if it decodes none."""
     import cv2
 
     logging: Any = cv2 if hasattr(cv2, "setLogLevel") else cv2.utils.logging  # OpenCV 4, 5
-    with _decoding:  # what is wrong is told in a line of ours
+    is_jpeg = data.startswith(_JPEG)
+    with _decoding:
+        # Errors are reported in messages of this package instead.
         level = logging.setLogLevel(0)
         try:
-            found: Samples | None = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+            capture: AbstractContextManager[list[str]] = _captured_stderr() if is_jpeg else contextlib.nullcontext([])
+            with capture as lines:
+                image: Samples | None = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
         except cv2.error:
             return None
         finally:
             logging.setLogLevel(level)
-    usual = found is not None and found.dtype in (np.uint8, np.uint16) and found.shape[2:] in ((), (3,), (4,))
-    return found if usual else None
+    if image is None or image.dtype not in (np.uint8, np.uint16) or image.shape[2:] not in ((), (3,), (4,)):
+        return None
+    if is_jpeg:
+        _warn_of_jpeg_damage([*lines, *_missing_scans(data)], path)
+    return image
+
+
+@contextlib.contextmanager
+def _captured_stderr() -> Iterator[list[str]]:
+    """Collect the lines about damage that libjpeg prints; pass on everything else.
+
+    libjpeg decodes damaged data to wrong pixels, and OpenCV does not return its
+    messages. libjpeg prints them on the error stream of the process, without the name
+    of the file.
+    """
+    lines: list[str] = []
+    try:
+        terminal = os.dup(_STDERR)
+    except OSError:
+        # The error stream is closed, so libjpeg can print nothing.
+        yield lines
+        return
+    with tempfile.TemporaryFile() as messages:
+        sys.stderr.flush()
+        os.dup2(messages.fileno(), _STDERR)
+        try:
+            yield lines
+        finally:
+            os.dup2(terminal, _STDERR)
+            os.close(terminal)
+            messages.seek(0)
+            for line in messages.read().splitlines(keepends=True):
+                if line.startswith(_LIBJPEG_WARNINGS):
+                    lines.append(line.decode("ascii", "replace").strip())
+                else:
+                    # Another thread printed it at the same time.
+                    os.write(_STDERR, line)
+
+
+def _missing_scans(data: bytes) -> list[str]:
+    """Report a progressive JPEG in which scans are missing, so that details are missing as well.
+
+    libjpeg prints nothing if such a file ends between two scans. Each scan gives a band
+    of coefficients of some components, down to a bit; the whole image has all 64
+    coefficients of each component down to bit 0.
+    """
+    components: list[int] = []
+    lowest_bits: dict[tuple[int, int], int] = {}
+    for kind, segment in _jpeg_segments(data):
+        if kind == _PROGRESSIVE_FRAME and len(segment) >= 6 + 3 * segment[5]:
+            components = list(segment[6 : 6 + 3 * segment[5] : 3])
+        elif kind == _START_OF_SCAN and components and len(segment) >= 4 + 2 * segment[0]:
+            first, last, bits = segment[1 + 2 * segment[0] : 4 + 2 * segment[0]]
+            for component in segment[1 : 1 + 2 * segment[0] : 2]:
+                for coefficient in range(first, min(last, 63) + 1):
+                    lowest_bits[component, coefficient] = bits & 15
+    needed = [(component, coefficient) for component in components for coefficient in range(64)]
+    if any(lowest_bits.get(band) != 0 for band in needed):
+        return ["the last scans of a progressive JPEG are missing"]
+    return []
+
+
+def _jpeg_segments(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """List the kinds and contents of the segments of a JPEG file, up to its end marker."""
+    at = 2
+    while at + 4 <= len(data):
+        if data[at] != 0xFF:
+            # Entropy-coded data follow a scan's header.
+            at = data.find(b"\xff", at)
+            if at < 0:
+                return
+            continue
+        kind = data[at + 1]
+        if kind == 0xD9:
+            return
+        if kind in (0x00, 0x01, 0xFF) or 0xD0 <= kind <= 0xD8:
+            # A stuffed byte, a filler or a restart marker has no content.
+            at += 1 if kind == 0xFF else 2
+            continue
+        size = int.from_bytes(data[at + 2 : at + 4])
+        yield kind, data[at + 4 : at + 2 + size]
+        at += 2 + size
+
+
+def _warn_of_jpeg_damage(lines: Sequence[str], path: PathLike) -> None:
+    if lines:
+        damage = "; ".join(lines)
+        _tell_once(f"{path}: is damaged, and pixels may be wrong ({damage}); replace the file by an undamaged copy")
 
 
 def _checked(data: bytes, path: PathLike) -> bytes:

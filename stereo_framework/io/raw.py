@@ -110,7 +110,10 @@ def read_pfm(path: PathLike) -> NDArray[np.float32]:
 
 
 def is_whole(path: PathLike) -> bool:
-    """Whether a file that `write_pfm` wrote has all of its bytes; only the first of them are read."""
+    """Return whether a file that `write_pfm` wrote has all of its bytes; read only its header."""
+    if not os.path.isfile(path):
+        # Opening a pipe would wait without end for a program that writes to it.
+        return False
     with open(path, "rb") as file:
         header = _PFM_HEADER.match(file.read(100))
         size = file.seek(0, os.SEEK_END)

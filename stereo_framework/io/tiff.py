@@ -18,6 +18,7 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, DataWarning, StereoFrameworkError
 from stereo_framework.core.scene import Mask
 from stereo_framework.io._files import PathLike, check_file, write_bytes
+from stereo_framework.io.numbers import parse_number
 
 _BEGINNINGS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 """The beginnings of TIFF files, and of the variant for files above 4 GB."""
@@ -163,7 +164,7 @@ def _nodata(page: Any) -> float | None:
     """The value of GDAL's nodata tag, if samples can have it; otherwise None."""
     tag = page.tags.get(_NODATA)
     try:
-        value = float(str(tag.value).strip("\0 ")) if tag is not None else np.nan
+        value = parse_number(str(tag.value).strip("\0 "), finite=False) if tag is not None else np.nan
     except ValueError:
         return None
     if np.isnan(value):  # NaN needs no telling

@@ -3,7 +3,6 @@
 Numbers, ``true``, ``false`` and ``null`` are what they seem; everything else is text: ``no``, ``1:30``, ``2002-05-01``, ``0x10``, ``1_000``. ``010`` is ten. A key that stands twice is a fault.
 """
 
-import math
 import re
 from collections.abc import Callable, Mapping
 
@@ -11,6 +10,7 @@ import yaml
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, short
+from stereo_framework.io.numbers import parse_number, parse_whole_number
 from stereo_framework.io.places import Faults, Node, Place, Scalar, item_paths, join
 
 _TAG = "tag:yaml.org,2002:"
@@ -33,17 +33,16 @@ for _tag, _pattern, _first in (
 
 
 def _whole(text: str) -> int:
-    number = int(text)
+    number = parse_whole_number(text)
     if not -(2**63) <= number < 2**64:
         raise ValueError(text)
     return number
 
 
 def _number(text: str) -> float:
-    number = float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
-    if math.isinf(number) and "inf" not in text.lower():
-        raise ValueError(text)
-    return number
+    # YAML writes a dot in front of inf and nan.
+    plain_text = text.lower().replace(".inf", "inf").replace(".nan", "nan")
+    return parse_number(plain_text, finite="inf" not in plain_text and "nan" not in plain_text)
 
 
 _SCALARS: Mapping[str, tuple[Callable[[str], Scalar], str]] = {

@@ -21,6 +21,7 @@ import numpy as np
 
 from stereo_framework.core.calls import CallReport, is_stopped, report_call
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, nearest
+from stereo_framework.core.plugins import check_execution
 from stereo_framework.core.stage import Disparity, Image, Located, NonNegativeInt, Positive, Search, Unit, stage
 from stereo_framework.io import read_disparity, write_image, write_pfm
 from stereo_framework.matcher import _measured
@@ -73,8 +74,16 @@ def _files(run: str, shell: bool, files: list[str] | None) -> list[Path]:
     return [*([Path(program)] if program else []), *named, *existing("command.files", files or [])]
 
 
+def _execution(run: str, shell: bool) -> str:
+    kind = "shell command" if shell else "program"
+    return f"the {kind} {run}"
+
+
 @stage(
-    "matcher", source="Whoever wrote the program; called much as by the evaluation kit of Scharstein et al. 2014", files=_files
+    "matcher",
+    source="Whoever wrote the program; called much as by the evaluation kit of Scharstein et al. 2014",
+    files=_files,
+    executes=_execution,
 )
 def command(
     reference: Image,
@@ -135,7 +144,7 @@ def command(
     Raises
     ------
     ParameterError
-        The command is incomplete, or there is no such program.
+        The command is incomplete, there is no such program, or ``--no-plugins`` was given.
     StereoFrameworkError
         The program failed, took too long, or wrote no map of the images' size. The end of its output is a note of the error.
 
@@ -144,6 +153,7 @@ def command(
     The seconds of the stage are those of the program alone, without the writing and reading of files; its peak memory and its output are reported
     too. On Windows neither this time nor the memory is known.
     """
+    check_execution(_execution(run, shell))
     _files(run, shell, files)
     with tempfile.TemporaryDirectory(prefix="stereo_framework-", ignore_cleanup_errors=True) as name:
         folder = Path(name)

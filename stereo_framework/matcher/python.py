@@ -7,12 +7,13 @@ import importlib
 import importlib.util
 import threading
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
 
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, told
-from stereo_framework.core.plugins import forget, noted, raised, sources
+from stereo_framework.core.plugins import check_execution, forget, noted, raised, sources
 from stereo_framework.core.stage import Disparity, Image, Located, Scene, Search, import_file, stage
 from stereo_framework.matcher._outside import FilePaths, existing, left_and_right, taken
 
@@ -23,22 +24,40 @@ def _started(function: str, folder: Path) -> str:
     return f"{folder / Path(module).expanduser()}{colon}{name}" if module.endswith(".py") else function
 
 
+def _execution(function: str) -> str:
+    return f"the Python function {function}"
+
+
 def _module_file(function: str) -> Path:
-    """The source file of a function's module, found without importing it."""
+    """Return the source file of a function's module without importing anything."""
     module, colon, name = function.rpartition(":")
     if not colon or not module or not name.isidentifier():
         raise ParameterError(f"python.function: {function!r} is not PACKAGE.MODULE:FUNCTION or FILE.py:FUNCTION")
     if module.endswith(".py"):
         return existing("python.function", [module])[0]
     try:
-        found = importlib.util.find_spec(module)
+        spec = _module_spec(module)
     except (ImportError, ValueError, AttributeError):
-        found = None
-    if found is None or found.origin is None:
-        raise ParameterError(
-            f"python.function: no module {module!r} can be imported; legal: PACKAGE.MODULE:FUNCTION or FILE.py:FUNCTION"
-        )
-    return Path(found.origin)
+        spec = None
+    if spec is None or spec.origin is None:
+        message = f"python.function: no module {module!r} can be imported; legal: PACKAGE.MODULE:FUNCTION or FILE.py:FUNCTION"
+        raise ParameterError(message)
+    return Path(spec.origin)
+
+
+def _module_spec(module: str) -> ModuleSpec | None:
+    """Find a module without importing the packages that it lies in.
+
+    `importlib.util.find_spec` imports these packages, so that a check of a script would
+    execute their code.
+    """
+    package, *names = module.split(".")
+    spec = importlib.util.find_spec(package)
+    for name in names:
+        if spec is None or spec.submodule_search_locations is None:
+            return None
+        spec = PathFinder.find_spec(name, list(spec.submodule_search_locations))
+    return spec
 
 
 def _files(function: str, files: list[str] | None, scene: Scene | None = None) -> list[Path]:
@@ -50,7 +69,12 @@ def _files(function: str, files: list[str] | None, scene: Scene | None = None) -
     return [*own, *existing("python.files", files or [])]
 
 
-@stage("matcher", source="Whoever wrote the function; called as OpenCV's matchers are, Bradski 2000", files=_files)
+@stage(
+    "matcher",
+    source="Whoever wrote the function; called as OpenCV's matchers are, Bradski 2000",
+    files=_files,
+    executes=_execution,
+)
 def python(
     reference: Image,
     match: Image,
@@ -83,7 +107,7 @@ def python(
     Raises
     ------
     ParameterError
-        There is no such module, file or function.
+        There is no such module, file or function, or ``--no-plugins`` was given.
     StereoFrameworkError
         The function raised an exception, or did not return a map of the images' size.
     """
@@ -114,6 +138,7 @@ _LOCK = threading.RLock()
 
 def _module(function: str) -> tuple[ModuleType, list[Path]]:
     """The function's module and its own files; it is imported once, and anew when one of these has changed."""
+    check_execution(_execution(function))
     file, module = _module_file(function), function.rpartition(":")[0]
     with _LOCK:
         known, times = _MODULES.get(module, (None, {}))

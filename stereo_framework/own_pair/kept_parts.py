@@ -15,7 +15,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.walk import walked
-from stereo_framework.io import inside, write_bytes
+from stereo_framework.io import check_file, inside, write_bytes
 from stereo_framework.sweep.identity import content_digest
 
 _ARRAYS = ("disparity", "status")
@@ -75,7 +75,9 @@ def _write(path: Path, match: Match) -> None:
 
 
 def _read(path: Path, pair: Pair) -> Match:
-    # numpy does not close what it opens and cannot read.
+    # Opening a pipe would wait without end for a program that writes to it.
+    check_file(path)
+    # numpy does not close a file that it opens and cannot read.
     with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
         values = json.loads(str(found["text"]))
         confidence = {name.partition("/")[2]: found[name] for name in found.files if name.startswith("confidence/")}

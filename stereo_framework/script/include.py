@@ -195,29 +195,25 @@ class Reader:
                 break
 
     def load_plugins(self, top: Path | None) -> tuple[str, ...]:
-        """Import the plug-ins of a script.
+        """Import the plug-ins of a script; return the paths of their sources.
 
-        A script file may name plug-in files in its own folder. The user may name any
-        plug-in; the paths of those start from no file's folder.
+        A script file may name plug-in files in its folder. An included file may name those
+        in the folder of the script that includes it or, if this script is a mapping, in
+        its own folder. The user may name plug-in files anywhere.
 
         Parameters
         ----------
-        top : Path, optional
-            Folder of the script; None for a script from Python.
-
-        Returns
-        -------
-        tuple of str
-            Paths of the plug-ins' sources.
+        top : Path or None
+            The script's folder. None: the script is a mapping from Python.
         """
         # A plug-in may change the current folder, so all paths are looked at before the first import.
         start = Path.cwd()
-        allowed = [top is None or self._may((folder or start) / str(text(node)), top) for node, folder in self.plugins]
+        references = [(node, folder, (folder or start) / str(text(node))) for node, folder in self.plugins]
+        refused = {path for _, folder, path in references if not self._is_in_allowed_folder(path, top or folder)}
         sources = []
-        for (node, folder), is_allowed in zip(self.plugins, allowed, strict=True):
+        for node, folder, path in references:
             reference = str(text(node))
-            if reference.endswith(".py") and not is_allowed:
-                path = (folder or start) / reference
+            if path in refused:
                 outside = f"{short(reference, 80)!r} lies outside the script's folder, and importing it runs it"
                 self.faults.add(node.place, f"{outside}; --plugin {short(str(path), 200)} allows that")
                 continue
@@ -227,6 +223,10 @@ class Reader:
                 self.faults.add(node.place, str(error).removeprefix("plugins: "))
         self.faults.without_plugins = len(sources) < len(self.plugins)
         return tuple(dict.fromkeys(sources))
+
+    def _is_in_allowed_folder(self, path: Path, allowed_folder: Path | None) -> bool:
+        """Return whether a plug-in may be loaded; those that are modules, and those of mappings, always may."""
+        return path.suffix != ".py" or allowed_folder is None or self._may(path, allowed_folder)
 
     def _may(self, path: Path, top: Path) -> bool:
         """Whether a plug-in may be loaded."""

@@ -16,6 +16,7 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, ParameterError, nearest
 from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.io import file_stem, read_bytes
+from stereo_framework.io.numbers import parse_number
 
 _TABLES: Mapping[str, Any] = shipped_yaml("script/legacy.yaml")
 
@@ -127,6 +128,8 @@ _FILES = ("input_params", "input_data", "output_data", "depth_map", "output_para
 
 _STATISTICS = re.compile(r"(rms_error_|bad_pixels_|predict_err_).*|fraction_matched|final_energy|total_time")
 """Names of statistics, which stand among the parameters where a result file serves as input."""
+
+_HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]+")
 
 _MAX_NESTING = 20
 """Scripts within scripts; deeper is a script that runs itself."""
@@ -255,15 +258,16 @@ def _parameter_file(state: _State, path: Path, tell: Callable[[str], None]) -> N
 
 
 def _assign(state: _State, name: str, value: str, tell: Callable[[str], None]) -> None:
+    """Set a parameter of the original program, and report a value that is none."""
     if _STATISTICS.fullmatch(name):
         return
     try:
-        number = int(value, 16) if value.startswith("0x") else float(value)
-        whole = number == int(number)
-    except (ValueError, OverflowError):  # of what is not finite, too
+        number = int(value, 16) if _HEXADECIMAL.fullmatch(value) else parse_number(value)
+    except ValueError:
         tell(f"{name} {value}: not a number; skipped")
         return
     if name not in DEFAULTS and name != "disp_n":
         tell(f"{name}: no parameter of the original program, which ignores it too")
         return
-    state.parameters[name] = int(number) if whole else number
+    is_whole = number == int(number)
+    state.parameters[name] = int(number) if is_whole else number

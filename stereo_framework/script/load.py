@@ -12,6 +12,7 @@ from typing import Any
 
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.parameters import check_kind
+from stereo_framework.core.plugins import execution_is_off, not_executed
 from stereo_framework.core.scene import Scene
 from stereo_framework.core.stage import SLOTS
 from stereo_framework.engine.pipeline import Pipeline
@@ -48,6 +49,8 @@ class Script:
     resolved : dict
         The whole script with includes and overrides merged and defaults filled in; plain values that YAML can hold. It
         loads to the same settings.
+    executions : tuple of str
+        Third-party code that a run of the script executes: plug-ins, Python functions, programs and shell commands.
     """
 
     name: str
@@ -58,6 +61,7 @@ class Script:
     report: dict[str, Any]
     plugins: tuple[str, ...]
     resolved: dict[str, Any]
+    executions: tuple[str, ...] = ()
 
     @property
     def only(self) -> Setting:
@@ -143,23 +147,53 @@ def load(
     read = reader.file(path) if path is not None else reader.mapping(source)  # type: ignore[arg-type]
     reader.plugins += [(Node(str(plugin), Place("--plugin")), None) for plugin in plugins]
     files = reader.load_plugins(None if path is None else path.parent)
+    model = Model(faults)
     # A plug-in may have changed the current folder, from which the script's paths start.
     with contextlib.chdir(start):
-        name, root, found, settings = _checked(read, path, reader, overrides, tuning)
-    scenes = tuple(dict.fromkeys(filter(None, map(text, root.at("scenes").items))))
+        name, root, found, settings = _checked(read, path, reader, overrides, tuning, model, refuse_execution=execution_is_off())
+    scenes = _scenes(root)
     report = root.at("report").data() or {}
     whole = resolved(name, scenes, root, found)
-    found[0].model.forget()
-    return Script(name, path, scenes, settings, tuple(found), report, files, whole)
+    model.forget()
+    return Script(name, path, scenes, settings, tuple(found), report, files, whole, _executions(reader, model))
 
 
-def check_without_plugins(source: str | Path, overrides: Sequence[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Check a script whose plug-ins nobody wants to run; stages that may be theirs, and its report, are passed over.
+@dataclass(frozen=True)
+class Inspection:
+    """The result of the check of a script of which no code was executed.
 
-    Returns
-    -------
-    plugins, stages : tuple of str
-        The plug-ins that it names, and the stages that nobody knows without them.
+    Parameters
+    ----------
+    plugins : tuple of str
+        Plug-ins, as the script names them.
+    unknown_stages : tuple of str
+        Stages that the package does not have, so that a plug-in may define them.
+    executions : tuple of str
+        As in `Script`.
+    scenes : tuple of str
+    run_count : int
+        Number of settings. Settings with unknown stages count as well.
+    """
+
+    plugins: tuple[str, ...]
+    unknown_stages: tuple[str, ...]
+    executions: tuple[str, ...]
+    scenes: tuple[str, ...]
+    run_count: int
+
+
+def inspect_script(source: str | Path, overrides: Sequence[str] = ()) -> Inspection:
+    """Check a script without executing code that it names.
+
+    Stages that a plug-in may define are passed over. If the script names a plug-in, its
+    report is passed over as well.
+
+    Parameters
+    ----------
+    source : str or Path
+        A file, or the name of a shipped script.
+    overrides : sequence of str
+        As in `load`.
 
     Raises
     ------
@@ -171,48 +205,87 @@ def check_without_plugins(source: str | Path, overrides: Sequence[str] = ()) -> 
     reader = Reader(faults)
     read = reader.file(path)
     faults.without_plugins = bool(reader.plugins)
-    _checked(read, path, reader, overrides, False)
-    return tuple(str(text(node)) for node, _ in reader.plugins), tuple(dict.fromkeys(faults.unknown))
+
+    model = Model(faults)
+    _, root, _, settings = _checked(read, path, reader, overrides, False, model, refuse_execution=False)
+
+    plugins = tuple(str(text(node)) for node, _ in reader.plugins)
+    unknown_stages = tuple(dict.fromkeys(faults.unknown))
+    return Inspection(plugins, unknown_stages, _executions(reader, model), _scenes(root), len(settings))
+
+
+def _scenes(root: Node) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, map(text, root.at("scenes").items))))
+
+
+def _executions(reader: Reader, model: Model) -> tuple[str, ...]:
+    """List the third-party code that a run of a checked script executes."""
+    plugins = [f"the plug-in {_anywhere(node, folder)}" for node, folder in reader.plugins]
+    return tuple(dict.fromkeys([*plugins, *model.executions]))
 
 
 def _checked(
-    read: Node | None, path: Path | None, reader: Reader, overrides: Sequence[str], tuning: bool
+    read: Node | None,
+    path: Path | None,
+    reader: Reader,
+    overrides: Sequence[str],
+    tuning: bool,
+    model: Model,
+    *,
+    refuse_execution: bool,
 ) -> tuple[str, Node, list[Method], tuple[Setting, ...]]:
-    """Name, merged script, methods and settings of a script that was read; raises all of its faults."""
+    """Return name, merged script, methods and settings of a script; raise all of its faults."""
     faults = reader.faults
     if read is None:
         faults.raise_if_any()
         raise TypeError("a script that cannot be read has a fault")
-    model = Model(faults)
     for node in reader.scripts:
         model.check(node)
-    if not reader.complete:  # of what is not there nothing can be said
+    if not reader.complete:
+        # A file is missing, and further faults may follow from that.
         faults.raise_if_any()
+
     root, waiting = apply(read, overrides, model)
-    stem = "script" if path is None else path.name.removesuffix(RESOLVED).removesuffix(".yaml")
-    name = model.name(root.at("name")) or stem
-    if name == stem and len(f"{name}{RESOLVED}".encode(errors="replace")) > 255:
-        long = "the name of the file is too long for that of the resolved script"
-        faults.add(root.place, f"{long}; shorten it, or give a name: to the script")
-    found = methods(root, name, model)
-    set_parameters(root, found, waiting, model)
+    name = _name(root, path, model)
+    script_methods = methods(root, name, model)
+    set_parameters(root, script_methods, waiting, model)
     if not tuning:
-        count_runs(found, model)
+        count_runs(script_methods, model)
+
+    locations = [_anywhere(node, folder) for node, folder in reader.plugins]
     shared = {
-        # A name that is at fault may be none of a file.
-        "plugins": [] if faults else list(dict.fromkeys(_anywhere(node, folder) for node, folder in reader.plugins)),
+        "plugins": list(dict.fromkeys(locations)),
         "search": {key: node.value for key, node in model.search(root.at("search")).items()},
         "evaluation": root.at("evaluation").data() or {},
     }
-    settings = [method.settings(shared, tuning=tuning) for method in found]
+    settings = [method.settings(shared, tuning=tuning) for method in script_methods]
+    if refuse_execution:
+        for execution, place in model.executions.items():
+            faults.add(place, not_executed(execution))
     faults.raise_if_any()
-    return name, root, found, tuple(itertools.chain.from_iterable(settings))
+    return name, root, script_methods, tuple(itertools.chain.from_iterable(settings))
+
+
+def _name(root: Node, path: Path | None, model: Model) -> str:
+    """Return the name of a script: its key ``name``, or the name of its file."""
+    stem = "script" if path is None else path.name.removesuffix(RESOLVED).removesuffix(".yaml")
+    name = model.name(root.at("name")) or stem
+    if name == stem and len(f"{name}{RESOLVED}".encode(errors="replace")) > 255:
+        message = "the name of the file is too long for that of the resolved script"
+        model.fault(root.place, f"{message}; shorten it, or give a name: to the script")
+    return name
 
 
 def _anywhere(node: Node, folder: Path | None) -> str:
-    """A plug-in as it is named from any folder."""
+    """Return a plug-in as it is named from any folder: a module, or a whole path."""
     name = str(text(node))
-    return str(((folder or Path.cwd()) / name).resolve()) if name.endswith(".py") else name
+    if not name.endswith(".py"):
+        return name
+    try:
+        return str(((folder or Path.cwd()) / name).resolve())
+    except (OSError, ValueError):
+        # No file can have this name, and loading the plug-in reports that.
+        return name
 
 
 def resolved(name: str, scenes: tuple[str, ...], root: Node, found: Sequence[Method]) -> dict[str, Any]:

@@ -238,6 +238,8 @@ class Method:
             if "seed" in one.stage.parameters.keys() - one.parameters:
                 one, self._draws = one.having(seed=seed), True
             found.append(one)
+            if execution := one.stage.execution(one.parameters):
+                self.model.executions.setdefault(execution, item.place)
             # Of each stage of a method one message is enough.
             if not self._tuning and (slot, i) not in self._told and (wrong := _misfit(one)):
                 self._told.add((slot, i))

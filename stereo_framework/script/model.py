@@ -45,10 +45,16 @@ class Model:
     ----------
     faults : Faults
         Gets all that is wrong; the faulty parts are left out of what is returned.
+
+    Attributes
+    ----------
+    executions : dict of str to Place
+        Third-party code that stages of the settings execute, and the places of these stages.
     """
 
     def __init__(self, faults: Faults):
         self.faults, self.fault = faults, faults.add
+        self.executions: dict[str, Place] = {}
         self._axes: dict[Node, Axis] = {}
         self._slots: dict[tuple[str, Node], Steps] = {}
 

@@ -159,7 +159,7 @@ def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
         name, _, parameter = rest.partition(".")
         # A parameter that a single one of them has needs no stage's name.
         having = [i for i, step in enumerate(steps) if name in legal(step.stage, added=step.added) and not parameter]
-        if name.isdecimal():
+        if re.fullmatch("[0-9]{1,9}", name):
             index, rest = int(name), parameter
         elif names.count(name) > 1:
             where = " or ".join(f"{slot}.{i}.{parameter}".rstrip(".") for i, other in enumerate(names) if other == name)

@@ -16,6 +16,7 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, harmless, short
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.io import read_bytes
+from stereo_framework.io.numbers import parse_number
 from stereo_framework.sweep.result import Result
 from stereo_framework.tables.tables import Table
 from stereo_framework.tables.values import is_number
@@ -167,7 +168,7 @@ def _numbers(path: Path, name: str, cells: Sequence[str], methods: Sequence[str]
     faults = []
     for cell, method in zip(cells, methods, strict=True):
         try:
-            numbers.append(math.nan if cell.lower() in _HOLES else float(cell))
+            numbers.append(math.nan if cell.lower() in _HOLES else parse_number(cell, finite=False))
         except ValueError:
             faults.append(f"{path}: {method}, column {name!r}: {cell!r} is not a number")
     if faults and not all(map(math.isnan, numbers)):

@@ -122,7 +122,10 @@ def test_check_warns_until_the_source_is_said(tmp_path, monkeypatch, registry):
     assert result.exit_code == 0
     warning = "warning: aggregation.mine: has no source; say where the method is defined"
     assert result.stderr.splitlines() == [warning]
-    assert result.stdout == "my.yaml: no fault; 1 run on scenes named later\n"
+    assert result.stdout.splitlines() == [
+        "my.yaml: no fault; 1 run on scenes named later",
+        "my.yaml: a run executes the plug-in mine.py",
+    ]
     # Who says nothing at all is told the same, and the stage works.
     text = Path("mine.py").read_text().replace('source="TODO: paper, section", ', "").replace("mine", "yours")
     Path("yours.py").write_text(text)

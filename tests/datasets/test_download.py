@@ -5,6 +5,7 @@ import os
 import shutil
 
 import pytest
+from deadline import deadline
 from file_server import CONTENT, files, sha
 
 from stereo_framework.core.errors import DataError, MissingExtraError
@@ -122,4 +123,30 @@ def test_without_the_extra(root, server, one, offer, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "py7zr", None)
     with pytest.raises(MissingExtraError, match="needs pooch and py7zr: "):
         download.fetch("set")
+    assert not server.requests
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+@pytest.mark.parametrize("sha256", [None, "0" * 64])
+def test_a_pipe_in_the_place_of_a_file_is_refused(root, server, one, sha256):
+    one(sha256=sha256)
+    place = root / "set/scene/im0.png"
+    place.parent.mkdir(parents=True)
+    os.mkfifo(place)
+    with deadline(), pytest.raises(DataError, match=r"im0\.png: is not a regular file but a pipe or device"):
+        download.fetch("set")
+    assert not server.requests
+
+
+def test_a_folder_or_a_dangling_link_in_the_place_of_a_file_is_refused(root, server, one):
+    one()
+    place = root / "set/scene/im0.png"
+    place.mkdir(parents=True)
+    with pytest.raises(DataError, match=r"im0\.png: is a folder; expected a file"):
+        download.fetch("set")
+    place.rmdir()
+    place.symlink_to(root / "elsewhere")
+    with pytest.raises(DataError, match=r"im0\.png: no such file"):
+        download.fetch("set")
+    assert not (root / "elsewhere").exists()
     assert not server.requests

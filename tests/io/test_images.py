@@ -1,15 +1,20 @@
 """Images against files written by hand and read by naive code."""
 
 import math
+import os
+import re
 import struct
+import subprocess
+import sys
+import warnings
 
 import cv2
 import naive_files
 import numpy as np
 import pytest
 
-from stereo_framework.core.errors import DataError
-from stereo_framework.io import read_grey, read_image, read_mask, write_image, write_pfm
+from stereo_framework.core.errors import DataError, ResultWarning
+from stereo_framework.io import images, read_grey, read_image, read_mask, write_image, write_pfm
 
 
 @pytest.fixture
@@ -243,3 +248,84 @@ def test_real_files_equal_naive_readers(data):
     assert len(files) > 40
     for file in files:
         same(read_image(file), naive_files.samples(file))
+
+
+# --- damaged JPEG files -----------------------------------------------------------------------------------------------
+
+JPEG_KINDS = {
+    "baseline": [],
+    "progressive": [cv2.IMWRITE_JPEG_PROGRESSIVE, 1],
+    "with restart markers": [cv2.IMWRITE_JPEG_RST_INTERVAL, 4],
+}
+JPEG_DAMAGE = r"a\d+\.jpg: is damaged, and pixels may be wrong \(.+\); replace the file by an undamaged copy"
+
+
+def jpeg_bytes(kind, image):
+    smooth = cv2.GaussianBlur(image, (5, 5), 2)
+    return cv2.imencode(".jpg", smooth, JPEG_KINDS[kind])[1].tobytes()
+
+
+@pytest.mark.parametrize("kind", JPEG_KINDS)
+@pytest.mark.parametrize("shape", [(60, 80), (60, 80, 3)])
+def test_a_jpeg_that_was_cut_and_closed_is_read_with_a_warning_that_names_it(tmp_path, kind, shape, capfd):
+    data = jpeg_bytes(kind, np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8))
+    whole = read_image(written(tmp_path / "a0.jpg", data))
+    start = data.index(b"\xff\xda") + 14
+    damaged = 0
+    for cut in range(start, len(data) - 2, 61):
+        path = written(tmp_path / f"a{cut}.jpg", data[:cut] + b"\xff\xd9")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                image = read_image(path)
+            except DataError:
+                continue  # The file was cut in a table that its scan needs.
+        if (image != whole).any():
+            damaged += 1
+            [warning] = caught
+            assert issubclass(warning.category, ResultWarning)
+            assert re.search(JPEG_DAMAGE, str(warning.message))
+    assert damaged > 10
+    # The decoder's message does not reach the terminal as well.
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_progressive_jpeg_without_its_last_scans_is_read_with_a_warning(tmp_path, grey):
+    data = jpeg_bytes("progressive", grey)
+    scans = [match.start() for match in re.finditer(b"\xff\xda", data)]
+    assert len(scans) > 3
+    for scan in scans[1:]:
+        # The tables of a scan precede it.
+        path = written(tmp_path / f"a{scan}.jpg", data[:scan] + b"\xff\xd9")
+        with pytest.warns(ResultWarning, match="the last scans of a progressive JPEG are missing"):
+            read_image(path)
+
+
+@pytest.mark.parametrize("kind", JPEG_KINDS)
+def test_a_jpeg_without_bytes_of_its_middle_is_read_with_a_warning(tmp_path, kind):
+    data = bytearray(jpeg_bytes(kind, np.random.default_rng(1).integers(0, 256, (60, 80), dtype=np.uint8)))
+    middle = data.index(b"\xff\xda") + (len(data) - data.index(b"\xff\xda")) // 2
+    del data[middle : middle + 200]
+    with pytest.warns(ResultWarning, match=JPEG_DAMAGE):
+        read_image(written(tmp_path / "a1.jpg", bytes(data)))
+
+
+def test_undamaged_jpegs_are_read_without_a_warning(tmp_path, grey, colour):
+    for number, kind in enumerate(JPEG_KINDS):
+        for image in (grey, colour):
+            read_image(written(tmp_path / f"a{number}.jpg", jpeg_bytes(kind, image)))
+
+
+def test_messages_of_other_threads_reach_the_error_stream(capfd):
+    with images._captured_stderr() as lines:
+        os.write(2, b"a message of another thread\nCorrupt JPEG data: bad Huffman code\n")
+    assert lines == ["Corrupt JPEG data: bad Huffman code"]
+    assert capfd.readouterr().err == "a message of another thread\n"
+
+
+def test_a_damaged_jpeg_is_read_if_the_error_stream_is_closed(tmp_path, grey):
+    data = jpeg_bytes("baseline", grey)
+    path = written(tmp_path / "a2.jpg", data[:-20] + b"\xff\xd9")
+    program = f"import os; os.close(2); from stereo_framework.io import read_image; print(read_image({str(path)!r}).shape)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "(11, 13)\n"

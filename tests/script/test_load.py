@@ -12,7 +12,7 @@ from stereo_framework.core.stage import NonNegativeInt, Positive
 from stereo_framework.core.volume import Labeling
 from stereo_framework.evaluation import protocols
 from stereo_framework.script import load
-from stereo_framework.script.load import check_without_plugins
+from stereo_framework.script.load import inspect_script
 
 WINDOW = {
     "matching_cost": "absolute_difference",
@@ -188,7 +188,8 @@ def test_what_plugins_that_are_not_loaded_may_bring_is_passed_over(write):
         mine="plugins: none.py\nmatching_cost: census\noptimization: theirs\nrefinement: [{use: strange, a: 1}, medan]\nsed: 3\n"
     )
     with pytest.raises(ScriptError, match=r"^mine\.yaml:5:1: no such key 'sed'") as caught:
-        check_without_plugins("mine.yaml")
+        inspect_script("mine.yaml")
     assert len(caught.value.faults) == 1
     write(mine="plugins: none.py\nmatching_cost: census\noptimization: theirs\n")
-    assert check_without_plugins("mine.yaml") == (("none.py",), ("optimization theirs",))
+    inspection = inspect_script("mine.yaml")
+    assert (inspection.plugins, inspection.unknown_stages) == (("none.py",), ("optimization theirs",))

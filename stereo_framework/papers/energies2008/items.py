@@ -7,6 +7,7 @@ import numpy as np
 from pandas import DataFrame
 
 from stereo_framework.core.scene import Disparity, Scene
+from stereo_framework.core.stage import SLOTS
 from stereo_framework.core.volume import Energy, Levels
 from stereo_framework.datasets import load_scene
 from stereo_framework.figures.energies import energies_figure, visible_errors
@@ -72,9 +73,12 @@ def _best(results: Sequence[Result]) -> list[Result]:
 
 
 def _energy(result: Result, scene: Scene) -> Energy:
-    """What the optimizer minimized, of the volume and the smoothness that the result's script names."""
-    [run] = load(result.script).settings
-    [cost], [prior] = (run.pipeline.in_slot(slot) for slot in ("matching_cost", "smoothness"))
+    """Return the energy that the optimizer of a result minimized."""
+    # A store may come from other people, and loading a script executes its plug-ins.
+    slots = {key: value for key, value in result.script.items() if key in SLOTS}
+    [setting] = load(slots).settings
+    [cost] = setting.pipeline.in_slot("matching_cost")
+    [prior] = setting.pipeline.in_slot("smoothness")
     volume = cost.stage.function(scene.reference, scene.match, scene.search, **cost.parameters)
     return Energy(volume, prior.stage.function(scene.reference, scene.search, **prior.parameters))
 
