@@ -131,8 +131,9 @@ def absolute_path(path: Path, start: Path | None = None) -> Path:
         return path
     folder = start or Path.cwd()
     _typed_paths[str(folder / path)] = str(path)
-    # Files in folders that were typed, such as the neighbours of a script, are shown in the same way.
-    _typed_paths[f"{folder}{os.sep}"] = ""
+    if path.parent != Path():
+        # The neighbours of a script in this folder are shown in the same way.
+        _typed_paths[f"{folder / path.parent}{os.sep}"] = f"{path.parent}{os.sep}"
     return folder / path
 
 

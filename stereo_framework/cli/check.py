@@ -108,4 +108,4 @@ def _print_executions(name: str, executions: Sequence[str]) -> None:
     for execution in executions:
         # Line ends and invisible characters could hide a part of a command.
         shown = execution if execution.isprintable() else repr(execution)[1:-1]
-        print(_shared.as_typed(f"{name}: a run executes {shown}"))
+        print(f"{_shared.as_typed(name)}: a run executes {shown}")

@@ -4,6 +4,7 @@ Which source files a module consists of is known too: those that its import load
 """
 
 import ast
+import contextlib
 import functools
 import hashlib
 import importlib
@@ -12,14 +13,18 @@ import os
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterator
-from importlib.machinery import ModuleSpec, PathFinder
+from collections.abc import Callable, Iterator, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, short, told
 from stereo_framework.core.slots import SLOTS
+
+PLUGIN_PREFIX = "stereo_framework_plugin_"
+"""Beginning of the module names of plug-ins that are named by their file."""
 
 NO_PLUGINS = "STEREO_NO_PLUGINS"
 """Environment variable that keeps all third-party code from being executed: plug-ins, functions and programs."""
@@ -30,6 +35,10 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 _LOADED: dict[Path, set[Path]] = {}
 """The files that were loaded while a file was imported."""
+
+
+_PLUGIN_FILES: set[Path] = set()
+"""The files of all plug-ins that were loaded, with the modules that belong to them."""
 
 
 def execution_is_off() -> bool:
@@ -114,7 +123,7 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
             shown = repr(short(str(path), 200)) if "\0" in str(path) else path
             raise ParameterError(f"plugins: no file {shown}")
         # The path decides the name, so that one file is loaded once however it is spelt.
-        name = f"stereo_framework_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+        name = f"{PLUGIN_PREFIX}{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()}"
         if name in sys.modules:
             return str(path)
         load = functools.partial(_from_file, name, path)
@@ -143,7 +152,13 @@ def _remembered(file: str) -> str:
     """A plug-in's file, its content and that of the modules that belong to it known `as_loaded`."""
     for one in sources(Path(file)):
         as_loaded(one)
+        _PLUGIN_FILES.add(one)
     return file
+
+
+def is_plugin_file(file: Path) -> bool:
+    """Return whether a file is a plug-in's, or belongs to one that was loaded."""
+    return file.resolve() in _PLUGIN_FILES
 
 
 @functools.cache
@@ -152,13 +167,54 @@ def as_loaded(file: Path) -> bytes:
     return file.read_bytes()
 
 
+class _SourceLoader(SourceFileLoader):
+    """A loader that compiles the source and takes no bytecode from the disk.
+
+    Python takes bytecode of a file that has the same size and was modified in the same
+    second. Its content could differ from the content that identifies a run.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        code: CodeType = self.source_to_code(self.get_data(path), path)
+        return code
+
+
+class _UsersModules(MetaPathFinder):
+    """A finder that lets the modules of the user be compiled from their sources."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return where a module of the user lies, or None to leave a module to other finders."""
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is None or spec.origin is None or type(spec.loader) is not SourceFileLoader:
+            return None
+        if not is_users_file(Path(spec.origin).resolve()):
+            return None
+        spec.loader = _SourceLoader(fullname, spec.origin)
+        return spec
+
+
+@contextlib.contextmanager
+def _users_modules_from_source() -> Iterator[None]:
+    """Compile the modules of the user from their sources in this context."""
+    finder = _UsersModules()
+    # Finders of others, which may change modules as they are imported, keep their place.
+    places = [place for place, other in enumerate(sys.meta_path) if other is PathFinder]
+    sys.meta_path.insert(places[0] if places else len(sys.meta_path), finder)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ValueError):  # An import may rearrange the finders.
+            sys.meta_path.remove(finder)
+
+
 def import_file(name: str, path: str | Path) -> ModuleType:
     """Import a ``.py`` file anew, as a module of this name."""
     return noted(functools.partial(_from_file, name, path))
 
 
 def _from_file(name: str, path: str | Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, path)
+    spec = importlib.util.spec_from_file_location(name, path, loader=_SourceLoader(name, str(path)))
     assert spec is not None, "a .py file always has a loader"
     assert spec.loader is not None
     # Dataclasses and the like look their module up.
@@ -176,7 +232,8 @@ def noted(load: Callable[[], ModuleType]) -> ModuleType:
         Imports the module and returns it.
     """
     before = set(sys.modules)
-    module = load()
+    with _users_modules_from_source():
+        module = load()
     found = [getattr(other, "__file__", None) for name, other in list(sys.modules.items()) if name not in before]
     if module.__file__:
         _LOADED.setdefault(Path(module.__file__).resolve(), set()).update(Path(path).resolve() for path in found if path)
@@ -207,9 +264,8 @@ def sources(file: Path) -> list[Path]:
             continue
         found.add(one)
         waiting += _LOADED.get(one, ())
-        waiting += [
-            path for name, level in _imports(one, one.stat().st_mtime_ns) for path in _named(name, level, one, file.parent)
-        ]
+        imports = _imports(one.read_bytes()) if one.suffix == ".py" else ()
+        waiting += [path for name, level in imports for path in _named(name, level, one, file.parent)]
     return [file, *sorted(found - {file})]
 
 
@@ -225,6 +281,11 @@ def forget(files: list[Path]) -> None:
     importlib.invalidate_caches()
 
 
+def is_users_file(file: Path) -> bool:
+    """Return whether a file belongs neither to Python, nor to an installed package, nor to this one."""
+    return _counts(file, Path())
+
+
 def _counts(file: Path, own: Path) -> bool:
     if file.is_relative_to(_PACKAGE):
         return False
@@ -234,13 +295,15 @@ def _counts(file: Path, own: Path) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def _imports(file: Path, time: int) -> tuple[tuple[str, int], ...]:
-    """Dotted names that the import statements of a file of some time name, and how many folders up they start; 0 is anywhere."""
-    if file.suffix != ".py":
-        return ()
+def _imports(source: bytes) -> tuple[tuple[str, int], ...]:
+    """List the dotted names in the import statements of Python source.
+
+    Each name comes with the number of folders up at which it starts; 0 is anywhere.
+    """
     try:
-        nodes = list(ast.walk(ast.parse(file.read_bytes())))
-    except (OSError, SyntaxError, ValueError, RecursionError):  # whoever imports it is told
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError):
+        # The import of this source raises the error for the user.
         return ()
     found: dict[tuple[str, int], None] = {}
     for node in nodes:

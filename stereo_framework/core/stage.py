@@ -86,7 +86,7 @@ class Stage:
         Which volumes of the other view, ``volume`` or ``raw``, a stage that names ``other`` uses. Default: those that its own code names.
     files : callable, optional
         Takes the stage's parameters by name (those it names) and, as ``scene``, the scene or None, and returns the files from outside that decide what
-        the stage does: programs, models, maps. Their content is part of a run's identity. It is called when a script is checked, without a scene, and
+        the stage does: programs, models, maps, folders of these. Their content is part of a run's identity. It is called when a script is checked, without a scene, and
         raises a ParameterError where something is missing.
     executes : callable, optional
         Takes the stage's parameters by name (those it names) and returns the third-party code that the stage executes, such as ``the program ./elas``.
@@ -265,19 +265,6 @@ def _data(slot: str, resume: str | None, function: Callable[..., Any]) -> tuple[
     if (resume is not None) != ("partial" in data) or (resume is not None and resume not in parameters.keys() - set(data)):
         raise wrong("a stage that can be continued names the data 'partial' and declares @stage(..., resume=PARAMETER)")
     return tuple(data)
-
-
-def typed_stages() -> tuple[str, ...]:
-    """The sources of the stages that stand in a notebook or in the program that runs, not in a module."""
-    found = []
-    for registered in stages():
-        if registered.function.__module__ == "__main__":
-            try:
-                found.append(inspect.getsource(registered.function))
-            except (OSError, TypeError):  # typed at a prompt
-                code = getattr(inspect.unwrap(registered.function), "__code__", None)
-                found.append(repr(code and (code.co_code, code.co_consts, code.co_names)))
-    return tuple(found)
 
 
 def stages(slot: str | None = None) -> tuple[Stage, ...]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from stereo_framework.core.calls import CallReport, is_stopped, report_call
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, nearest
-from stereo_framework.core.plugins import check_execution
+from stereo_framework.core.plugins import check_execution, sources
 from stereo_framework.core.stage import Disparity, Image, Located, NonNegativeInt, Positive, Search, Unit, stage
 from stereo_framework.io import read_disparity, write_image, write_pfm
 from stereo_framework.matcher import _measured
@@ -70,8 +70,38 @@ def _files(run: str, shell: bool, files: list[str] | None) -> list[Path]:
         if os.sep not in words[0] and not Path(words[0]).is_file():
             wrong = "no program of this name in PATH; one in the script's folder begins with ./"
         raise ParameterError(f"command.run: {words[0]}: {wrong}")
-    named = [Path(word) for word in words[program is not None :] if os.path.isabs(word) and Path(word).is_file()]
-    return [*([Path(program)] if program else []), *named, *existing("command.files", files or [])]
+    return [*_program_files(run, shell), *existing("command.files", files or [])]
+
+
+def _program_files(run: str, shell: bool) -> list[Path]:
+    """List the programs of a command and those of its words that are files.
+
+    A Python file comes with the modules of the user that it imports.
+    """
+    words = _shell_words(run) if shell else _words(run)
+    # An interpreter may get a whole command as one word: sh -c "/opt/elas {left} ...".
+    inner_words = [inner for word in words if " " in word for inner in _shell_words(word)]
+    program_names = [*(words if shell else words[:1]), *inner_words]
+    files = [Path(program) for name in program_names if (program := shutil.which(name))]
+    for word in [*words, *inner_words]:
+        # A word may be an option with its value (--config=FILE) or an assignment.
+        for path in (word, word.partition("=")[2]):
+            if os.path.isabs(path) and Path(path).is_file():
+                files.append(Path(path))
+
+    belonging = [part for file in files if file.suffix == ".py" for part in sources(file)[1:]]
+    return list(dict.fromkeys([*files, *belonging]))
+
+
+def _shell_words(text: str) -> list[str]:
+    """Split a text as a shell does, also at the signs between its commands."""
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        return list(lexer)
+    except ValueError:  # A quotation mark may stand alone in a word of another language.
+        return []
 
 
 def _execution(run: str, shell: bool) -> str:
@@ -133,8 +163,8 @@ def command(
     shell : bool
         Let a shell run the command, so that pipes and variables work, instead of starting the program directly.
     files : list or None
-        Further files that decide what the program does. The program and those of its arguments that are files belong to a run's identity without being
-        listed. Paths start at the script's folder.
+        Further files that decide what the program does. The program and those of its arguments that are files, with the modules that a Python file
+        imports from elsewhere than installed packages, belong to a run's identity without being listed. Paths start at the script's folder.
 
     Returns
     -------

@@ -10,9 +10,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.contents import content_digest_of
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, brings, nearest
 from stereo_framework.core.stage import Disparity, Image, NonNegativeInt, Positive, PositiveInt, Search, Unit, stage
 from stereo_framework.kernels.threads import thread_count
+from stereo_framework.matcher._onnx_files import model_files
 from stereo_framework.matcher._outside import FilePath, existing, left_and_right, taken
 
 _PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
@@ -22,11 +24,13 @@ _GREY = np.array([0.299, 0.587, 0.114])
 
 
 def _files(model: str) -> list[Path]:
-    if find_spec("onnxruntime") is None:
-        raise ParameterError(f"onnx needs onnxruntime: {brings('onnx')}")
+    """List the model's file and the files that hold its weights."""
+    missing_packages = [name for name in ("onnxruntime", "onnx") if find_spec(name) is None]
+    if missing_packages:
+        message = f"onnx needs {' and '.join(missing_packages)}: {brings('onnx')}"
+        raise ParameterError(message)
     [path] = existing("onnx.model", [model])
-    # Weights too large for the format lie in a file beside the model.
-    return [path, *sorted(other for other in path.parent.glob(f"{path.name}?*") if other.is_file())]
+    return model_files(path)
 
 
 @stage("matcher", source="Whoever trained the network; its file in the format of Bai, Lu, Zhang et al. 2019 (ONNX)", files=_files)
@@ -58,7 +62,8 @@ def onnx(
     search : Search
         Not used: the network has its own range.
     model : str
-        The file; its path starts at the script's folder.
+        The file; its path starts at the script's folder. Files with weights, which the model names, lie in its folder or below; their content is part of
+        a run's identity, as the model's is.
     inputs : list or None
         Names of the inputs that take the left and the right image; a single input takes both, concatenated as channels. null: the model's own, in
         their order.
@@ -90,12 +95,14 @@ def onnx(
     Raises
     ------
     ParameterError
-        onnxruntime is not installed; illegal values, or names that the model does not have.
+        onnxruntime or onnx is not installed; weights lie outside the model's folder; illegal values, or names that the model does not have.
     StereoFrameworkError
         The file is not a model, or its inputs or output do not fit the images.
     """
-    path, *_ = _files(model)
-    session, name = _session(model, path.stat().st_mtime_ns, device, thread_count()), path.name
+    files = _files(model)
+    name = files[0].name
+    contents = tuple(content_digest_of(file) for file in files)
+    session = _session(model, contents, device, thread_count())
     ours = [_planes(i, channels, divide, mean, deviation) for i in left_and_right(reference, match, search)]
     entries = _chosen("inputs", inputs, {one.name: one for one in session.get_inputs()}, name)
     if len(entries) == 1:
@@ -120,8 +127,12 @@ def onnx(
 
 
 @functools.lru_cache(maxsize=2)
-def _session(model: str, time: int, device: str, threads: int) -> Any:
-    """A model ready to run; `time` is its file's modification time, so that a changed file is loaded again."""
+def _session(model: str, contents: tuple[bytes, ...], device: str, threads: int) -> Any:
+    """Load a model so that it can run.
+
+    `contents` has the digests of all files of the model, so that changed files are loaded
+    again.
+    """
     import onnxruntime
 
     if _PROVIDERS[device] not in onnxruntime.get_available_providers():

@@ -7,11 +7,12 @@ import importlib
 import importlib.util
 import threading
 from collections.abc import Callable
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
 
+from stereo_framework.core.contents import content_digest_of
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, told
 from stereo_framework.core.plugins import check_execution, forget, noted, raised, sources
 from stereo_framework.core.stage import Disparity, Image, Located, Scene, Search, import_file, stage
@@ -130,29 +131,59 @@ def _function(function: str) -> Callable[..., Any]:
     return found
 
 
-_MODULES: dict[str, tuple[ModuleType, dict[Path, int]]] = {}
-"""Modules by name or file, with their own files and the times of these."""
+_Contents = dict[Path, bytes]
+"""The digests of files."""
+
+_MODULES: dict[str, tuple[ModuleType, _Contents]] = {}
+"""The imported modules by name or file, each with the content of its files at the import."""
 
 _LOCK = threading.RLock()
 
 
 def _module(function: str) -> tuple[ModuleType, list[Path]]:
-    """The function's module and its own files; it is imported once, and anew when one of these has changed."""
+    """Import the module of a function, and import it again after one of its files changed.
+
+    Returns
+    -------
+    module
+    list of Path
+        The files that decide what the module does.
+
+    Raises
+    ------
+    ParameterError
+        The import raised an exception, or a compiled module changed.
+    """
     check_execution(_execution(function))
-    file, module = _module_file(function), function.rpartition(":")[0]
+    file = _module_file(function)
+    module = function.rpartition(":")[0]
     with _LOCK:
-        known, times = _MODULES.get(module, (None, {}))
-        if known is not None and all(path.is_file() and path.stat().st_mtime_ns == time for path, time in times.items()):
-            return known, list(times)
-        forget(list(times))
+        imported, contents = _MODULES.get(module, (None, {}))
+        if imported is not None:
+            changed = [path for path, content in contents.items() if content_digest_of(path) != content]
+            if not changed:
+                return imported, list(contents)
+            _refuse_compiled(changed)
+        forget(list(contents))
         try:
-            loaded = (
-                import_file(f"stereo_framework_function_{file.stem}", module)
-                if module.endswith(".py")
-                else noted(lambda: importlib.import_module(module))
-            )
-        except (Exception, SystemExit) as error:  # whatever a module raises when it is imported
+            loaded = _imported(module, file)
+        except (Exception, SystemExit) as error:  # A module may raise anything when it is imported.
             raise ParameterError(f"python.function: {module} cannot be imported: {raised(error)}") from error
-        times = {path: path.stat().st_mtime_ns for path in sources(file)}
-        _MODULES[module] = loaded, times
-        return loaded, list(times)
+        contents = {path: content_digest_of(path) for path in sources(file)}
+        _MODULES[module] = (loaded, contents)
+        return loaded, list(contents)
+
+
+def _imported(module: str, file: Path) -> ModuleType:
+    """Import a module by its file or by its name."""
+    if module.endswith(".py"):
+        return import_file(f"stereo_framework_function_{file.stem}", module)
+    return noted(lambda: importlib.import_module(module))
+
+
+def _refuse_compiled(changed: list[Path]) -> None:
+    """Refuse changes of compiled modules: Python does not load one again in a process."""
+    compiled = [path for path in changed if path.name.endswith(tuple(EXTENSION_SUFFIXES))]
+    if compiled:
+        message = f"python.function: {compiled[0]} was changed after this process had loaded it; start the program again"
+        raise ParameterError(message)

@@ -18,37 +18,111 @@ from typing import Any
 
 import numpy as np
 
-from stereo_framework.core.plugins import as_loaded, installed_plugins, sources
+from stereo_framework.core.contents import content_digest_of
+from stereo_framework.core.loaded_code import loaded_content
+from stereo_framework.core.plugins import PLUGIN_PREFIX, as_loaded, installed_plugins, is_plugin_file, sources
+from stereo_framework.core.registry import Registry
 from stereo_framework.core.scene import Frame, Scene
-from stereo_framework.core.stage import typed_stages
+from stereo_framework.core.shipped import library
 from stereo_framework.kernels.threads import available_cores
 
 _PACKAGES = ("stereo-framework", "numpy", "numba", "scipy", "opencv-python-headless", "opencv-python", "PyMaxflow")
 _NOT_COMPUTING = {"cli", "configs", "own_pair", "examples", "papers", "page", "figures", "tables", "sweep", "script"}
+_COMPUTING_FILES = ("sweep/reference.py", "sweep/work.py")
+"""Files in folders of `_NOT_COMPUTING` on which statistics depend all the same."""
+
+_REFERENCE_SCRIPT = "truth_free/reference.yaml"
+"""The shipped script whose disparity map stands in for missing ground truth."""
+
+_IDENTIFIED_OTHERWISE = {"chart", "paper", "protocol", "data set"}
+"""Kinds of registered things whose code needs no place in the digest of the code.
+
+Charts and papers only show results. The fields of a protocol are part of the key of a
+result, and the scenes of a data set have a digest of their content.
+"""
 
 
 def code_digest(plugins: tuple[str, ...] = (), *, typed: bool = True) -> str:
-    """Digest of the source of everything that computes: plug-ins, installed ones too, with all that they import of their own, and, unless told otherwise,
-    stages that are typed in the program that runs: its file, or in a notebook their own texts.
+    """Return the digest of the code that computes.
+
+    The package counts, and all plug-ins with the modules of the user that they import.
+    In addition, whatever the running program or notebook registers counts, see
+    `_program_content`.
+
+    Parameters
+    ----------
+    plugins : tuple of str
+        The files of the plug-ins that a script names. Installed plug-ins always count.
+    typed : bool
+        False leaves the running program out. Other processes do not have it.
     """
-    texts, program = typed_stages() if typed else (), getattr(sys.modules["__main__"], "__file__", None)
-    return _code_digest(plugins + installed_plugins() + ((program,) if texts and program else ()), texts)
+    program = _program_content() if typed else b""
+    return _digest("code", _code_digest(plugins + installed_plugins()), program).hex()
 
 
 @functools.cache
-def _code_digest(plugins: tuple[str, ...], typed: tuple[str, ...]) -> str:
+def _code_digest(plugins: tuple[str, ...]) -> bytes:
+    """Return the digest of the package's files and of plug-ins, which a process loads once."""
+    files = [path.read_bytes() for path in computing_files()]
+    own = [part for plugin in plugins for part in _plugin(plugin)]
+    return _digest("files", *files, *own)
+
+
+def computing_files() -> list[Path]:
+    """List the files of the package that numbers depend on, sorted."""
     package = Path(__file__).parents[1]
     # Weights that a stage has learned are kept as YAML.
-    computing = sorted(p for p in package.rglob("*") if p.suffix in (".py", ".yaml"))
-    files = [p for p in computing if p.relative_to(package).parts[0] not in _NOT_COMPUTING]
-    own = [part for plugin in plugins for part in _plugin(plugin)]
-    return _digest("code", *(p.read_bytes() for p in files), *own, *(text.encode() for text in typed)).hex()
+    files = sorted(path for path in package.rglob("*") if path.suffix in (".py", ".yaml"))
+    computing = [path for path in files if path.relative_to(package).parts[0] not in _NOT_COMPUTING]
+    return [*computing, *(package / name for name in _COMPUTING_FILES), library() / _REFERENCE_SCRIPT]
 
 
 def _plugin(plugin: str) -> list[bytes]:
     """What a plug-in's file holds, and the names and contents of the modules that belong to it."""
     file, *helpers = sources(Path(plugin))
     return [as_loaded(file), *(part for helper in helpers for part in (helper.name.encode(), as_loaded(helper)))]
+
+
+def _program_content() -> bytes:
+    """Return the digest of what the running program registers for computing.
+
+    A program or notebook may define stages, measures and readers, or import modules that
+    do, without naming them as plug-ins. They count as they are in memory, since a notebook
+    defines functions again and reloads modules. The files of their modules count too.
+
+    Returns
+    -------
+    bytes
+        Empty if the program registers nothing.
+    """
+    things: list[Any] = []
+    modules: set[str] = set()
+    for registry in Registry.every:
+        names = [] if registry.kind in _IDENTIFIED_OTHERWISE else sorted(registry)
+        for name in names:
+            origin = registry.origin(name)
+            if _is_of_program(origin):
+                things.append((registry.kind, name, registry[name]))
+                modules.add(origin)
+    if not things:
+        return b""
+    files = [_source_file(module) for module in sorted(modules)]
+    contents = [content_digest_of(path) for file in files if file is not None for path in sources(file)]
+    return _digest("program", loaded_content(things), *contents)
+
+
+def _is_of_program(module: str) -> bool:
+    """Return whether the program brought a module: neither this package nor a plug-in did."""
+    if module.partition(".")[0] == Registry.OURS or module.startswith(PLUGIN_PREFIX):
+        return False
+    file = _source_file(module)
+    return file is None or not is_plugin_file(file)
+
+
+def _source_file(module: str) -> Path | None:
+    """Return the file of an imported module, or None if it has none, as in a notebook."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return Path(file) if file and Path(file).is_file() else None
 
 
 _SHOWN = {(Frame, "name")}
@@ -96,14 +170,29 @@ def content_digest(value: Any, loaded: Mapping[int, Any]) -> bytes:
         return _digest("mapping", *(content_digest(item, loaded) for pair in pairs for item in pair))
     if isinstance(value, list | tuple):
         return _digest("sequence", *(content_digest(item, loaded) for item in value))
+    if isinstance(value, np.ma.MaskedArray):
+        # Numbers that are masked may differ without any effect.
+        mask = np.ma.getmaskarray(value)
+        visible = np.where(mask, np.zeros((), value.dtype), value.data)
+        return _digest("masked array", content_digest(visible, loaded), content_digest(mask, loaded))
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return _digest(f"objects {value.shape}", *(content_digest(item, loaded) for item in value.flat))
     if isinstance(value, np.ndarray):
         return _digest(f"array {value.dtype.str} {value.shape}", np.ascontiguousarray(value).data)
     return _digest(repr(value))
 
 
 def files_digest(files: Iterable[Path]) -> str:
-    """Digest of the content of files; of one that is missing that it is so."""
-    return _digest("files", *(path.read_bytes() if path.is_file() else b"missing" for path in files)).hex()
+    """Return the digest of the content of files and folders, in their order.
+
+    A path that does not exist has a digest that no file has.
+    """
+    return _digest("files", *map(content_digest_of, files)).hex()
+
+
+def forget_digest(scene: Scene) -> None:
+    """Compute the digest of a scene again when it is next needed, from its files."""
+    _DIGESTS.pop(scene, None)
 
 
 def run_id(scene: str, search: str, parameters: Mapping[str, Any], code: str) -> str:

@@ -17,7 +17,7 @@ from stereo_framework.engine.step import ALTERNATIVES, Step, places
 from stereo_framework.evaluation import regions
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.script import Script, Setting
-from stereo_framework.sweep.identity import code_digest, files_digest, result_key, run_id, scene_digest
+from stereo_framework.sweep.identity import code_digest, files_digest, forget_digest, result_key, run_id, scene_digest
 
 FEW = 8
 """So many scenes may stay loaded together; of more, each is loaded when its turn comes."""
@@ -38,7 +38,11 @@ _LAST_SHARED = ("scheme", "optimization", "matcher")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """A setting on a scene, whose results, one for each protocol, are stored under `keys`; `twin`: so many settings before it are the same run, as those of seeds that nothing draws with."""
+    """A setting on a scene, whose results, one for each protocol, are stored under `keys`.
+
+    `twin` is the number of settings before it that are the same run, as those of seeds that
+    nothing draws with. `contents` has the digests of the files of its stages, by address.
+    """
 
     scene: Scene
     setting: Setting
@@ -46,11 +50,19 @@ class Task:
     id: str
     protocols: tuple[Protocol, ...]
     twin: int = 0
+    contents: tuple[tuple[str, str], ...] = ()
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The keys of the task's results, one for each protocol."""
         return tuple(result_key(self.id, self.setting.method, _protocol_digest(p), str(self.twin)) for p in self.protocols)
+
+    def changed_stages(self) -> list[str]:
+        """List the addresses of the stages whose files are no longer those of its identity."""
+        if not self.contents:
+            return []
+        files = self.setting.pipeline.files(self.scene)
+        return [address for address, digest in self.contents if files_digest(files[address]) != digest]
 
 
 @functools.cache
@@ -92,6 +104,8 @@ def forget(scene: Scene) -> None:
     """Let go of all that a scene has loaded, and of what was computed from it."""
     scene.forget()
     regions.forget(scene)
+    # The files of the scene may change before it is loaded again.
+    forget_digest(scene)
 
 
 def tasks_of(scene: Scene, script: Script, settings: Iterable[Setting]) -> Iterator[Task | ParameterError]:
@@ -118,11 +132,11 @@ def tasks_of(scene: Scene, script: Script, settings: Iterable[Setting]) -> Itera
             setting = replace(setting, pipeline=pipeline)
             size = pipeline.in_slot("scheme")[0].parameters["size"]
             tiled.add(f"{shape[1]}x{shape[0]} pixels and {search.levels} levels are matched in tiles of {size} pixels")
-        parameters = setting.parameters
-        for address, paths in pipeline.files(scene).items():
-            parameters[f"{address}.files"] = digest_of(paths)
-        run = run_id(content, repr(search), parameters, code)
-        yield Task(scene, setting, search, run, protocols, twins[run, setting.method])
+        contents = {address: digest_of(paths) for address, paths in pipeline.files(scene).items()}
+        # A stage may have a parameter called `files`, which counts as well.
+        of_files = {f"{address}: content of files": digest for address, digest in contents.items()}
+        run = run_id(content, repr(search), setting.parameters | of_files, code)
+        yield Task(scene, setting, search, run, protocols, twins[run, setting.method], tuple(contents.items()))
         twins[run, setting.method] += 1
     warn(f"{scene.name}: {said}, as the results' scheme says" for said in sorted(tiled))
 

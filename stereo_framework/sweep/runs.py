@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from stereo_framework.core.errors import DataError
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import load_scenes
 from stereo_framework.io import is_own
@@ -21,7 +21,7 @@ from stereo_framework.sweep.executors import Crew
 from stereo_framework.sweep.plan import FEW, Task, forget, plan
 from stereo_framework.sweep.result import Result, ResultList, confidence_files
 from stereo_framework.sweep.store import Store
-from stereo_framework.sweep.work import Done, measured_again
+from stereo_framework.sweep.work import Done, failed, measured_again
 
 
 def run(
@@ -147,7 +147,8 @@ def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew) -
             todo.append(task)
     left = collections.Counter(task.scene for task in todo)
     many = len(left) > FEW
-    for task, results in crew.computed(todo):
+    for task, computed in crew.computed(todo):
+        results = _failed_if_changed(task, computed)
         if store is not None:
             store.check_in_place()
             results = _added(store, task, store.with_map(results))
@@ -155,6 +156,23 @@ def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew) -
         left[task.scene] -= 1
         if many and not left[task.scene]:
             forget(task.scene)
+
+
+def _failed_if_changed(task: Task, results: list[Result]) -> list[Result]:
+    """Return the results of a task, or failed ones if files of its stages changed meanwhile.
+
+    Results of other files must not be stored under the identity of the earlier ones.
+    """
+    if all(result.error for result in results):
+        return results
+    try:
+        stages = task.changed_stages()
+    except ParameterError as error:  # A file was removed.
+        return failed(task, str(error))
+    if not stages:
+        return results
+    error_line = f"{stages[0]}: a file of this stage changed during the run, so its result is discarded; run again"
+    return failed(task, error_line)
 
 
 def _added(store: Store, task: Task, results: list[Result]) -> list[Result]:

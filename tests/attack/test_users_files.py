@@ -174,7 +174,7 @@ def test_a_plug_in_outside_the_folder_is_not_run(tmp_path, stranger):
 def test_check_without_plug_ins(tmp_path, stranger):
     result = invoke("check", "--no-plugins", "folder/s.yaml")
     verdict = "no fault as far as it shows without its plug-ins (../plug.py); not checked: refinement nothing_at_all"
-    plugin = "a run executes the plug-in plug.py"
+    plugin = f"a run executes the plug-in {tmp_path / 'plug.py'}"
     assert (result.exit_code, result.stdout) == (0, f"folder/s.yaml: {verdict}\nfolder/s.yaml: {plugin}\n")
     assert not stranger.exists()
     # The rest is checked as ever, and so are scripts without plug-ins.

@@ -124,7 +124,7 @@ def test_check_warns_until_the_source_is_said(tmp_path, monkeypatch, registry):
     assert result.stderr.splitlines() == [warning]
     assert result.stdout.splitlines() == [
         "my.yaml: no fault; 1 run on scenes named later",
-        "my.yaml: a run executes the plug-in mine.py",
+        f"my.yaml: a run executes the plug-in {tmp_path / 'mine.py'}",
     ]
     # Who says nothing at all is told the same, and the stage works.
     text = Path("mine.py").read_text().replace('source="TODO: paper, section", ', "").replace("mine", "yours")

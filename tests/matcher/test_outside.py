@@ -325,12 +325,6 @@ def test_a_file_that_is_no_network(tmp_path):
         step(onnx).files()
 
 
-def test_what_lies_beside_a_network_belongs_to_it(tmp_path):
-    for name in ("net.onnx", "net.onnx.data", "other.onnx"):
-        (tmp_path / name).write_text("")
-    assert step(onnx, model=str(tmp_path / "net.onnx")).files() == (tmp_path / "net.onnx", tmp_path / "net.onnx.data")
-
-
 @pytest.mark.skipif(os.name != "posix", reason="links to a device")
 @pytest.mark.parametrize("name", ["messages.txt", "printed.txt", "measured.txt"])
 @pytest.mark.parametrize("trick", ["rm -f {0}", "rm -f {0}; ln -s /dev/zero {0}", "rm -f {0}; mkfifo {0}"])

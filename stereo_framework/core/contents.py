@@ -1,0 +1,79 @@
+"""Digests of the content of files."""
+
+import hashlib
+import os
+import time
+from pathlib import Path
+
+_LARGE = 1 << 20
+"""Number of bytes from which the digest of a file is remembered."""
+
+_CLOCK_STEP = 2 * 10**9
+"""Nanoseconds within which two changes of a file may get the same time of change."""
+
+_REMEMBERED: dict[tuple[int, int], tuple[tuple[int, ...], bytes]] = {}
+"""The state and the digest of large files, by device and inode."""
+
+
+def file_digest(path: Path) -> bytes:
+    """Return the SHA-256 digest of a file's content.
+
+    The digest of a large file is remembered as long as the file's size, time of
+    modification and time of change stay the same. Programs can set the time of
+    modification but not the time of change, so a copy that preserves times is noticed.
+
+    Parameters
+    ----------
+    path : Path
+        An existing file.
+
+    Returns
+    -------
+    bytes
+    """
+    with path.open("rb") as file:
+        now = time.time_ns()
+        status = os.fstat(file.fileno())
+        inode = (status.st_dev, status.st_ino)
+        state = (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        remembered_state, remembered_digest = _REMEMBERED.get(inode, ((), b""))
+        if state == remembered_state:
+            return remembered_digest
+        digest = hashlib.file_digest(file, "sha256").digest()
+
+    # Windows has no time of change. A file that was changed just now may change again
+    # without another time of change.
+    is_settled = now - max(status.st_mtime_ns, status.st_ctime_ns) > _CLOCK_STEP
+    if os.name == "posix" and is_settled and status.st_size >= _LARGE:
+        _REMEMBERED[inode] = (state, digest)
+    return digest
+
+
+def content_digest_of(path: Path) -> bytes:
+    """Return the digest of a file, of a folder with all files below it, or of nothing.
+
+    Parameters
+    ----------
+    path : Path
+        A file or folder. If neither exists, the digest says so.
+
+    Returns
+    -------
+    bytes
+        Digests of a file, of a folder and of a missing path never agree. Names count only
+        for the files of a folder, relative to this folder.
+    """
+    digest = hashlib.sha256()
+    if path.is_file():
+        digest.update(b"file")
+        digest.update(file_digest(path))
+    elif path.is_dir():
+        digest.update(b"folder")
+        files = sorted(file for file in path.rglob("*") if file.is_file())
+        for file in files:
+            name = os.fsencode(file.relative_to(path).as_posix())
+            digest.update(hashlib.sha256(name).digest())
+            digest.update(file_digest(file))
+    else:
+        digest.update(b"missing")
+    return digest.digest()
