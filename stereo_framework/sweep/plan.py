@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,25 @@ _LAST_SHARED = ("scheme", "optimization", "matcher")
 """What stands last in a beginning that is worth sharing: what makes the map, a scheme around all else first."""
 
 
+@dataclass(frozen=True, slots=True)
+class StageFiles:
+    """The files that decide what a stage computes.
+
+    `address` is the stage's place in the script, and `digest` that of the files' content.
+    """
+
+    address: str
+    paths: tuple[Path, ...]
+    digest: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
     """A setting on a scene, whose results, one for each protocol, are stored under `keys`.
 
     `twin` is the number of settings before it that are the same run, as those of seeds that
-    nothing draws with. `contents` has the digests of the files of its stages, by address.
+    nothing draws with. `files` has the files of its stages, with the digest of their
+    content when the task was planned.
     """
 
     scene: Scene
@@ -50,7 +64,7 @@ class Task:
     id: str
     protocols: tuple[Protocol, ...]
     twin: int = 0
-    contents: tuple[tuple[str, str], ...] = ()
+    files: tuple[StageFiles, ...] = ()
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -58,11 +72,8 @@ class Task:
         return tuple(result_key(self.id, self.setting.method, _protocol_digest(p), str(self.twin)) for p in self.protocols)
 
     def changed_stages(self) -> list[str]:
-        """List the addresses of the stages whose files are no longer those of its identity."""
-        if not self.contents:
-            return []
-        files = self.setting.pipeline.files(self.scene)
-        return [address for address, digest in self.contents if files_digest(files[address]) != digest]
+        """List the addresses of the stages whose files changed since the task was planned."""
+        return [stage.address for stage in self.files if files_digest(stage.paths) != stage.digest]
 
 
 @functools.cache
@@ -132,11 +143,11 @@ def tasks_of(scene: Scene, script: Script, settings: Iterable[Setting]) -> Itera
             setting = replace(setting, pipeline=pipeline)
             size = pipeline.in_slot("scheme")[0].parameters["size"]
             tiled.add(f"{shape[1]}x{shape[0]} pixels and {search.levels} levels are matched in tiles of {size} pixels")
-        contents = {address: digest_of(paths) for address, paths in pipeline.files(scene).items()}
+        files = [StageFiles(address, tuple(paths), digest_of(paths)) for address, paths in pipeline.files(scene).items()]
         # A stage may have a parameter called `files`, which counts as well.
-        of_files = {f"{address}: content of files": digest for address, digest in contents.items()}
+        of_files = {f"{stage.address}: content of files": stage.digest for stage in files}
         run = run_id(content, repr(search), setting.parameters | of_files, code)
-        yield Task(scene, setting, search, run, protocols, twins[run, setting.method], tuple(contents.items()))
+        yield Task(scene, setting, search, run, protocols, twins[run, setting.method], tuple(files))
         twins[run, setting.method] += 1
     warn(f"{scene.name}: {said}, as the results' scheme says" for said in sorted(tiled))
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import load_scenes
 from stereo_framework.io import is_own
@@ -165,13 +165,13 @@ def _failed_if_changed(task: Task, results: list[Result]) -> list[Result]:
     """
     if all(result.error for result in results):
         return results
-    try:
-        stages = task.changed_stages()
-    except ParameterError as error:  # A file was removed.
-        return failed(task, str(error))
+    stages = task.changed_stages()
     if not stages:
         return results
-    error_line = f"{stages[0]}: a file of this stage changed during the run, so its result is discarded; run again"
+    error_line = (
+        f"{stages[0]}: a file of this stage changed during the run, so its result is discarded; "
+        "run again, and if the method itself writes the file, do not name it in the script"
+    )
     return failed(task, error_line)
 
 
