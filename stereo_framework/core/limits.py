@@ -48,6 +48,21 @@ SETTINGS = 200_000
 WINDOW = 65_536
 """Pixels of a window, or of a distance in whole pixels: more than images are wide."""
 
+TRACE = 10_000
+"""Points of an optimizer's trace that are kept; evenly spaced points of a longer one remain."""
+
+TRACE_TEXT = 2**24
+"""Characters of a stored trace."""
+
+ENTRIES = 10_000
+"""Statistics, axes, stages with seconds, or other entries of one kind in a stored result."""
+
+MEASURES = 1000
+"""Measures of plug-ins that a results folder describes."""
+
+LINES = 20
+"""Warnings, or errors of single runs, that a command prints; it counts the others."""
+
 
 def most_pixels() -> int:
     """Pixels that an image may have.

@@ -1,6 +1,7 @@
 """The page of a run: a summary, its maps side by side, plots, all numbers, times and everything behind them."""
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError, one_line, warn
 from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.figures.chart import CHARTS, chart_figure
@@ -21,6 +22,7 @@ from stereo_framework.page.standing import energy_blocks, rank_blocks, roc_block
 from stereo_framework.page.stored_pictures import SceneRow, Scenes, Stored, scene_row, stored_map, usual_limits
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, Store
+from stereo_framework.sweep.result import doubt_of_maps
 from stereo_framework.sweep.store import read_scripts
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.means import average_rows, means, telling_keys
@@ -241,46 +243,75 @@ def _sweeps(results: Sequence[Result], measure: str) -> list[Block]:
 
 
 def _maps(results: Sequence[Result], names: Sequence[str], order: Sequence[str], data: PathLike | None) -> list[Block]:
-    """The maps of every scene side by side, the methods in the order given."""
+    """Show the maps of every scene side by side, the methods in the given order."""
     by_scene: dict[str, dict[str, Result]] = {}
     for r, name in zip(results, names, strict=True):
-        if r.map is not None and r.map.is_file():
+        if r.map is not None and os.path.lexists(r.map):
             by_scene.setdefault(r.scene, {}).setdefault(name, r)
     if not by_scene:
         return []
-    there = dict.fromkeys(name for own in by_scene.values() for name in own)
-    columns = [*(name for name in order if name in there), *(name for name in there if name not in order)]
+    methods = dict.fromkeys(name for own in by_scene.values() for name in own)
+    columns = [*(name for name in order if name in methods), *(name for name in methods if name not in order)]
     short = short_names(by_scene)
-    rows = [
-        _row(short[scene], [(name, own[name]) for name in columns[:_MOST_COLUMNS] if name in own], data)
-        for scene, own in list(by_scene.items())[:_MOST_ROWS]
-    ]
-    blocks: list[Block] = [
-        Scenes([row for row in rows if row is not None], "A picture opens the viewer: zoom, values, errors, blinking")
-    ]
+
+    rows: list[SceneRow] = []
+    problems: list[str] = []
+    changed: list[Path] = []
+    for scene, results_of_scene in list(by_scene.items())[:_MOST_ROWS]:
+        shown = [(name, results_of_scene[name]) for name in columns[:_MOST_COLUMNS] if name in results_of_scene]
+        pictures, problems_of_scene = _pictures(shown)
+        problems += problems_of_scene
+        if pictures:
+            changed += [path for _, result in shown for path in result.changed_files()]
+            rows.append(_row(scene, short[scene], pictures, data))
+
+    blocks: list[Block] = [Scenes(rows, "A picture opens the viewer: zoom, values, errors, blinking")] if rows else []
     left_out = [(len(columns), _MOST_COLUMNS, "methods"), (len(by_scene), _MOST_ROWS, "scenes")]
     if told := [f"the first {most} of {count} {what}" for count, most, what in left_out if count > most]:
         blocks.append(Text(f"Shown are {' and '.join(told)}; the other maps lie in the folder maps."))
-    return blocks
+    remarks = [doubt_of_maps(changed)] if changed else []
+    if problems:
+        remarks.append(f"{_count(len(problems), 'stored map')} cannot be shown. The first: {problems[0]}")
+    warn(remarks)
+    return [*blocks, *map(Text, remarks)]
 
 
-def _row(name: str, results: Sequence[tuple[str, Result]], data: PathLike | None) -> SceneRow | None:
+def _pictures(results: Sequence[tuple[str, Result]]) -> tuple[dict[str, Stored], list[str]]:
+    """Return the pictures of stored maps by name, and a line for each file that cannot be read."""
     pictures: dict[str, Stored] = {}
-    for column, r in results:
-        if (disparity := r.disparity) is not None:
-            confidence = next(iter(r.confidence.values()), None)
-            pictures[column] = stored_map(disparity, confidence, _caption(r))
-    if not pictures:
-        return None
-    full, size = results[0][1].scene, next(iter(pictures.values())).size
+    problems: list[str] = []
+    for name, result in results:
+        confidence = None
+        try:
+            confidence = next(iter(result.confidence.values()), None)
+        except DataError as error:
+            problems.append(str(error))
+        try:
+            disparity = result.read_map()
+            if confidence is not None and confidence.shape != disparity.shape:
+                problems.append(f"{result.map}: the confidence is {confidence.shape}, the map {disparity.shape}")
+                confidence = None
+            pictures[name] = stored_map(disparity, confidence, _caption(result))
+        except DataError as error:
+            problems.append(str(error))
+
+    size = next((picture.size for picture in pictures.values()), None)
+    for name in [name for name, picture in pictures.items() if picture.size != size]:
+        del pictures[name]
+        problems.append(f"{one_line(name, 80)}: the stored map has another size than the first map of the scene, {size}")
+    return pictures, problems
+
+
+def _row(scene_name: str, title: str, pictures: Mapping[str, Stored], data: PathLike | None) -> SceneRow:
+    """Show the maps of a scene that have its size, with its image and ground truth if they are there."""
     try:
-        scene = load_scene(full, data=data)
-        if scene.reference.shape[1::-1] == size:
-            return scene_row(scene, pictures, of_scene(scene), name=name)
+        scene = load_scene(scene_name, data=data)
+        if all(scene.reference.shape[1::-1] == picture.size for picture in pictures.values()):
+            return scene_row(scene, pictures, of_scene(scene), name=title)
         reason = "the scene of this name has another size"
     except DataError as error:
         reason = str(error)
-    return SceneRow(name, pictures, usual_limits(list(pictures.values())), note=f"without image and truth: {reason}")
+    return SceneRow(title, pictures, usual_limits(list(pictures.values())), note=f"without image and truth: {reason}")
 
 
 def _caption(result: Result) -> str:
