@@ -17,8 +17,8 @@ from pydantic_core import from_json
 from typing_extensions import TypedDict  # pydantic asks for it, and brings it
 
 from stereo_framework.core import limits
-from stereo_framework.core.errors import DataError, StereoFrameworkError, short
-from stereo_framework.evaluation.measure import described, remember
+from stereo_framework.core.errors import DataError, StereoFrameworkError, one_line, short, warn
+from stereo_framework.evaluation.measure import described, remember_measures
 from stereo_framework.io import (
     check_plain,
     file_stem,
@@ -89,9 +89,8 @@ class Store(contextlib.ExitStack):
             except (OSError, sqlite3.Error) as error:
                 raise DataError(f"{self._path}: cannot be used as a results store: {error}; choose another folder") from error
             undo.pop_all()
-        # A damaged description is passed over.
-        with contextlib.suppress(DataError, ValueError, TypeError):
-            remember(read_bytes(folder / _MEASURES, limits.TEXT).decode())
+        if problem := remember_measures(folder / _MEASURES):
+            warn([problem])
 
     def _to_write(self) -> sqlite3.Connection:
         self.enter_context(output_folder(self.folder))
@@ -255,21 +254,27 @@ class Store(contextlib.ExitStack):
 
 
 def read_scripts(folder: Path) -> dict[str, dict[str, Any]]:
-    """The resolved scripts in an output folder, by the names of their files.
+    """Return the resolved scripts in an output folder, by the names of their files.
 
-    Raises
-    ------
-    DataError
-        One of them is damaged.
+    Warns
+    -----
+    ResultWarning
+        A script is damaged. It is left out, because results are shown without it.
     """
-    found = {}
+    scripts: dict[str, dict[str, Any]] = {}
+    problems: list[str] = []
     for path in sorted(folder.glob(f"*{RESOLVED}")):
         try:
-            found[path.name] = dict(yaml.safe_load(read_bytes(path, limits.WRITTEN)))
+            scripts[path.name] = dict(yaml.safe_load(read_bytes(path, limits.WRITTEN)))
+        except DataError as error:
+            problems.append(str(error))
         except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
             reason = short(" ".join(str(error).split()), 200)
-            raise DataError(f"{path}: is damaged: {reason}; delete it, and the next run writes it again") from None
-    return found
+            problems.append(f"{path}: is damaged: {reason}; delete it, and the next run writes it again")
+    if problems:
+        others = f" ({len(problems) - 1} more scripts cannot be read)" if len(problems) > 1 else ""
+        warn([one_line(f"{problems[0]}{others}")])
+    return scripts
 
 
 class _Detail(collections.UserDict[str, Any]):
