@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     folder = Path(folder)
     with Store(folder) as store:
         results, lacking = store.results(), store.lacking()
+    scripts = read_scripts(folder)
     names, most = setting_names(results), limit or max(1, len(results))
     protocols = list(by_protocol(results).values())
     order: list[str] = []
@@ -95,10 +96,10 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
         "Sweeps": sweeps,
         "Energies": energy_blocks(results[:most], names[:most]),
         "Charts": [_chart(title, same) for title in CHARTS for same in protocols],
-        "Plots": [*_plots(results, folder)],
+        "Plots": [*_plots(results, scripts.values())],
         "All results": listings,
         "Times": [_times(results[:most], names[:most])],
-        "Behind the numbers": _details(folder, results[:most]),
+        "Behind the numbers": _details(scripts, results[:most]),
     }
     scenes, methods = (len(set(of)) for of in ([r.scene for r in results], names))
     counts = [_count(n, what) for n, what in ((len(results), "result"), (methods, "method"), (scenes, "scene"))]
@@ -203,9 +204,9 @@ def _chart(title: str, results: Sequence[Result]) -> Block:
         return Text(str(error))
 
 
-def _plots(results: Sequence[Result], folder: Path) -> Iterator[Block]:
-    """The plots that the scripts of a folder ask for, drawn of what is there now; those that cannot be drawn are told."""
-    for own, report in reports_of(results, read_scripts(folder).values()):
+def _plots(results: Sequence[Result], scripts: Iterable[Mapping[str, Any]]) -> Iterator[Block]:
+    """Draw the plots that scripts ask for from the current results, or name the reason why not."""
+    for own, report in reports_of(results, scripts):
         for plot in read_report(report).plots:
             try:
                 for ending, same in of_each_protocol(own, plot.where, plot.y):
@@ -269,6 +270,8 @@ def _maps(results: Sequence[Result], names: Sequence[str], order: Sequence[str],
     left_out = [(len(columns), _MOST_COLUMNS, "methods"), (len(by_scene), _MOST_ROWS, "scenes")]
     if told := [f"the first {most} of {count} {what}" for count, most, what in left_out if count > most]:
         blocks.append(Text(f"Shown are {' and '.join(told)}; the other maps lie in the folder maps."))
+    # A damaged file was changed too, but one line about it is enough.
+    changed = [path for path in changed if not any(str(path) in problem for problem in problems)]
     remarks = [doubt_of_maps(changed)] if changed else []
     if problems:
         remarks.append(f"{_count(len(problems), 'stored map')} cannot be shown. The first: {problems[0]}")
@@ -329,12 +332,12 @@ def _times(results: Sequence[Result], names: Sequence[str]) -> Block:
     return Folded("Seconds of each stage", [Table(("scene", "method", *stages), rows, 2)])
 
 
-def _details(folder: Path, results: Sequence[Result]) -> list[Block]:
-    scripts: list[Block] = [
-        Details(f"Script {name}, with all defaults", yaml.safe_dump(script, sort_keys=False))
-        for name, script in read_scripts(folder).items()
+def _details(scripts: Mapping[str, Mapping[str, Any]], results: Sequence[Result]) -> list[Block]:
+    """Show scripts, parameters, warnings and the environment on demand."""
+    blocks_of_scripts: list[Block] = [
+        Details(f"Script {name}, with all defaults", yaml.safe_dump(script, sort_keys=False)) for name, script in scripts.items()
     ]
     settings = "\n".join(f"{r.id} {r.scene} {r.method} {dict(r.parameters)}" for r in results)
     warnings = "\n".join(dict.fromkeys(f"{r.scene} {r.method}: {w}" for r in results for w in r.warnings))
     blocks = {"Parameters of every result": settings, "Warnings": warnings, "Environment of this page": environment_text()}
-    return [*scripts, *(Details(summary, text) for summary, text in blocks.items() if text)]
+    return [*blocks_of_scripts, *(Details(summary, text) for summary, text in blocks.items() if text)]
