@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stereo_framework.core.errors import ParameterError, few, harmless, nearest, short
+from stereo_framework.core import limits
+from stereo_framework.core.errors import ParameterError, few, nearest, one_line, short
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -237,8 +238,13 @@ def who(name: str, workers: int | None, dask: str | None) -> AbstractContextMana
 
 
 def print_json(value: Any) -> None:
-    """Print plain data; NaN, which JSON has not, becomes null."""
-    print(json.dumps(_plain(value), indent=2, ensure_ascii=False, default=str))
+    """Print plain data; NaN and infinity, which JSON does not have, become null."""
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, default=str)
+    print(_UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
+
+
+_UNPRINTABLE = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that JSON leaves as they are, although terminals execute them or files cannot hold them."""
 
 
 def _plain(value: Any) -> Any:
@@ -264,16 +270,30 @@ def print_table(
     from stereo_framework.tables.terminal import laid_out, tabbed
 
     say(title)
-    header, *rows = ([harmless(cell) for cell in row] for row in (header, *rows))
+    header, *rows = ([_cell(cell) for cell in row] for row in (header, *rows))
     if not on_a_terminal():
         print("\n".join(tabbed(header, rows)))
         return
     print(laid_out(header, rows, _columns(), keys=keys, upright=upright, best=best) + "\n")
 
 
+def _cell(text: str) -> str:
+    """Return the text of a cell for a terminal or a pipe, its middle left out if it is long."""
+    return short(text, _CELL)
+
+
+_CELL = 300
+"""Characters of a cell of a printed table; no name of a method or a file is longer."""
+
+
+_SENTENCE = 20_000
+"""Characters of a printed line; the longest protocol has a tenth of that."""
+
+
 def say(*lines: str, indent: int = 0) -> None:
     """Print lines that are not empty; too long ones go on below, indented, on a terminal."""
-    for line in map(harmless, map(as_typed, filter(None, lines))):
+    for line in filter(None, lines):
+        line = one_line(as_typed(line), _SENTENCE)
         if on_a_terminal():
             options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False, "subsequent_indent": " " * indent}
             line = textwrap.fill(line, _columns(), **options)
@@ -281,9 +301,16 @@ def say(*lines: str, indent: int = 0) -> None:
 
 
 def tell(kind: str, *lines: str) -> None:
-    """Print what is wrong beside the results, each line with its kind: ``warning: ...``."""
+    """Print problems beside the results, each as a line with its kind: ``warning: ...``."""
     for line in lines:
-        print(harmless(as_typed(f"{kind}: {line}")), file=sys.stderr)
+        print(one_line(as_typed(f"{kind}: {line}")), file=sys.stderr)
+
+
+def tell_some(kind: str, lines: Sequence[str]) -> None:
+    """Print the first `limits.LINES` problems, and how many there are besides."""
+    tell(kind, *lines[: limits.LINES])
+    if len(lines) > limits.LINES:
+        tell(kind, f"{len(lines) - limits.LINES} further lines like these are not printed; 'results FOLDER --json' lists all")
 
 
 def on_a_terminal() -> bool:
@@ -326,7 +353,6 @@ def print_results(
     from stereo_framework.tables.means import average_rows
     from stereo_framework.tables.tables import listing
     from stereo_framework.tables.values import by_protocol
-    from stereo_framework.tables.words import setting_name
 
     means = average_rows(results)
     averages = by_protocol(means)
@@ -341,15 +367,28 @@ def print_results(
         say(said_protocol(text))
         say_cut(len(part), len(same), "rows", whole)
         say_cut(len(below), len(own), "averages", whole)
-    warned: dict[tuple[str, str], list[str]] = {}
-    for result in [*printed, *means]:
-        for warning in result.warnings:
-            warned.setdefault((result.scene, warning.removeprefix(f"{result.scene}: ")), []).append(setting_name(result))
-        if result.error:
-            tell("error", f"{result.scene} {setting_name(result)}: {result.error}")
-    for (scene, warning), settings in warned.items():
-        tell("warning", f"{scene} {few(list(dict.fromkeys(settings)), 1)}: {warning}")
+    _tell_problems([*printed, *means])
     return printed
+
+
+def _tell_problems(results: Sequence[Result]) -> None:
+    """Print errors of runs, and each warning once for all settings that have it."""
+    from stereo_framework.tables.words import setting_name
+
+    settings_of: dict[tuple[str, str], list[str]] = {}
+    for result in results:
+        for warning in result.warnings:
+            warning_of_scene = result.scene, warning.removeprefix(f"{result.scene}: ")
+            settings_of.setdefault(warning_of_scene, []).append(setting_name(result))
+
+    tell_some(
+        "error", [f"{_cell(result.scene)} {_cell(setting_name(result))}: {result.error}" for result in results if result.error]
+    )
+    warnings = []
+    for (scene, warning), settings in settings_of.items():
+        listed = few([_cell(name) for name in dict.fromkeys(settings)], 1)
+        warnings.append(f"{_cell(scene)} {listed}: {warning}")
+    tell_some("warning", warnings)
 
 
 def say_cut(shown: int, count: int, what: str, whole: str) -> None:

@@ -44,9 +44,10 @@ def compare(
     from stereo_framework.evaluation import resolve
     from stereo_framework.evaluation.disparity_error import map_difference
     from stereo_framework.figures.disparity_figures import write_comparison, write_pictures
-    from stereo_framework.io import output_folder
+    from stereo_framework.io import changed_since_written, output_folder
     from stereo_framework.own_pair.choosing import judge
     from stereo_framework.sweep.outside import measure_map
+    from stereo_framework.sweep.result import doubt_of_maps
 
     spec = _shared.protocol_spec(protocol)
     alone = _shared.truth_alone(truth, mask, spec, scale, maps)
@@ -61,6 +62,9 @@ def compare(
         measure_map(path, place, how, method=name, scale=_shared.scale_of(path, files, scale), unknown=unknown)
         for path, name in map_names(maps).items()
     ]
+    changed = [path for path in maps if changed_since_written(path)]
+    if changed:
+        _shared.tell("warning", doubt_of_maps(changed))
     found = {one.method: one.disparity for one in results if one.disparity is not None}
     first = results[0].method
     for i, one in enumerate(results[1:], 1):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereo_framework.cli import _shared
-from stereo_framework.core.errors import DataError, ParameterError, nearest
+from stereo_framework.core.errors import DataError, ParameterError, nearest, one_line
 
 if TYPE_CHECKING:
     from stereo_framework.sweep import Result
@@ -95,7 +95,7 @@ def results(
             _shared.say_cut(len(shown.rows), len(table.rows), "rows", "--limit 0")
         if json or format == "csv":
             # These formats have no place for what must be known to read the numbers.
-            print("\n".join([table.title, *table.notes]), file=sys.stderr)
+            print("\n".join(map(one_line, [table.title, *table.notes])), file=sys.stderr)
     else:
         found = results.ordered(found, _shared.names(sort))
         if json:
@@ -136,5 +136,5 @@ def _export(found: Sequence[Result], format: str, folder: Path) -> int:
             failed += 1
             continue
         _shared.tell("warning", *told)
-        print(_shared.as_typed(f"{name}: {target}; measure it with: evaluate {target} --scene {format}"))
+        _shared.say(f"{name}: {target}; measure it with: evaluate {target} --scene {format}")
     return 2 if failed == len(settings) else 1 if failed else 0

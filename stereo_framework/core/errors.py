@@ -16,6 +16,8 @@ _LINE = 1000
 
 
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))}
+# Separators of lines, and characters that turn the direction of the text after them.
+_CONTROLS |= {code: f"\\u{code:04x}" for code in (0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 # What Python makes of bytes of a path that are not UTF-8; no file and no drawing can hold it.
 _CONTROLS |= {code: f"\\u{code:04x}" for code in range(0xD800, 0xE000)}
 
@@ -44,6 +46,17 @@ def short(text: str, most: int = _LINE) -> str:
         return text
     end = most // 4 if most < _LINE else (most - 40) // 2
     return f"{text[:end]}... ({len(text)} characters) ...{text[-end:]}"
+
+
+def one_line(text: str, most: int = _LINE) -> str:
+    r"""Return a text as one line for a terminal: `short`, with its line ends and tabs spelt out.
+
+    Examples
+    --------
+    >>> print(one_line("two\nlines"))
+    two\nlines
+    """
+    return short(text, most).replace("\n", "\\n").replace("\t", "\\t")
 
 
 class StereoFrameworkError(Exception):

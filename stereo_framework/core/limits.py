@@ -60,6 +60,21 @@ RATIO = 200
 MEMBERS = 1_000_000
 """Files and folders in an archive; empty files take no bytes, but they fill a disk as well."""
 
+TRACE = 10_000
+"""Points of an optimizer's trace that are kept; evenly spaced points of a longer one remain."""
+
+TRACE_TEXT = 2**24
+"""Characters of a stored trace."""
+
+ENTRIES = 10_000
+"""Statistics, axes, stages with seconds, or other entries of one kind in a stored result."""
+
+MEASURES = 1000
+"""Measures of plug-ins that a results folder describes."""
+
+LINES = 20
+"""Warnings, or errors of single runs, that a command prints; it counts the others."""
+
 
 def most_pixels() -> int:
     """Pixels that an image may have.

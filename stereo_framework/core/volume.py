@@ -327,9 +327,11 @@ class Labeling:
     volume : CostVolume, optional
         The optimizer's own costs per level (path sums, messages); later stages then see it in place of the aggregated one.
     trace : tuple of (float, float) or (float, float, float)
-        Seconds since the start and energy after each iteration, and the lower bound where there is one.
+        Seconds since the start and energy after each iteration, and the lower bound if
+        the optimizer has one: -inf as long as it is not known. Lists, arrays and numbers
+        of NumPy are converted when a pipeline runs the optimizer.
     lower_bound : float, optional
-        No labelling has a lower energy than this.
+        No labelling has a lower energy than this. -inf counts as no bound.
     objective : float, optional
         Value of the optimizer's own objective where that is not the energy.
     search : Search, optional

@@ -1,6 +1,7 @@
 """Match: what a pipeline makes of a pair; and on the way there what its stages return, checked at once, so that a mistake is told with the file and line of its stage."""
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,10 +11,11 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.border import fault
 from stereo_framework.core.calls import CallReport
-from stereo_framework.core.errors import StereoFrameworkError, place_of
+from stereo_framework.core.errors import StereoFrameworkError, harmless, one_line, place_of
 from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import Disparity, Search
 from stereo_framework.core.stage import SLOTS, Stage
+from stereo_framework.core.traces import as_finite_number, as_lower_bound, as_trace
 from stereo_framework.core.view import View, in_one_form
 from stereo_framework.core.volume import CostVolume, Labeling, Levels, Smoothness, Status, fill_levels, status_of
 
@@ -144,8 +146,9 @@ def warnings(levels: Levels | None, disparity: Disparity, search: Search, scale:
 
 
 def taken(stage: Stage, result: Any, view: View) -> View:
-    """The view after a stage has returned something, which is checked."""
+    """Return the view after a stage, whose result is checked first."""
     check_returned(stage, result, view)
+    result = with_plain_companions(stage, result)
     if stage.slot == "preprocessing":
         return replace(view, corrected=tuple(map(in_one_form, result)))
     if stage.slot == "matching_cost":
@@ -227,8 +230,108 @@ def check_returned(stage: Stage, result: Any, view: View) -> None:
             )
         if isinstance(one, CostVolume):
             most = np.finfo(np.float32).max if one.costs.dtype == np.float32 else np.iinfo(one.costs.dtype.name).max
-            if not isinstance(one.outside, int | float | np.number) or not abs(one.outside) <= most:
+            if not isinstance(one.outside, int | float | np.floating | np.integer) or not abs(one.outside) <= most:
                 raise wrong_return(stage, f"the outside cost {one.outside!r}; expected a finite one, up to {most:g}")
+
+
+def with_plain_companions(stage: Stage, result: Any) -> Any:
+    """Return a result whose numbers and texts in addition to its arrays are plain Python.
+
+    Tables, files and charts show the trace, the lower bound, the energies and the
+    warnings of a result long after the stage has returned, so that they are checked here.
+
+    Raises
+    ------
+    StereoFrameworkError
+        One of them is of another type, or a number is not finite. The message names the
+        stage's file and line.
+    """
+    converters: Mapping[str, Callable[[Any], Any]] = {}
+    if isinstance(result, Labeling):
+        converters = _OF_LABELINGS
+    elif isinstance(result, Match):
+        converters = _OF_MATCHES
+    plain = {}
+    for name, convert in converters.items():
+        try:
+            plain[name] = convert(getattr(result, name))
+        except ValueError as error:
+            raise wrong_return(stage, f"{name}: {error}") from None
+    return replace(result, **plain) if plain else result
+
+
+def plain_report(stage: Stage, report: CallReport) -> CallReport:
+    """Return the report of a call with plain numbers and texts.
+
+    Raises
+    ------
+    StereoFrameworkError
+        One of them is of another type, or a number is not finite.
+    """
+    try:
+        return CallReport(
+            seconds=_finite_or_none(report.seconds),
+            memory=_finite_or_none(report.memory),
+            messages=_text(report.messages),
+            warning=one_line(_text(report.warning)),
+        )
+    except ValueError as error:
+        problem = f"{place_of(stage.function)}: {stage.slot} stage {stage.name} reported {error}"
+        raise StereoFrameworkError(problem) from None
+
+
+def _finite_or_none(value: Any) -> float | None:
+    return None if value is None else as_finite_number(value)
+
+
+def _bound_or_none(value: Any) -> float | None:
+    """Convert a lower bound; minus infinity, which every energy exceeds, becomes None."""
+    bound = None if value is None else as_lower_bound(value)
+    return None if bound == -math.inf else bound
+
+
+def _text(value: Any) -> str:
+    """Check a text; what a terminal would execute or no file can hold is spelt out."""
+    if not isinstance(value, str):
+        raise ValueError(f"{in_short(value)}; expected a text")
+    return harmless(value)
+
+
+def _warning_lines(value: Any) -> tuple[str, ...]:
+    """Convert the warnings of a match to single lines."""
+    if not isinstance(value, tuple | list):
+        raise ValueError(f"{in_short(value)}; expected a tuple of texts")
+    return tuple(one_line(_text(line)) for line in value)
+
+
+def _named_maps(value: Any) -> dict[str, NDArray[np.float32]]:
+    """Check the names of confidence maps, which become parts of file names."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{in_short(value)}; expected a mapping of names to maps")
+    for name in value:
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise ValueError(f"the name {in_short(name)}; expected up to 60 letters, digits, '_' or '-'")
+    return dict(value)
+
+
+_NAME = re.compile(r"[\w-]{1,60}")
+
+_OF_LABELINGS: Mapping[str, Callable[[Any], Any]] = {
+    "trace": as_trace,
+    "lower_bound": _bound_or_none,
+    "objective": _finite_or_none,
+}
+"""Converters of what a `Labeling` holds in addition to its arrays."""
+
+_OF_MATCHES: Mapping[str, Callable[[Any], Any]] = {
+    **_OF_LABELINGS,
+    "energy": _finite_or_none,
+    "memory": _finite_or_none,
+    "messages": _text,
+    "warnings": _warning_lines,
+    "confidence": _named_maps,
+}
+"""Converters of what a `Match` holds in addition to its arrays."""
 
 
 def _parts(stage: Stage, result: Any) -> list[tuple[str, Any, str]] | None:
@@ -250,9 +353,11 @@ def _parts(stage: Stage, result: Any) -> list[tuple[str, Any, str]] | None:
         case "optimization", np.ndarray() if result.dtype == np.int16 and "other" not in stage.data:
             return [("levels", result, "levels")]
         case "scheme", Match():  # whole: what a scheme puts together goes to people and tables as it is
-            own = [(name, getattr(result, name), name) for name in ("disparity", "status", "levels")]
-            sure = [(f"confidence {name}", values, "map") for name, values in result.confidence.items()]
-            return [part for part in own if part[1] is not None] + sure
+            maps_of_match = [(name, getattr(result, name), name) for name in ("disparity", "status")]
+            levels = [] if result.levels is None else [("levels", result.levels, "levels")]
+            # A confidence that is no mapping is refused together with the numbers and texts.
+            named = result.confidence.items() if isinstance(result.confidence, Mapping) else ()
+            return [*maps_of_match, *levels, *((f"confidence {name}", values, "map") for name, values in named)]
     most = {"matcher": 3, "refinement": 2, "optimization": 1}.get(stage.slot, 0)
     maps = result if isinstance(result, tuple) else (result,)
     if not 1 <= len(maps) <= most or not isinstance(maps[0], np.ndarray):

@@ -20,7 +20,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import Scene, Search, scale_doubt
 from stereo_framework.core.view import Strips, View, Views, in_one_form
-from stereo_framework.engine.match import Match, check_direction, check_returned, match_of, taken, wrong_return
+from stereo_framework.engine.match import Match, check_direction, check_returned, match_of, plain_report, taken, wrong_return
 from stereo_framework.engine.step import VOLUMES, Step, places
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import announce, counted
@@ -204,7 +204,7 @@ class Walk:
             with keeping(self.kept), collecting_reports() as reports:
                 yield
             if reports:
-                self.reports[state] = reports[-1]
+                self.reports[state] = plain_report(step.stage, reports[-1])
         except MemoryError as error:
             raise StereoFrameworkError(f"{step.name}: out of memory ({error})") from error
         finally:

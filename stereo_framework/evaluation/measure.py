@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, TypeVar
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
+from pydantic import Field, TypeAdapter, ValidationError
 
-from stereo_framework.core.errors import DataError, ParameterError, nearest, told
+from stereo_framework.core import limits
+from stereo_framework.core.errors import DataError, ParameterError, harmless, nearest, one_line, told
+from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import read_only
-from stereo_framework.evaluation.metrics import METRICS, Metric, Region
+from stereo_framework.evaluation.metrics import METRICS, About, Better, Metric, Pooled, Region
+from stereo_framework.io import read_bytes
 
 F = TypeVar("F", bound=Callable[..., float])
 
@@ -70,6 +76,9 @@ def measure(
         choices = [p.replace(default=p.empty) for p in parameters if p.kind is p.KEYWORD_ONLY]
         if better not in ("lower", "higher", ""):
             raise ParameterError(f"measure {name}: better is {better!r}; legal: 'lower', 'higher', or '' where neither is")
+        if pooled not in ("mean", "rms", "sum", ""):
+            raise ParameterError(f"measure {name}: pooled is {pooled!r}; legal: 'mean', 'rms', 'sum' or ''")
+        _check_texts(name, unit=unit, source=source)
         about: Literal["region", "frame"] = "frame" if "prediction" in data else "region"
         legal = _FRAME if about == "frame" else _REGION
         for one in data:
@@ -99,19 +108,95 @@ def measure(
     return register
 
 
+_LONGEST = {"name": 100, "unit": 40, "source": 2000}
+"""Characters of the texts that describe a measure."""
+
+
+def _check_texts(name: str, **texts: Any) -> None:
+    """Refuse descriptions that the file of a results folder cannot hold.
+
+    Raises
+    ------
+    ParameterError
+        One of them is no text, too long, or has a character that is not printable.
+    """
+    for key, text in {"name": name, **texts}.items():
+        if not isinstance(text, str) or len(text) > _LONGEST[key] or harmless(text) != text:
+            expected = f"a text of up to {_LONGEST[key]} printable characters"
+            raise ParameterError(f"measure {one_line(name, 80)}: {key} is {in_short(text)}; expected {expected}")
+
+
 def _view(seen: Any) -> Mapping[str, Any]:
     prediction, image = seen
     return {"prediction": prediction.image, "visible": prediction.visible, "image": image}
 
 
 def described(names: Iterable[str]) -> str:
-    """Those of some measures that plug-ins brought, as JSON that `remember` takes; empty where there are none."""
+    """Return the measures that plug-ins brought as JSON for `remember_measures`; empty without any."""
     own = [METRICS[name] for name in names if METRICS.origin(name) != METRICS.OURS]
     return json.dumps([[m.name, m.unit, m.better, m.about, m.source, m.pooled] for m in own]) if own else ""
 
 
-def remember(text: str) -> None:
-    """Know the measures that a results folder describes, without the code that measured them: their units, directions and sources."""
-    for name, unit, better, about, source, pooled in json.loads(text):
-        if name not in METRICS:
-            METRICS.add(name, Metric(name, unit, better, about, source, None, pooled), "a results folder")
+def remember_measures(path: Path) -> str | None:
+    """Register the measures that a results folder describes, without their code.
+
+    Tables then show their units, directions and sources. The results themselves do not
+    depend on the file, so that a damaged one is reported and changes nothing else.
+
+    Parameters
+    ----------
+    path : Path
+        The file that holds what `described` has returned. It may be missing.
+
+    Returns
+    -------
+    str or None
+        A warning of one line if the file is damaged.
+    """
+    if not os.path.lexists(path):
+        return None
+    try:
+        descriptions = _descriptions(path)
+    except DataError as error:
+        return one_line(f"{error}; measures of plug-ins are shown without their units")
+    for metric in descriptions:
+        if metric.name not in METRICS:
+            METRICS.add(metric.name, metric, _FROM_FOLDER)
+    return None
+
+
+def _descriptions(path: Path) -> list[Metric]:
+    """Read the measures that a file describes.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or holds something else.
+    """
+    content = read_bytes(path, limits.TEXT)
+    try:
+        rows = _DESCRIPTIONS.validate_json(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = "".join(f"[{part}]" for part in first["loc"] if isinstance(part, int))
+        reason = one_line(f"{place} {first['msg']}".strip(), 150)
+        problem = f"{path}: is damaged: {reason}; delete it, and the next run writes it again"
+        raise DataError(problem) from None
+    return [Metric(row.name, row.unit, row.better, row.about, row.source, None, row.pooled) for row in rows]
+
+
+class _Description(NamedTuple):
+    """A row of the file: a metric without its function."""
+
+    name: Annotated[str, Field(pattern=r"^[^\W\d]\w*$", max_length=_LONGEST["name"])]
+    unit: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]*$", max_length=_LONGEST["unit"])]
+    better: Better
+    about: About
+    source: Annotated[str, Field(max_length=_LONGEST["source"])]
+    pooled: Pooled
+
+
+_DESCRIPTIONS: TypeAdapter[list[_Description]] = TypeAdapter(Annotated[list[_Description], Field(max_length=limits.MEASURES)])
+
+_FROM_FOLDER = "a results folder"
+"""The origin of measures that a results folder describes."""

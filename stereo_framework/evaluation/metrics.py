@@ -66,6 +66,16 @@ View = tuple[Prediction, Image]
 """A predicted view and the real image to compare it with."""
 
 
+Better = Literal["lower", "higher", ""]
+"""The better values of a metric; empty if neither is better."""
+
+About = Literal["region", "frame", "map", "subsets", "matches", "reference", "confidence", "sparsification"]
+"""The object that a metric measures."""
+
+Pooled = Literal["mean", "rms", "sum", ""]
+"""The average of a metric over the pixels of many scenes; empty if there is none."""
+
+
 @dataclass(frozen=True, eq=False)
 class Metric:
     """A row of the table.
@@ -94,11 +104,11 @@ class Metric:
 
     name: str
     unit: str
-    better: Literal["lower", "higher", ""]
-    about: Literal["region", "frame", "map", "subsets", "matches", "reference", "confidence", "sparsification"]
+    better: Better
+    about: About
     source: str
     compute: Callable[..., float] | None = None
-    pooled: Literal["mean", "rms", "sum", ""] = ""
+    pooled: Pooled = ""
 
     def measure(self, seen: Any, protocol: Any, **threshold: float) -> float:
         """The value of the metric under a protocol, for what it is about."""

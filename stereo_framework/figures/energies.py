@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from stereo_framework.figures._looks import handle, legend_beside, new_chart, plain_axes, styles
@@ -14,33 +14,45 @@ if TYPE_CHECKING:
 
 
 _LEAST = 1e-3
-"""Percent; the bound itself has no place on logarithmic axes."""
+"""Percent or seconds; the bound itself has no place on logarithmic axes."""
+
+_LARGEST = 1e12
+"""Percent or seconds; axes cannot be drawn for numbers near the end of float64."""
 
 
 def energies_figure(results: Mapping[str, Result], title: str = "") -> Figure:
-    """Draw by how much energies lie above the highest lower bound over time, both axes logarithmic, and beside it the errors of the last maps.
+    """Draw how far energies lie above the highest lower bound, and the errors of the last maps.
+
+    The left axes show energies over time, the right axes errors over the last energies.
+    All axes but that of the errors are logarithmic. A lower bound is drawn dashed, by how
+    much it lies below the highest one; points without a known bound are left out.
 
     Parameters
     ----------
     results : mapping of str to Result
-        Of one scene and energy, by name. A lower bound is drawn dashed by how much it lies below the highest one; without any, the lowest energy stands
-        in its place.
+        Results of one scene and one energy, by name. If no lower bound is known, the
+        lowest energy takes its place.
     title : str
+        Title of the figure.
     """
-    traces = {name: r.trace or ((r.matching_seconds or 0.0, r.energy or 0.0),) for name, r in results.items()}
-    points = [point for trace in traces.values() for point in trace]
-    bound = max((point[2] for point in points if len(point) > 2), default=0.0) or min(point[1] for point in points)
+    traces = {name: result.trace or (_last_point(result),) for name, result in results.items()}
+    reference = _reference_energy([point for trace in traces.values() for point in trace])
     figure = new_chart(7.0, 1.8, 3.0, title)
     over_time, over_energy = figure.subplots(1, 2)
     looks = {name: {**look, "linestyle": "-"} for (name,), look in styles([(name,) for name in traces], joined=True).items()}
+
     for name, look in looks.items():
-        trace, last = traces[name], results[name]
-        seconds, above = [point[0] for point in trace], [_percent(point[1] - bound, bound) for point in trace]
+        trace, result = traces[name], results[name]
+        seconds = [_drawn_seconds(point[0]) for point in trace]
+        above = [_percent(point[1] - reference, reference) for point in trace]
         over_time.plot(seconds, above, **look, markevery=[len(trace) - 1])
-        if all(len(point) > 2 for point in trace):
-            below = [_percent(bound - point[2], bound) for point in trace]
-            over_time.plot(seconds, below, "--", color=look["color"], linewidth=1)
-        over_energy.plot(_percent((last.energy or 0.0) - bound, bound), visible_errors(last), **look | {"linestyle": "none"})
+        bounds = [(point[0], point[2]) for point in trace if len(point) > 2 and math.isfinite(point[2])]
+        if bounds:
+            below = [_percent(reference - bound, reference) for _, bound in bounds]
+            over_time.plot([_drawn_seconds(time) for time, _ in bounds], below, "--", color=look["color"], linewidth=1)
+        last_energy = _percent((result.energy or 0.0) - reference, reference)
+        over_energy.plot(last_energy, visible_errors(result), **look | {"linestyle": "none"})
+
     apart = "energy above the bound (%)"
     over_time.set_yscale("log")
     for axes, x, y in ((over_time, "seconds", "above the bound, dashed below it (%)"), (over_energy, apart, "bad pixels (%)")):
@@ -51,11 +63,32 @@ def energies_figure(results: Mapping[str, Result], title: str = "") -> Figure:
     return figure
 
 
-def _percent(difference: float, bound: float) -> float:
-    return max(100 * difference / bound, _LEAST) if bound else math.nan if difference else _LEAST
+def _last_point(result: Result) -> tuple[float, float]:
+    """Return seconds and energy of a result without a trace."""
+    return result.matching_seconds or 0.0, result.energy or 0.0
+
+
+def _reference_energy(points: Sequence[Sequence[float]]) -> float:
+    """Return the highest lower bound; the lowest energy if there is none, or if it is 0."""
+    bounds = [point[2] for point in points if len(point) > 2 and math.isfinite(point[2])]
+    return max(bounds, default=0.0) or min(point[1] for point in points)
+
+
+def _percent(difference: float, reference: float) -> float:
+    """Return a difference in percent of the reference energy, NaN if that is not finite."""
+    if not reference:
+        return math.nan if difference else _LEAST
+    percent = 100 * difference / reference
+    return max(percent, _LEAST) if abs(percent) < _LARGEST else math.nan
+
+
+def _drawn_seconds(seconds: float) -> float:
+    """Return seconds within the ends of a logarithmic axis."""
+    return min(max(seconds, _LEAST), _LARGEST)
 
 
 def visible_errors(result: Result) -> float:
-    """Percent of bad pixels, not occluded ones; NaN where that was not measured."""
+    """Return the percentage of bad non-occluded pixels, NaN if it was not measured."""
     bad = (value for name, value in result.statistics.items() if name.startswith("bad") and name.endswith("nonocc"))
-    return next(bad, math.nan)
+    percentage = next(bad, math.nan)
+    return percentage if abs(percentage) < _LARGEST else math.nan

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.errors import ParameterError, warn
 from stereo_framework.core.scene import Scene
 from stereo_framework.engine.match import Match
 from stereo_framework.figures.disparity_figures import shown_range, side_by_side_figure
@@ -17,7 +17,7 @@ from stereo_framework.figures.grid import Panel, disparities, eight_bits, grid_f
 from stereo_framework.figures.plots import plot_figure
 from stereo_framework.io import PathLike
 from stereo_framework.script.report import read_report
-from stereo_framework.sweep.result import Result
+from stereo_framework.sweep.result import Result, doubt_of_maps
 from stereo_framework.tables.results import of_each_protocol, stored
 from stereo_framework.tables.tables import shown_statistics
 
@@ -128,6 +128,8 @@ def _picture(title: str, thing: Any) -> NDArray:
     """What is drawn for a thing: an image, or a disparity map, which is an array of floats with two dimensions."""
     if isinstance(thing, Scene):
         return eight_bits(thing.reference)
+    if isinstance(thing, Result) and (changed := thing.changed_files()):
+        warn([doubt_of_maps(changed)])
     found = getattr(thing, "disparity", thing)
     if not isinstance(found, np.ndarray) or found.ndim not in (2, 3):
         raise ParameterError(

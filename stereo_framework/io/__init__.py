@@ -2,6 +2,7 @@
 
 from stereo_framework.io._files import (
     PathLike,
+    changed_since_written,
     check_file,
     check_own,
     check_plain,

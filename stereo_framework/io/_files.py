@@ -261,8 +261,34 @@ def _root_of(path: PathLike) -> Path | None:
     return max((root for root in _outputs if root in around), key=lambda root: len(root.parts), default=None)
 
 
+def changed_since_written(path: PathLike) -> bool:
+    """Return whether a stored map differs from what this program wrote in its place.
+
+    The record of the results folder decides, for the files in the folder ``maps``. Without
+    a record, and for files elsewhere, nothing is known, and the map counts as unchanged.
+    """
+    location = Path(path).absolute()
+    root = location.parent.parent
+    if location.parent.name != MAPS or not location.is_file():
+        return False
+    try:
+        digests = _recorded(root)
+        return bool(digests) and _digest(root, location, read_bytes(location)) not in digests
+    except (OSError, DataError):
+        # Readers of the map report that it cannot be read.
+        return False
+
+
+MAPS = "maps"
+"""The folder of a results folder that holds disparity maps and their confidence."""
+
+
 def _recorded(root: Path) -> set[str]:
-    return set((root / RECORD).read_text("ascii", errors="replace").split()) if (root / RECORD).is_file() else set()
+    """Return the digests in the record of a folder; none if it is no file of sensible size."""
+    record = root / RECORD
+    if not record.is_file() or record.stat().st_size > limits.TABLE:
+        return set()
+    return set(record.read_text("ascii", errors="replace").split())
 
 
 def _note(root: Path, digest: str, *, new: bool) -> None:

@@ -19,6 +19,7 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from stereo_framework import __version__
+from stereo_framework.core.errors import harmless
 from stereo_framework.figures._curves import Positions
 from stereo_framework.figures.grid import LARGEST_ERROR, colour_table
 from stereo_framework.io import PathLike, is_own, output_folder, write_bytes
@@ -214,7 +215,7 @@ def _cell(cell: Cell, key: bool) -> str:
     told = (("data-value", cell.value), ("class", classes or None), ("title", cell.hint or None))
     attributes = "".join([f' {name}="{escape(value)}"' for name, value in told if value is not None])
     unseen = f'<span class="unseen"> ({escape(cell.mark)})</span>' if cell.mark else ""
-    return f"<td{attributes}>{escape(cell.text)}{unseen}</td>"
+    return harmless(f"<td{attributes}>{escape(cell.text)}{unseen}</td>")
 
 
 def _scenes_data(scenes: Scenes, key: Callable[[bytes], str]) -> list[dict[str, Any]]:
@@ -281,5 +282,16 @@ def _environment() -> jinja2.Environment:
 
     loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
     return jinja2.Environment(
-        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+        loader=loader,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_printable,
     )
+
+
+def _printable(value: Any) -> Any:
+    """Return a text without control characters, which terminals execute that print a page."""
+    # Markup has been made from such texts, or holds a picture of many megabytes.
+    return harmless(value) if type(value) is str else value

@@ -1,14 +1,15 @@
 """The page of a run: a summary, its maps side by side, plots, all numbers, times and everything behind them."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError, one_line, warn
 from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.figures.chart import CHARTS, chart_figure
@@ -21,6 +22,7 @@ from stereo_framework.page.standing import energy_blocks, rank_blocks, roc_block
 from stereo_framework.page.stored_pictures import SceneRow, Scenes, Stored, scene_row, stored_map, usual_limits
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, Store
+from stereo_framework.sweep.result import doubt_of_maps
 from stereo_framework.sweep.store import read_scripts
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.means import average_rows, means, telling_keys
@@ -70,6 +72,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     folder = Path(folder)
     with Store(folder) as store:
         results, lacking = store.results(), store.lacking()
+    scripts = read_scripts(folder)
     names, most = setting_names(results), limit or max(1, len(results))
     protocols = list(by_protocol(results).values())
     order: list[str] = []
@@ -93,10 +96,10 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
         "Sweeps": sweeps,
         "Energies": energy_blocks(results[:most], names[:most]),
         "Charts": [_chart(title, same) for title in CHARTS for same in protocols],
-        "Plots": [*_plots(results, folder)],
+        "Plots": [*_plots(results, scripts.values())],
         "All results": listings,
         "Times": [_times(results[:most], names[:most])],
-        "Behind the numbers": _details(folder, results[:most]),
+        "Behind the numbers": _details(scripts, results[:most]),
     }
     scenes, methods = (len(set(of)) for of in ([r.scene for r in results], names))
     counts = [_count(n, what) for n, what in ((len(results), "result"), (methods, "method"), (scenes, "scene"))]
@@ -201,9 +204,9 @@ def _chart(title: str, results: Sequence[Result]) -> Block:
         return Text(str(error))
 
 
-def _plots(results: Sequence[Result], folder: Path) -> Iterator[Block]:
-    """The plots that the scripts of a folder ask for, drawn of what is there now; those that cannot be drawn are told."""
-    for own, report in reports_of(results, read_scripts(folder).values()):
+def _plots(results: Sequence[Result], scripts: Iterable[Mapping[str, Any]]) -> Iterator[Block]:
+    """Draw the plots that scripts ask for from the current results, or name the reason why not."""
+    for own, report in reports_of(results, scripts):
         for plot in read_report(report).plots:
             try:
                 for ending, same in of_each_protocol(own, plot.where, plot.y):
@@ -241,46 +244,77 @@ def _sweeps(results: Sequence[Result], measure: str) -> list[Block]:
 
 
 def _maps(results: Sequence[Result], names: Sequence[str], order: Sequence[str], data: PathLike | None) -> list[Block]:
-    """The maps of every scene side by side, the methods in the order given."""
+    """Show the maps of every scene side by side, the methods in the given order."""
     by_scene: dict[str, dict[str, Result]] = {}
     for r, name in zip(results, names, strict=True):
-        if r.map is not None and r.map.is_file():
+        if r.map is not None and os.path.lexists(r.map):
             by_scene.setdefault(r.scene, {}).setdefault(name, r)
     if not by_scene:
         return []
-    there = dict.fromkeys(name for own in by_scene.values() for name in own)
-    columns = [*(name for name in order if name in there), *(name for name in there if name not in order)]
+    methods = dict.fromkeys(name for own in by_scene.values() for name in own)
+    columns = [*(name for name in order if name in methods), *(name for name in methods if name not in order)]
     short = short_names(by_scene)
-    rows = [
-        _row(short[scene], [(name, own[name]) for name in columns[:_MOST_COLUMNS] if name in own], data)
-        for scene, own in list(by_scene.items())[:_MOST_ROWS]
-    ]
-    blocks: list[Block] = [
-        Scenes([row for row in rows if row is not None], "A picture opens the viewer: zoom, values, errors, blinking")
-    ]
+
+    rows: list[SceneRow] = []
+    problems: list[str] = []
+    changed: list[Path] = []
+    for scene, results_of_scene in list(by_scene.items())[:_MOST_ROWS]:
+        shown = [(name, results_of_scene[name]) for name in columns[:_MOST_COLUMNS] if name in results_of_scene]
+        pictures, problems_of_scene = _pictures(shown)
+        problems += problems_of_scene
+        if pictures:
+            changed += [path for _, result in shown for path in result.changed_files()]
+            rows.append(_row(scene, short[scene], pictures, data))
+
+    blocks: list[Block] = [Scenes(rows, "A picture opens the viewer: zoom, values, errors, blinking")] if rows else []
     left_out = [(len(columns), _MOST_COLUMNS, "methods"), (len(by_scene), _MOST_ROWS, "scenes")]
     if told := [f"the first {most} of {count} {what}" for count, most, what in left_out if count > most]:
         blocks.append(Text(f"Shown are {' and '.join(told)}; the other maps lie in the folder maps."))
-    return blocks
+    # A damaged file was changed too, but one line about it is enough.
+    changed = [path for path in changed if not any(str(path) in problem for problem in problems)]
+    remarks = [doubt_of_maps(changed)] if changed else []
+    if problems:
+        remarks.append(f"{_count(len(problems), 'stored map')} cannot be shown. The first: {problems[0]}")
+    warn(remarks)
+    return [*blocks, *map(Text, remarks)]
 
 
-def _row(name: str, results: Sequence[tuple[str, Result]], data: PathLike | None) -> SceneRow | None:
+def _pictures(results: Sequence[tuple[str, Result]]) -> tuple[dict[str, Stored], list[str]]:
+    """Return the pictures of stored maps by name, and a line for each file that cannot be read."""
     pictures: dict[str, Stored] = {}
-    for column, r in results:
-        if (disparity := r.disparity) is not None:
-            confidence = next(iter(r.confidence.values()), None)
-            pictures[column] = stored_map(disparity, confidence, _caption(r))
-    if not pictures:
-        return None
-    full, size = results[0][1].scene, next(iter(pictures.values())).size
+    problems: list[str] = []
+    for name, result in results:
+        confidence = None
+        try:
+            confidence = next(iter(result.confidence.values()), None)
+        except DataError as error:
+            problems.append(str(error))
+        try:
+            disparity = result.read_map()
+            if confidence is not None and confidence.shape != disparity.shape:
+                problems.append(f"{result.map}: the confidence is {confidence.shape}, the map {disparity.shape}")
+                confidence = None
+            pictures[name] = stored_map(disparity, confidence, _caption(result))
+        except DataError as error:
+            problems.append(str(error))
+
+    size = next((picture.size for picture in pictures.values()), None)
+    for name in [name for name, picture in pictures.items() if picture.size != size]:
+        del pictures[name]
+        problems.append(f"{one_line(name, 80)}: the stored map has another size than the first map of the scene, {size}")
+    return pictures, problems
+
+
+def _row(scene_name: str, title: str, pictures: Mapping[str, Stored], data: PathLike | None) -> SceneRow:
+    """Show the maps of a scene that have its size, with its image and ground truth if they are there."""
     try:
-        scene = load_scene(full, data=data)
-        if scene.reference.shape[1::-1] == size:
-            return scene_row(scene, pictures, of_scene(scene), name=name)
+        scene = load_scene(scene_name, data=data)
+        if all(scene.reference.shape[1::-1] == picture.size for picture in pictures.values()):
+            return scene_row(scene, pictures, of_scene(scene), name=title)
         reason = "the scene of this name has another size"
     except DataError as error:
         reason = str(error)
-    return SceneRow(name, pictures, usual_limits(list(pictures.values())), note=f"without image and truth: {reason}")
+    return SceneRow(title, pictures, usual_limits(list(pictures.values())), note=f"without image and truth: {reason}")
 
 
 def _caption(result: Result) -> str:
@@ -298,12 +332,12 @@ def _times(results: Sequence[Result], names: Sequence[str]) -> Block:
     return Folded("Seconds of each stage", [Table(("scene", "method", *stages), rows, 2)])
 
 
-def _details(folder: Path, results: Sequence[Result]) -> list[Block]:
-    scripts: list[Block] = [
-        Details(f"Script {name}, with all defaults", yaml.safe_dump(script, sort_keys=False))
-        for name, script in read_scripts(folder).items()
+def _details(scripts: Mapping[str, Mapping[str, Any]], results: Sequence[Result]) -> list[Block]:
+    """Show scripts, parameters, warnings and the environment on demand."""
+    blocks_of_scripts: list[Block] = [
+        Details(f"Script {name}, with all defaults", yaml.safe_dump(script, sort_keys=False)) for name, script in scripts.items()
     ]
     settings = "\n".join(f"{r.id} {r.scene} {r.method} {dict(r.parameters)}" for r in results)
     warnings = "\n".join(dict.fromkeys(f"{r.scene} {r.method}: {w}" for r in results for w in r.warnings))
     blocks = {"Parameters of every result": settings, "Warnings": warnings, "Environment of this page": environment_text()}
-    return [*scripts, *(Details(summary, text) for summary, text in blocks.items() if text)]
+    return [*blocks_of_scripts, *(Details(summary, text) for summary, text in blocks.items() if text)]

@@ -1,10 +1,12 @@
 """The sections of a page that say who is how good: Middlebury's ranks with the A* groups, ROC curves, and energies."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from stereo_framework.core.errors import DataError, StereoFrameworkError
+from stereo_framework.core.errors import DataError, StereoFrameworkError, warn
 from stereo_framework.figures.energies import energies_figure
 from stereo_framework.figures.roc_plot import roc_figure
 from stereo_framework.figures.saving import svg_text
@@ -87,17 +89,51 @@ def roc_blocks(results: Sequence[Result]) -> list[Block]:
 
 
 def energy_blocks(results: Sequence[Result], names: Sequence[str]) -> list[Block]:
-    """A chart for each scene and energy of which an optimizer told its trace; settings that differ in their optimizer alone have one energy."""
-    traced = {r.scene for r in results if r.environment.get(TRACE)}
-    short, found = short_names(sorted(traced)), dict[tuple[str, str], dict[str, Result]]()
-    for r, name in zip(results, names, strict=True):
-        if r.scene in traced and r.energy is not None and r.error is None:
-            energy = str([item for item in sorted(r.parameters.items()) if item[0].startswith(_ENERGY)])
-            found.setdefault((r.scene, energy), {})[name] = r
-    return [
-        Picture(
-            svg_text(energies_figure(own, short[scene])), f"energy over time and errors over energy, {short[scene]}", short[scene]
-        )
-        for (scene, _), own in list(found.items())[:_MOST_ENERGIES]
-        if any(r.trace for r in own.values())
+    """Draw a chart for each scene and energy for which an optimizer reported a trace.
+
+    Settings that differ only in their optimizer share an energy. Damaged traces are left
+    out, and one paragraph counts them.
+    """
+    sound: dict[str, list[tuple[str, Result]]] = {}
+    traced: set[str] = set()
+    faults: list[str] = []
+    for name, result in zip(names, results, strict=True):
+        readable = result
+        try:
+            if result.read_trace():
+                traced.add(result.scene)
+        except DataError as error:
+            faults.append(str(error))
+            readable = replace(result, environment={})
+        if readable.energy is not None and math.isfinite(readable.energy) and readable.error is None:
+            sound.setdefault(result.scene, []).append((name, readable))
+
+    short = short_names(sorted(traced))
+    charts = [
+        _energy_chart(short[scene], same)
+        for scene, named in sound.items()
+        if scene in traced
+        for same in _by_energy(named)
+        if any(result.environment.get(TRACE) for result in same.values())
     ]
+    blocks: list[Block] = [*charts[:_MOST_ENERGIES]]
+    if faults:
+        problem = f"{len(faults)} of {len(results)} traces cannot be drawn. The first: {faults[0]}"
+        warn([problem])
+        blocks.append(Text(problem))
+    return blocks
+
+
+def _by_energy(named: Sequence[tuple[str, Result]]) -> list[dict[str, Result]]:
+    """Divide the results of a scene by the parameters that decide their energy."""
+    groups: dict[str, dict[str, Result]] = {}
+    for name, result in named:
+        energy = str([item for item in sorted(result.parameters.items()) if item[0].startswith(_ENERGY)])
+        groups.setdefault(energy, {})[name] = result
+    return list(groups.values())
+
+
+def _energy_chart(scene: str, results: Mapping[str, Result]) -> Picture:
+    """Draw the energies of a scene."""
+    drawing = svg_text(energies_figure(results, scene))
+    return Picture(drawing, f"energy over time and errors over energy, {scene}", scene)

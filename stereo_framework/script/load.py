@@ -115,8 +115,9 @@ def load(
     ----------
     source : str, Path or mapping
         A file, the name of a shipped script (``ssd``, ``methods/ssd``), or the script itself as a mapping.
-    overrides : sequence of str
-        ``key.path=value`` as on the command line: ``matching_cost.truncation=20``. A value given for an axis of the sweep
+    overrides : sequence of str, or str
+        ``key.path=value`` as on the command line: ``matching_cost.truncation=20``. A single
+        text is one override. A value given for an axis of the sweep
         replaces the axis.
     tuning : bool
         Do not expand the sweep, a choice will be made: any number of settings is allowed.
@@ -144,18 +145,37 @@ def load(
     path = None if isinstance(source, Mapping) else find_script(source)
     start = Path.cwd()
     reader = Reader(faults)
+    override_list = listed_overrides(overrides)
     read = reader.file(path) if path is not None else reader.mapping(source)  # type: ignore[arg-type]
     reader.plugins += [(Node(str(plugin), Place("--plugin")), None) for plugin in plugins]
     files = reader.load_plugins(None if path is None else path.parent)
     model = Model(faults)
     # A plug-in may have changed the current folder, from which the script's paths start.
     with contextlib.chdir(start):
-        name, root, found, settings = _checked(read, path, reader, overrides, tuning, model, refuse_execution=execution_is_off())
+        name, root, found, settings = _checked(
+            read, path, reader, override_list, tuning, model, refuse_execution=execution_is_off()
+        )
     scenes = _scenes(root)
     report = root.at("report").data() or {}
     whole = resolved(name, scenes, root, found)
     model.forget()
     return Script(name, path, scenes, settings, tuple(found), report, files, whole, _executions(reader, model))
+
+
+def listed_overrides(overrides: str | Iterable[str]) -> list[str]:
+    """Return overrides as a list; a single text is one override.
+
+    Raises
+    ------
+    ParameterError
+        One of them is no text, or they are no sequence.
+    """
+    expected = "texts such as 'aggregation.box.size=9'"
+    check_kind("load", "overrides", overrides, (str, Iterable), f"a sequence of {expected}")
+    listed = [overrides] if isinstance(overrides, str) else list(overrides)
+    for i, override in enumerate(listed):
+        check_kind("load", f"overrides[{i}]", override, str, expected)
+    return listed
 
 
 @dataclass(frozen=True)
@@ -207,7 +227,7 @@ def inspect_script(source: str | Path, overrides: Sequence[str] = ()) -> Inspect
     faults.without_plugins = bool(reader.plugins)
 
     model = Model(faults)
-    _, root, _, settings = _checked(read, path, reader, overrides, False, model, refuse_execution=False)
+    _, root, _, settings = _checked(read, path, reader, listed_overrides(overrides), False, model, refuse_execution=False)
 
     plugins = tuple(str(text(node)) for node, _ in reader.plugins)
     unknown_stages = tuple(dict.fromkeys(faults.unknown))

@@ -10,7 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic_core import from_json
+
+from stereo_framework.core import limits
+from stereo_framework.core.errors import DataError, one_line, warn
 from stereo_framework.core.scene import Disparity
+from stereo_framework.core.traces import Point, as_trace
 
 if TYPE_CHECKING:
     import pandas
@@ -40,6 +45,51 @@ def confidence_files(map_file: Path) -> dict[str, Path]:
     """The files of confidence beside a map, by measure."""
     start = f"{map_file.stem}{CONFIDENCE}"
     return {path.stem.removeprefix(start): path for path in sorted(map_file.parent.glob(f"{glob.escape(start)}*.pfm"))}
+
+
+def text_of_trace(trace: Sequence[Point]) -> str:
+    """Return a trace as JSON, empty without points. An unknown lower bound becomes null.
+
+    Examples
+    --------
+    >>> text_of_trace([(0.1, 5.0, -math.inf)])
+    '[[0.1, 5.0, null]]'
+    """
+    points = [[None if number == -math.inf else number for number in point] for point in trace]
+    return json.dumps(points, allow_nan=False) if points else ""
+
+
+def trace_of_text(text: str) -> tuple[Point, ...]:
+    """Return the trace that `text_of_trace` has written, or earlier versions with -Infinity.
+
+    Raises
+    ------
+    ValueError
+        The text is no such trace.
+    """
+    if len(text) > limits.TRACE_TEXT:
+        raise ValueError(f"{len(text)} characters; at most {limits.TRACE_TEXT} are read")
+    # Unlike the standard library, this reader refuses deeply nested lists with a ValueError.
+    points = from_json(text)
+    if not isinstance(points, list):
+        raise ValueError(f"a {type(points).__name__}; expected a list of points")
+    return as_trace([_with_unknown_bound(point) for point in points])
+
+
+def _with_unknown_bound(point: Any) -> Any:
+    """Replace a null in the place of the lower bound by minus infinity."""
+    if isinstance(point, list) and len(point) == 3 and point[2] is None:
+        return [*point[:2], -math.inf]
+    return point
+
+
+def doubt_of_maps(paths: Sequence[Path]) -> str:
+    """Return one warning for maps that were changed since they were written; empty without any."""
+    if not paths:
+        return ""
+    first = one_line(str(paths[0]), 200)
+    others = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"{first}{others}: changed since this program wrote it; the stored statistics belong to other disparities"
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,10 +159,22 @@ class Result:
     def disparity(self) -> Disparity | None:
         """The disparity map in pixels, NaN = no estimate; None when it was not kept."""
         if self._disparity is None and self.map is not None and self.map.is_file():
-            from stereo_framework.io import read_disparity
-
-            return read_disparity(self.map)
+            return self.read_map()
         return self._disparity
+
+    def read_map(self) -> Disparity:
+        """Read the stored disparity map.
+
+        Raises
+        ------
+        DataError
+            The file is missing or damaged, or no map is stored.
+        """
+        from stereo_framework.io import read_disparity
+
+        if self.map is None:
+            raise DataError(f"{one_line(self.scene, 80)} {one_line(self.method, 80)}: the run has stored no map")
+        return read_disparity(self.map)
 
     @property
     def confidence(self) -> Mapping[str, Disparity]:
@@ -123,17 +185,64 @@ class Result:
             return {name: read_pfm(path) for name, path in confidence_files(self.map).items()}
         return self._confidence
 
+    def changed_files(self) -> list[Path]:
+        """Return the stored map and its confidence, if they were changed since they were written.
+
+        The statistics then belong to another map.
+        """
+        from stereo_framework.io import changed_since_written
+
+        if self.map is None or self._disparity is not None:
+            return []
+        return [path for path in (self.map, *confidence_files(self.map).values()) if changed_since_written(path)]
+
     @property
-    def trace(self) -> tuple[tuple[float, ...], ...]:
-        """Seconds, energy and, where there is one, lower bound after each iteration of the optimizer; empty where it told none."""
-        return tuple(map(tuple, json.loads(self.environment.get(TRACE, "[]"))))
+    def trace(self) -> tuple[Point, ...]:
+        """Seconds, energy and perhaps lower bound after each iteration of the optimizer.
+
+        The lower bound is -inf as long as it is not known. The trace is empty if the
+        optimizer reported none, or if the stored one is damaged.
+
+        Warns
+        -----
+        ResultWarning
+            The stored trace is damaged.
+        """
+        try:
+            return self.read_trace()
+        except DataError as error:
+            warn([str(error)])
+            return ()
+
+    def read_trace(self) -> tuple[Point, ...]:
+        """Return the trace, and refuse a damaged one.
+
+        Raises
+        ------
+        DataError
+            The stored trace is no list of points.
+        """
+        text = self.environment.get(TRACE, "")
+        try:
+            return trace_of_text(text) if text else ()
+        except ValueError as error:
+            name = f"{self.scene} {self.method}"
+            problem = f"{one_line(name, 80)}: the stored trace is damaged: {one_line(str(error), 200)}; run again to compute it"
+            raise DataError(problem) from None
+
+    def __post_init__(self) -> None:
+        """Refuse mappings with more entries than tables can show."""
+        for name in ("statistics", "axes", "seconds", "environment", "warnings"):
+            count = len(getattr(self, name))
+            if count > limits.ENTRIES:
+                raise ValueError(f"{name} has {count} entries; at most {limits.ENTRIES} are read")
 
     def __repr__(self) -> str:
-        said = ", ".join([self.method, *(f"{key}={value}" for key, value in self.axes.items())])
-        bad = [name for name in self.statistics if name.startswith("bad_pixels")]
-        told = [f"{name} {self.statistics[name]:.4g}" for name in (*bad, *self.statistics)][:1]
-        outcome = self.error or "".join(told) or "no statistics"
-        return f"Result({self.scene}, {said}: {outcome})"
+        axes = [f"{key}={value}" for key, value in self.axes.items()]
+        setting = ", ".join([self.method, *axes])
+        first = next((name for name in self.statistics if name.startswith("bad_pixels")), next(iter(self.statistics), None))
+        score = "no statistics" if first is None else f"{first} {self.statistics[first]:.4g}"
+        return one_line(f"Result({self.scene}, {setting}: {self.error or score})")
 
     def record(self) -> dict[str, Any]:
         """The result as the plain object that ``--json`` prints."""

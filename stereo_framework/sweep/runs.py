@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.core.errors import DataError
+from stereo_framework.core.parameters import check_kind
 from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import load_scenes
 from stereo_framework.io import is_own
@@ -51,7 +52,7 @@ def run(
         Data root; default: the environment variable STEREO_DATA, then the user's cache folder.
     out : path, optional
         Folder for the results store, the resolved script and the maps. Results that are there already are not computed again.
-    overrides : sequence of str
+    overrides : sequence of str, or str
         ``key.path=value`` settings over the script's.
     plugins : sequence of str or Path
         Plug-ins besides those that the script names, and files outside its folder that it may name.
@@ -85,6 +86,7 @@ def run(
     >>> bool(result.statistics["bad_pixels_nonocc"] < 20)
     True
     """
+    check_kind("run", "maps", maps, (bool, type(None)), "True, False or None")
     start = Path.cwd()
     folder = None if out is None else start / out
     loaded = script if isinstance(script, Script) else load(script, overrides=overrides, plugins=plugins)

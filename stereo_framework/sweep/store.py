@@ -16,8 +16,8 @@ from pydantic_core import from_json
 from typing_extensions import TypedDict  # pydantic asks for it, and brings it
 
 from stereo_framework.core import limits
-from stereo_framework.core.errors import DataError, short
-from stereo_framework.evaluation.measure import described, remember
+from stereo_framework.core.errors import DataError, one_line, short, warn
+from stereo_framework.evaluation.measure import described, remember_measures
 from stereo_framework.io import (
     file_stem,
     locked,
@@ -84,9 +84,8 @@ class Store(contextlib.ExitStack):
                 message = f"{self._name}: cannot be used as a results store: {error}; choose another folder"
                 raise DataError(message) from error
             undo.pop_all()
-        # A damaged description is passed over.
-        with contextlib.suppress(DataError, ValueError, TypeError):
-            remember(read_bytes(self.folder / _MEASURES, limits.TEXT).decode())
+        if problem := remember_measures(self.folder / _MEASURES):
+            warn([problem])
 
     def _opened_to_write(self, folder: Path) -> Database:
         self.enter_context(output_folder(self.folder))
@@ -250,21 +249,27 @@ def map_stem(result: Result) -> str:
 
 
 def read_scripts(folder: Path) -> dict[str, dict[str, Any]]:
-    """The resolved scripts in an output folder, by the names of their files.
+    """Return the resolved scripts in an output folder, by the names of their files.
 
-    Raises
-    ------
-    DataError
-        One of them is damaged.
+    Warns
+    -----
+    ResultWarning
+        A script is damaged. It is left out, because results are shown without it.
     """
-    found = {}
+    scripts: dict[str, dict[str, Any]] = {}
+    problems: list[str] = []
     for path in sorted(folder.glob(f"*{RESOLVED}")):
         try:
-            found[path.name] = dict(yaml.safe_load(read_bytes(path, limits.WRITTEN)))
+            scripts[path.name] = dict(yaml.safe_load(read_bytes(path, limits.WRITTEN)))
+        except DataError as error:
+            problems.append(str(error))
         except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
             reason = short(" ".join(str(error).split()), 200)
-            raise DataError(f"{path}: is damaged: {reason}; delete it, and the next run writes it again") from None
-    return found
+            problems.append(f"{path}: is damaged: {reason}; delete it, and the next run writes it again")
+    if problems:
+        others = f" ({len(problems) - 1} more scripts cannot be read)" if len(problems) > 1 else ""
+        warn([one_line(f"{problems[0]}{others}")])
+    return scripts
 
 
 class _Detail(collections.UserDict[str, Any]):
@@ -275,10 +280,13 @@ class _Detail(collections.UserDict[str, Any]):
 
     @functools.cached_property
     def data(self) -> dict[str, Any]:  # type: ignore[override]
-        """What stands there."""
+        """The stored mapping, read from its JSON text."""
         with _told(self._store):
-            # Unlike json's own reader it refuses values that are deep in others, which nothing else could bear.
-            return dict(from_json(self._text)[self._name])
+            # Unlike Python's own reader, this one refuses deeply nested values, which nothing else could print.
+            mapping = dict(from_json(self._text)[self._name])
+            if len(mapping) > limits.ENTRIES:
+                raise ValueError(f"{self._name}: has {len(mapping)} entries; at most {limits.ENTRIES} are read")
+            return mapping
 
     def items(self) -> ItemsView[str, Any]:
         """At the speed of a dict."""

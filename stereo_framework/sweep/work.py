@@ -1,7 +1,6 @@
 """What workers do: compute the tasks of a unit and measure their maps, in this process or in another one."""
 
 import functools
-import json
 import pickle
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +21,7 @@ from stereo_framework.kernels.threads import threads
 from stereo_framework.sweep.identity import code_digest, environment
 from stereo_framework.sweep.plan import Task, Unit
 from stereo_framework.sweep.reference import reference
-from stereo_framework.sweep.result import EVALUATION, GAP, LOWER_BOUND, MEMORY, MESSAGES, TRACE, Result
+from stereo_framework.sweep.result import EVALUATION, GAP, LOWER_BOUND, MEMORY, MESSAGES, TRACE, Result, text_of_trace
 
 Done = tuple[Task, list[Result]]
 """A task and its results, one for each protocol."""
@@ -73,7 +72,7 @@ def _of_match(task: Task, match: Match | Exception, keep: bool) -> list[Result]:
     about = {MEMORY: match.memory, LOWER_BOUND: match.lower_bound}
     if match.energy is not None and match.lower_bound is not None and match.lower_bound > 0:
         about[GAP] = 100 * (match.energy / match.lower_bound - 1)
-    said = {MESSAGES: match.messages, TRACE: json.dumps(match.trace, default=float) if match.trace else ""}
+    said = {MESSAGES: match.messages, TRACE: text_of_trace(match.trace)}
     found: dict[str, Any] = {"energy": match.energy, "warnings": match.warnings, "seconds": match.seconds}
     found["statistics"] = {name: value for name, value in about.items() if value is not None}
     found["environment"] = environment() | {name: text for name, text in said.items() if text}

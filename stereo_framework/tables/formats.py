@@ -46,13 +46,16 @@ def csv_text(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def _harmless(cell: Any) -> Any:
-    """A cell, with an apostrophe in front if it is a text that a spreadsheet would compute. Numbers and a single "-" stay as they are.
+    """Return a cell that neither a spreadsheet nor a terminal executes.
 
-    A carriage return, which the csv module does not quote and spreadsheets take for the end of a row, becomes the end of a line.
+    A text that a spreadsheet would compute gets an apostrophe in front; numbers and a
+    single "-" stay as they are. A carriage return, which the csv module does not quote and
+    spreadsheets take for the end of a row, becomes the end of a line. Other control
+    characters, which no name in a real table contains, are spelt out.
     """
     if not isinstance(cell, str):
         return cell
-    cell = cell.replace("\r\n", "\n").replace("\r", "\n")
+    cell = harmless(cell.replace("\r\n", "\n").replace("\r", "\n"))
     if len(cell) < 2 or cell[0] not in "=+-@\t\n":
         return cell
     try:

@@ -159,30 +159,48 @@ def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
 
 
 def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> list[str]:
-    """The columns that are asked for or, if there are none, the usual statistics that the results have; and beside errors the coverage.
+    """Return the requested columns or, without any, the usual statistics of the results.
+
+    The coverage follows errors in any case, because maps that leave out difficult pixels
+    have small errors.
 
     Raises
     ------
     ParameterError
         No result has one of the columns.
     """
-    columns = spelled_out(columns)
-    for name in columns:
+    requested = spelled_out(columns)
+    for name in requested:
         check_name(name, results, "column ")
-    statistics = all_names(r.statistics for r in results)
-    shown = list(columns) or [n for n in _USUAL if n in statistics and any(r.statistics.get(n) is not None for r in results)]
-    if not any(n.startswith(("bad_pixels", "rms_error")) for n in shown):
-        shown = list(columns) or statistics  # without truth everything that was measured is shown
-    # What a plug-in measures was asked for.
-    shown += [
-        n for n in statistics if n not in shown and not columns and (m := metric_of(n)) and METRICS.origin(m.name) != METRICS.OURS
-    ]
-    if COVERAGE in statistics and COVERAGE not in shown and any(n in statistics and better(n) == "lower" for n in shown):
-        shown.append(COVERAGE)
-    if not columns and "lower_bound" in statistics:
+    # A dict answers `in` for thousands of statistics as fast as for one.
+    statistics = dict.fromkeys(all_names(r.statistics for r in results))
+    shown = dict.fromkeys(requested or _usual_statistics(results, statistics))
+    if not requested:
+        shown |= dict.fromkeys(name for name in statistics if _is_of_plugin(name))
+
+    has_error = any(name in statistics and better(name) == "lower" for name in shown)
+    if COVERAGE in statistics and has_error:
+        shown[COVERAGE] = None
+    if not requested and "lower_bound" in statistics:
+        shown |= {"energy": None, "lower_bound": None}
         # Above a bound of 0 there is no gap in percent.
-        shown = list(dict.fromkeys((*shown, "energy", "lower_bound", *["gap"] * ("gap" in statistics))))
-    return shown
+        if "gap" in statistics:
+            shown["gap"] = None
+    return list(shown)
+
+
+def _usual_statistics(results: Sequence[Result], statistics: Mapping[str, Any]) -> list[str]:
+    """Return the usual statistics that have a value, or all statistics without ground truth."""
+    usual = [name for name in _USUAL if name in statistics and any(r.statistics.get(name) is not None for r in results)]
+    if any(name.startswith(("bad_pixels", "rms_error")) for name in usual):
+        return usual
+    return list(statistics)
+
+
+def _is_of_plugin(statistic: str) -> bool:
+    """Return whether a plug-in's measure computes a statistic; the script asked for such a one."""
+    metric = metric_of(statistic)
+    return metric is not None and METRICS.origin(metric.name) != METRICS.OURS
 
 
 def density(statistics: Mapping[str, float]) -> float | None:

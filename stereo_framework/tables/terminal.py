@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from stereo_framework.core.errors import short
 from stereo_framework.tables.words import short_names
 
 if TYPE_CHECKING:
@@ -161,7 +162,9 @@ def _is_number(text: str) -> bool:
 
 
 def protocol_line(text: str, width: int, how: str) -> str:
-    """A protocol in one line: its name and as many of its choices as fit, without its measures, which the columns of the table show.
+    """Return a protocol in one line: its name and as many of its choices as fit.
+
+    The measures are left out, because the columns of the table show them.
 
     Parameters
     ----------
@@ -175,8 +178,10 @@ def protocol_line(text: str, width: int, how: str) -> str:
     name, _, choices = text.partition(": ")
     kept = [choice for choice in choices.split("; ") if not choice.startswith("measures ")]
     end = f" (all choices: {how})"
-    line = f"{name}: {kept[0]}"
-    for choice in kept[1:]:
+    # A stored protocol may hold its measures alone, or a name and choices of any length.
+    first, *further = kept or [""]
+    line = f"{short(name, 80)}: {short(first, 300)}"
+    for choice in further:
         if len(f"{line}; {choice}{end}") > width:
             break
         line += f"; {choice}"

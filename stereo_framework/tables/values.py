@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from stereo_framework.core.errors import ParameterError, nearest
+from stereo_framework.core.errors import ParameterError, few, nearest, one_line
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.evaluation.protocols import shortest
 from stereo_framework.sweep import Result
@@ -43,22 +43,36 @@ def check_name(name: str, results: Sequence[Result], what: str = "") -> None:
 
 
 def one_protocol(results: Sequence[Result]) -> str:
-    """The text of the protocol that all results were measured with.
+    """Return the text of the protocol that measured all results.
 
     Raises
     ------
     ParameterError
-        The results are of several protocols, whose numbers do not belong together.
+        Several protocols measured the results, so that their numbers cannot be compared.
     """
-    # Files of scores tell the names of protocols alone, or nothing.
-    texts, names = ({of: None for r in results if (of := getattr(r, what))} for what in ("protocol_text", "protocol"))
+    texts = {r.protocol_text: None for r in results if r.protocol_text}
+    names = {r.protocol: None for r in results if r.protocol}
+    # Files of scores hold names of protocols without their texts, or neither.
     if len(texts) > 1 or len(names) > 1:
-        first, *others = names
-        how = f"choose those of one protocol, as in --where 'protocol={first}'"
-        if not others:
-            how = f"they are of different versions of {first}; leave out those of earlier scripts"
-        raise ParameterError(f"results of {' and '.join(names)} do not belong together; {how}")
+        raise ParameterError(_several_protocols(list(names)))
     return next(iter(texts), "")
+
+
+def _several_protocols(names: Sequence[str]) -> str:
+    """Return the message for results of several protocols, some of which may have no name."""
+    shown = [one_line(name, 80) for name in names] or ["protocols without a name"]
+    if len(names) > 1:
+        remedy = f"choose those of one protocol, as in --where 'protocol={shown[0]}'"
+    elif names:
+        remedy = f"they are of different versions of {shown[0]}; leave out those of earlier scripts"
+    else:
+        remedy = "the protocols have no name to choose them by; run again to measure the maps"
+    listed = " and ".join(shown) if len(shown) <= _NAMED else few(shown, _NAMED)
+    return f"results of {listed} do not belong together; {remedy}"
+
+
+_NAMED = 5
+"""Protocols that a message names."""
 
 
 def value(result: Result, name: str) -> Any:

@@ -118,7 +118,8 @@ def test_a_report_passes_over_files_of_others(tmp_path, inputs):
     assert invoke("report", "o").exit_code == 0
     (tmp_path / "o/mine.resolved.yaml").write_text("a: [")
     result = invoke("report", "o")
-    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+    # The results do not depend on the resolved script, so that the report shows them.
+    assert (result.exit_code, len(result.stderr.splitlines())) == (0, 1)
     assert "mine.resolved.yaml: is damaged" in result.stderr
 
 

@@ -1,9 +1,13 @@
 """Charts of energies on the page of a run."""
 
 import numpy as np
+import pytest
+from made_results import result
 
 from stereo_framework import Scene, run
+from stereo_framework.core.errors import ResultWarning
 from stereo_framework.page.run_page import run_page
+from stereo_framework.page.standing import energy_blocks
 
 SCRIPT = {
     "matching_cost": "absolute_difference",
@@ -40,3 +44,15 @@ def test_an_energy_of_zero_has_no_gap_in_percent(tmp_path):
     results = run(SCRIPT, same, out=tmp_path)
     assert [r.energy for r in results] == [0, 0, 0]
     assert len(_charts(tmp_path)) == 1
+
+
+def test_damaged_traces_are_counted_and_the_others_drawn(tmp_path):
+    traces = ["[[0.1, 5.0], [0.2, 4.0]]", '{"a": 1}', "[[1]]", "[[0.1, 4.5]]"]
+    results = [
+        result("s", {}, {}, method=f"m{i}", energy=4.0, parameters={}, environment={"trace": trace})
+        for i, trace in enumerate(traces)
+    ]
+    with pytest.warns(ResultWarning, match=r"2 of 4 traces cannot be drawn. The first: s m1: the stored trace is damaged"):
+        chart, remark = energy_blocks(results, [r.method for r in results])
+    assert chart.content.count("m0") > 0
+    assert remark.text.startswith("2 of 4 traces cannot be drawn")

@@ -1,0 +1,140 @@
+"""The trace of an optimizer and single numbers that stages return in addition to arrays."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stereo_framework.core import limits
+from stereo_framework.core.parameters import in_short
+
+Point = tuple[float, ...]
+"""Seconds, energy and, if the optimizer has one, lower bound."""
+
+_EXPECTED = "expected a sequence of points (seconds, energy) or (seconds, energy, lower bound)"
+
+
+def as_number(value: Any) -> float:
+    """Convert a real number of Python or NumPy to a float.
+
+    Raises
+    ------
+    ValueError
+        The value is a text, a truth value, complex, an array or another object.
+    """
+    scalar = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    if not isinstance(scalar, numbers.Real) or isinstance(scalar, bool):
+        raise ValueError(f"{in_short(value)}; expected a number")
+    try:
+        return float(scalar)
+    except OverflowError:
+        raise ValueError("a whole number beyond the range of float64; expected a smaller number") from None
+
+
+def as_finite_number(value: Any) -> float:
+    """Convert a number to a float, and refuse NaN and infinity.
+
+    Raises
+    ------
+    ValueError
+        The value is no number, or it is not finite.
+    """
+    number = as_number(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{number}; expected a finite number")
+    return number
+
+
+def as_lower_bound(value: Any) -> float:
+    """Convert a lower bound to a float. Minus infinity stands for a bound that is not known yet.
+
+    Raises
+    ------
+    ValueError
+        The value is no number, NaN or plus infinity.
+    """
+    number = as_number(value)
+    if math.isnan(number) or number == math.inf:
+        raise ValueError(f"{number}; expected a finite number, or -inf if no bound is known yet")
+    return number
+
+
+def as_trace(value: Any) -> tuple[Point, ...]:
+    """Convert the trace of an optimizer to tuples of floats, thinned to `limits.TRACE` points.
+
+    Parameters
+    ----------
+    value : sequence of sequence, or ndarray, (points, 2) or (points, 3)
+        Seconds since the start, energy and, if the optimizer has one, lower bound. All
+        points of a trace have the same length. The lower bound is minus infinity as
+        long as it is not known.
+
+    Returns
+    -------
+    tuple of tuple of float
+        Evenly spaced points, the last one included, if there are too many.
+
+    Raises
+    ------
+    ValueError
+        The value is no such sequence, a number is not finite, or the seconds decrease.
+
+    Examples
+    --------
+    >>> as_trace([(0.1, 5, -np.inf), (0.2, 4, 3.5)])
+    ((0.1, 5.0, -inf), (0.2, 4.0, 3.5))
+    """
+    if not _is_sequence(value):
+        raise ValueError(f"{in_short(value)}; {_EXPECTED}")
+    points = tuple(_point(i, point) for i, point in enumerate(_thinned(value)))
+    if len({len(point) for point in points}) > 1:
+        raise ValueError("some points with a lower bound and some without; expected one length, with -inf for an unknown bound")
+    for i, (before, after) in enumerate(itertools.pairwise(points)):
+        if after[0] < before[0]:
+            raise ValueError(
+                f"seconds that decrease from {before[0]:g} to {after[0]:g} at point {i + 1}; expected ascending seconds"
+            )
+    return points
+
+
+def _is_sequence(value: Any) -> bool:
+    """Return whether a value is a sequence with a length; texts and single numbers are not."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
+
+
+def _thinned(points: Any) -> list[Any]:
+    """Return evenly spaced points, the first and the last included, at most `limits.TRACE`."""
+    if len(points) <= limits.TRACE:
+        return list(points)
+    places = np.linspace(0, len(points) - 1, limits.TRACE).astype(np.int64)
+    return [points[place] for place in places.tolist()]
+
+
+def _point(i: int, point: Any) -> Point:
+    """Convert one point of a trace to floats.
+
+    Raises
+    ------
+    ValueError
+        The point has another length, or one of its numbers is not allowed.
+    """
+    if not _is_sequence(point) or len(point) not in (2, 3):
+        raise ValueError(f"the point {in_short(point)} at place {i}; {_EXPECTED}")
+    names = ("seconds", "energy", "lower bound")
+    converters = (as_finite_number, as_finite_number, as_lower_bound)
+    numbers_of_point = []
+    for name, convert, number in zip(names, converters, point, strict=False):
+        try:
+            numbers_of_point.append(convert(number))
+        except ValueError as error:
+            raise ValueError(f"the {name} at point {i}: {error}") from None
+    if numbers_of_point[0] < 0:
+        raise ValueError(f"the seconds at point {i}: {numbers_of_point[0]:g}; expected a number of 0 or more")
+    return tuple(numbers_of_point)
