@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -384,3 +385,33 @@ def test_tile_borders_are_no_worse_than_the_whole(data):
     # Tiles that see nothing beyond their own pixels show seams.
     alone = tiled(method, size=150, overlap=0)(scene).disparity
     assert 100 * np.mean(~(np.abs(alone - scene.truth) <= 1)[judged]) > wrong[0] + 0.5
+
+
+def enlarged_soft(image):
+    """Return an image that is enlarged 6 times, so that wrong matches have low costs."""
+    large = cv2.resize(image, None, fx=6, fy=6, interpolation=cv2.INTER_CUBIC)
+    return np.clip(np.rint(large), 0, 255).astype(np.uint8)
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_occluded_tiles_are_not_marked_as_matched_with_wrong_disparities(data, direction):
+    """A surface of disparity 255 occludes 240 columns of a surface of disparity 15."""
+    image = load_scene("cones", data=data).reference
+    background = enlarged_soft(image[300:324, :180])
+    foreground = enlarged_soft(image[200:224, 100:140])
+    width, start, stop = 960, 560, 800
+    left = background[:, :width].copy()
+    left[:, start:stop] = foreground
+    right = background[:, 15 : 15 + width].copy()
+    right[:, start - 255 : stop - 255] = foreground
+    images = [np.ascontiguousarray(view[:, ::direction]) for view in (left, right)]
+    pair = Pair(*images, Search(12, 272, direction=direction))
+
+    # The tiles have about 160 columns, so that one of them is occluded completely.
+    match = tiled(load("sgm").pipeline, size=160, overlap=32)(pair)
+    occluded = np.s_[:, start - 240 : start]
+    status = match.status[:, ::direction][occluded]
+    disparity = match.disparity[:, ::direction][occluded]
+    wrong = (status == Status.MATCHED) & (np.abs(disparity - 15) > 2)
+    # Without tiles, 0.1 % of these pixels are wrong, and 17 to 22 % in unwidened tiles.
+    assert 100 * wrong.mean() < 1
