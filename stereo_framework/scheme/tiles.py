@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -14,18 +14,47 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.stage import NonNegative, NonNegativeInt, Pair, PositiveInt, Search, SearchMask, Status, Unit, stage
 from stereo_framework.kernels.counting import counted
+from stereo_framework.kernels.filling import fill_rows
 
-_KNOWN = 0.25
-"""Share of a tile's pixels that the small map must know; a tile of which it knows less is searched at all disparities."""
+_MATCHED_SHARE = 0.25
+"""Share of a tile's pixels that must be matched in the reduced pair.
+
+Pixels that the target image does not show are not counted. If fewer pixels are matched,
+the tile is searched over the whole range.
+"""
 
 _SPECKLE = 1 / 4000
 """Surfaces of the small map with at most this share of a tile's pixels are taken for chance matches, and widen no tile's search."""
 
+_GAP = 2.0
+"""Disparity difference between an occluded and an occluding surface, in reduced pixels.
+
+A smaller difference does not separate two surfaces, because one slanted surface has it too.
+"""
+
+
+_FEWEST_ROWS = 16
+"""Smallest number of rows into which a tile is divided.
+
+Fewer rows would hold too little of the image for the stages of a method.
+"""
+
 
 def _largest(shape: tuple[int, int], search: Search, size: int, overlap: int, factor: int, margin: float) -> tuple[int, int]:
-    """Rows and columns of the largest pair that tiles make, where one of them is searched at all disparities."""
-    height, width = (max(s.seen.stop - s.seen.start for s in _spans(n, size, overlap)) for n in shape)
-    return height, min(shape[1], width + math.ceil(search.maximum - search.minimum) + 3)
+    """Return the rows and columns of the largest pair that is matched for a tile.
+
+    This tile is searched over the whole range. Hidden pixels add no columns, because a tile
+    that they make larger is divided by rows.
+    """
+    rows, columns = shape
+    height = max(_length(span.seen) for span in _spans(rows, size, overlap))
+    width = max(_length(span.seen) for span in _spans(columns, size, overlap))
+    near, far = _find_offsets(search)
+    extent = far - near
+    # At the border, a tile contains the pixels x < far with all their rivals.
+    largest_width = max(width + extent, far + extent, extent - near)
+    # Whole pixels, and cells at fractions of a pixel, add at most three columns.
+    return height, min(columns, math.ceil(largest_width) + 3)
 
 
 @stage("scheme", source="Hirschmueller 2008, section 2.6; Rothermel et al. 2012", memory=_largest)
@@ -38,7 +67,7 @@ def tiles(
     factor: PositiveInt = 4,
     margin: Annotated[NonNegative, Unit("pixels")] = 6.0,
 ) -> Any:
-    """Match the pair in parts that overlap, one after the other, and put their maps together.
+    """Match the pair in overlapping parts, one after the other, and assemble their maps.
 
     Parameters
     ----------
@@ -46,67 +75,142 @@ def tiles(
         Matches a pair.
     pair : Pair
     size : int
-        About how many rows and columns a tile decides: all are of one size, which divides the image.
+        Approximate number of rows and of columns that a tile decides. All tiles have
+        the same size, so that they divide the image evenly.
     overlap : int
-        How far a tile reaches beyond the pixels that it decides.
+        Number of pixels by which a tile extends beyond the pixels that it decides.
     factor : int
-        The whole pair is matched at 1/factor of its size first, and each tile is searched at the disparities found there alone; 1: every tile at all
-        disparities.
+        Reduction of the pair that is matched first. Each tile is then searched only at
+        the disparities of this reduced pair. With factor 1, no reduced pair is matched,
+        and every tile is searched over the whole range.
     margin : float
-        How far beyond these disparities a tile is searched, in pixels of the pair.
+        Distance in pixels of the pair by which a tile's search range extends beyond the
+        disparities of the reduced pair.
 
     Returns
     -------
     Match
-        Each pixel has the disparity, status and confidence that the tile around it gives; there are no levels and no energy. The confidence `tiles` is
-        minus the largest difference, in pixels, between the tiles that a pixel lies in, and minus the width of the search range where one of
-        them has an estimate and another one has none.
+        Each pixel has the disparity, status and confidence of the tile that decides it.
+        There are no levels and no energy. The confidence `tiles` is minus the largest
+        difference, in pixels, between the tiles that contain a pixel. It is minus the
+        width of the search range if one tile has an estimate and another tile has none.
 
     Raises
     ------
     ParameterError
-        `size` or `factor` below 1, a negative overlap or margin.
+        `size` or `factor` is below 1, or `overlap` or `margin` is negative.
 
     Notes
     -----
-    Hirschmueller 2008 matches huge images in overlapping tiles and blends their maps. Here each pixel keeps the disparity of one tile, so that none
-    becomes one that nobody has found. That a smaller map narrows the search is from Rothermel et al. 2012, there for each pixel. A tile's match image is cut
-    where its own smallest disparity points, so that both images are wider than the tile by the width of its range alone. Where the small map knows less than a
-    quarter of a tile's pixels, the tile is searched at all disparities; its surfaces of less than 1/4000 of a tile are taken for chance matches. A stage that looks at the whole image (energies, regions, segments) sees the
-    tile's part of it: the minimum of an energy is that of each tile.
+    Hirschmueller 2008 matches huge images in overlapping tiles and blends their maps.
+    Here, each pixel keeps the disparity of one tile, because a blend of two disparities
+    is a disparity that no tile has found. The reduced pair is from Rothermel et al.
+    2012, who narrow the search range of each pixel with it.
+
+    A tile is searched at the disparities that its pixels have in the reduced pair.
+    Surfaces of less than 1/4000 of a tile are ignored as chance matches. If a pixel is
+    not matched in the reduced pair, the nearest surface in its row, or the farther one
+    of two, is continued to the pixel. If the target image does not show this surface,
+    because it lies outside the image or behind a nearer surface, the pixel counts as
+    hidden, and the disparities of both surfaces join the tile's range. If fewer than a
+    quarter of the other pixels are matched, the tile is searched over the whole range.
+
+    The target image of a tile is cut where the tile's smallest disparity points, so that
+    both images are wider than the tile by the width of the range only. A hidden pixel
+    can be confused with any of its candidates. Therefore, a tile that decides hidden
+    pixels is widened until it contains the true correspondence of each such candidate;
+    the left-right consistency check then rejects the wrong surface. At the border that
+    the target image does not show, a tile is always widened in this way. If a widened
+    tile would need more memory than any other tile, it is divided by rows.
+
+    If a stage uses the whole image (energies, regions, segments), it sees the tile's part
+    of the image: an energy is minimized for each tile.
     """
-    width = pair.search.maximum - pair.search.minimum
-    small = solve(pair.reduced(factor)) if factor > 1 else None
-    surfaces = None if small is None else _surfaces(small, (size / factor) ** 2)
-    grid = list(itertools.product(*(_spans(n, size, overlap) for n in pair.shape)))
-    found: dict[str, NDArray] = {}
-    matches = [] if small is None else [small]
-    least, most = (np.full(pair.shape, fill, np.float32) for fill in (np.inf, -np.inf))
-    for i in counted(len(grid), "tile"):
-        core, seen, within = zip(*grid[i], strict=True)
-        search = pair.search if surfaces is None else _searched(surfaces, pair.search, seen, factor, margin)
-        part, place, shift = cut(replace(pair, search=search), *seen)
-        match = solve(part)
-        disparity = match.disparity[place] + np.float32(shift)
-        for name, values in {"status": match.status, **match.confidence}.items():
-            found.setdefault(name, np.empty(pair.shape, values.dtype))[core] = values[place][within]
-        found.setdefault("disparity", np.empty(pair.shape, np.float32))[core] = disparity[within]
-        # What has no estimate lies a whole range below all others.
-        estimates = np.where(np.isnan(disparity), np.float32(pair.search.minimum - width), disparity)
-        least[seen], most[seen] = np.minimum(least[seen], estimates), np.maximum(most[seen], estimates)
-        matches.append(replace(match, disparity=None, status=None, levels=None, volume=None, confidence={}))  # only words stay
-    return replace(
-        match,
-        disparity=found.pop("disparity"),
-        status=found.pop("status"),
-        confidence={**found, "tiles": np.maximum(least - most, np.float32(-width))},
-        search=pair.search,
-        memory=max((one.memory for one in matches if one.memory is not None), default=None),
-        messages="\n".join(filter(None, (one.messages for one in matches))),
-        warnings=_told_once(warning for one in matches for warning in one.warnings),
-        trace=(),
-        **dict.fromkeys(("levels", "volume", "energy", "objective", "lower_bound")),
-    )
+    mosaic = _Mosaic(pair)
+    surfaces = None
+    if factor > 1:
+        reduced_estimate = solve(pair.reduced(factor))
+        mosaic.remarks.append(reduced_estimate)
+        surfaces = _find_surfaces(reduced_estimate, (size / factor) ** 2, pair.search.direction)
+
+    largest_part = _largest(pair.shape, pair.search, size, overlap, factor, margin)
+    most_cells = math.prod(largest_part) * pair.search.levels
+    planner = _Planner(pair, surfaces, overlap=overlap, factor=factor, margin=margin, most_cells=most_cells)
+    rows, columns = pair.shape
+    parts: list[_Part] = []
+    for row_span, column_span in itertools.product(_spans(rows, size, overlap), _spans(columns, size, overlap)):
+        parts += planner.plan(row_span, column_span)
+
+    for i in counted(len(parts), "tile"):
+        part = parts[i]
+        window = part.rows.seen, part.columns.seen
+        tile, place, shift = cut(replace(pair, search=part.search), window, part.reach)
+        mosaic.add(part, solve(tile), place, shift)
+    return mosaic.assemble()
+
+
+class _Mosaic:
+    """Maps of a pair that are assembled from the estimates of its tiles."""
+
+    def __init__(self, pair: Pair) -> None:
+        self.search = pair.search
+        self.shape = pair.shape
+        self.maps: dict[str, NDArray] = {}
+        self.smallest = np.full(pair.shape, np.inf, np.float32)
+        self.largest = np.full(pair.shape, -np.inf, np.float32)
+        self.remarks: list[Any] = []
+
+    @property
+    def _range_width(self) -> float:
+        return self.search.maximum - self.search.minimum
+
+    def add(self, part: _Part, estimate: Any, place: tuple[slice, slice], shift: int) -> None:
+        """Copy the pixels that a part decides, and compare the part with its neighbours."""
+        core = part.rows.core, part.columns.core
+        within = part.rows.within, part.columns.within
+        disparity = estimate.disparity[place] + np.float32(shift)
+        self._get_map("disparity", np.dtype(np.float32))[core] = disparity[within]
+        for name, values in {"status": estimate.status, **estimate.confidence}.items():
+            self._get_map(name, values.dtype)[core] = values[place][within]
+
+        # A missing estimate differs from any disparity by at least the range's width.
+        missing = np.float32(self.search.minimum - self._range_width)
+        comparable = np.where(np.isnan(disparity), missing, disparity)
+        window = part.rows.seen, part.columns.seen
+        self.smallest[window] = np.minimum(self.smallest[window], comparable)
+        self.largest[window] = np.maximum(self.largest[window], comparable)
+        # The arrays of finished tiles would fill the memory.
+        self.remarks.append(replace(estimate, disparity=None, status=None, levels=None, volume=None, confidence={}))
+
+    def _get_map(self, name: str, dtype: np.dtype) -> NDArray:
+        if name not in self.maps:
+            self.maps[name] = np.empty(self.shape, dtype)
+        return self.maps[name]
+
+    def assemble(self) -> Any:
+        """Return the estimate of the whole pair after all tiles were added."""
+        confidence = {name: values for name, values in self.maps.items() if name not in ("disparity", "status")}
+        difference = self.smallest - self.largest
+        confidence["tiles"] = np.maximum(difference, np.float32(-self._range_width))
+        memory = [estimate.memory for estimate in self.remarks if estimate.memory is not None]
+        messages = [estimate.messages for estimate in self.remarks if estimate.messages]
+        warnings = itertools.chain.from_iterable(estimate.warnings for estimate in self.remarks)
+        return replace(
+            self.remarks[-1],
+            disparity=self.maps["disparity"],
+            status=self.maps["status"],
+            confidence=confidence,
+            search=self.search,
+            memory=max(memory, default=None),
+            messages="\n".join(messages),
+            warnings=_told_once(warnings),
+            trace=(),
+            levels=None,
+            volume=None,
+            energy=None,
+            objective=None,
+            lower_bound=None,
+        )
 
 
 def _told_once(warnings: Iterable[str]) -> tuple[str, ...]:
@@ -135,68 +239,308 @@ def _spans(length: int, size: int, overlap: int) -> list[_Span]:
     ]
 
 
-def _surfaces(small: Any, area: float) -> NDArray[np.float32]:
-    """A map where it was matched, without speckles, for tiles of an area; NaN elsewhere."""
+def _length(span: slice) -> int:
+    return span.stop - span.start
+
+
+def _halve(span: _Span, overlap: int) -> tuple[_Span, _Span]:
+    """Divide a span into two spans that overlap like tiles, but at most by a half."""
+    core, seen = span.core, span.seen
+    middle = (core.start + core.stop) // 2
+    # A larger overlap than the half itself would not make the halves smaller.
+    inner_overlap = min(overlap, middle - core.start)
+    stop = min(seen.stop, middle + inner_overlap)
+    start = max(seen.start, middle - inner_overlap)
+    upper = _Span(slice(core.start, middle), slice(seen.start, stop), slice(core.start - seen.start, middle - seen.start))
+    lower = _Span(slice(middle, core.stop), slice(start, seen.stop), slice(middle - start, core.stop - start))
+    return upper, lower
+
+
+class _Part(NamedTuple):
+    """A tile or some rows of a tile, with the range and the columns that it is matched on.
+
+    `reach` holds the columns of the reference image that the part must contain.
+    """
+
+    rows: _Span
+    columns: _Span
+    search: Search
+    reach: slice
+
+
+class _Surfaces(NamedTuple):
+    """Disparities of the reduced pair, float32 (rows, columns); NaN = no such surface.
+
+    `matched` holds the matched pixels. The pixels of `hidden` are not shown by the target
+    image; their disparity is that of the surface which is continued to them. `occluding`
+    holds the disparity of the nearer surface that occludes a hidden pixel. `shown` is True
+    at the pixels that can be matched: they are neither hidden nor masked out.
+    """
+
+    matched: NDArray[np.float32]
+    hidden: NDArray[np.float32]
+    occluding: NDArray[np.float32]
+    shown: NDArray[np.bool_]
+
+
+def _find_surfaces(estimate: Any, tile_area: float, direction: int) -> _Surfaces:
+    """Find the matched and the hidden surfaces in the estimate of the reduced pair."""
+    matched = _remove_speckles(estimate, tile_area)
+    columns = matched.shape[1]
+    continued = fill_rows(matched)
+    target = np.rint(np.arange(columns) - direction * continued)
+    # Comparisons with NaN are false.
+    inside = (target >= 0) & (target < columns)
+    outside = (target < 0) | (target >= columns)
+
+    # The nearest surface that reaches a pixel of the target image occludes all others.
+    y, x = np.nonzero(inside)
+    target_x = target[y, x].astype(np.intp)
+    nearest = np.full(matched.shape, -np.inf, np.float32)
+    np.maximum.at(nearest, (y, target_x), continued[y, x])
+    front = np.full(matched.shape, np.nan, np.float32)
+    front[y, x] = nearest[y, target_x]
+
+    valid = estimate.status != Status.INVALID
+    unmatched = valid & np.isnan(matched)
+    occluded = unmatched & (front > continued + _GAP)
+    hidden = occluded | (unmatched & outside)
+    return _Surfaces(
+        matched=matched,
+        hidden=np.where(hidden, continued, np.float32(np.nan)),
+        occluding=np.where(occluded, front, np.float32(np.nan)),
+        shown=valid & ~hidden,
+    )
+
+
+def _remove_speckles(estimate: Any, tile_area: float) -> NDArray[np.float32]:
+    """Return the disparities of matched pixels without the smallest surfaces, else NaN."""
     import cv2
 
-    # OpenCV's speckles are those of whole numbers.
-    nothing = np.iinfo(np.int16).min
-    matched = np.where(small.status == Status.MATCHED, np.nan_to_num(small.disparity, nan=nothing), nothing)
-    kept = np.rint(matched).astype(np.int16)
-    cv2.filterSpeckles(kept, nothing, int(_SPECKLE * min(area, kept.size)), 1)
-    return np.where(kept > nothing, small.disparity, np.float32(np.nan))
+    # OpenCV finds speckles only in maps of whole numbers.
+    empty = np.iinfo(np.int16).min
+    disparity = np.nan_to_num(estimate.disparity, nan=empty)
+    matched = np.where(estimate.status == Status.MATCHED, disparity, empty)
+    # OpenCV refuses transposed and broadcast arrays.
+    levels = np.rint(matched).astype(np.int16, order="C")
+    largest_speckle = int(_SPECKLE * min(tile_area, levels.size))
+    cv2.filterSpeckles(levels, empty, largest_speckle, 1)
+    return np.where(levels > empty, estimate.disparity, np.float32(np.nan))
 
 
-def _searched(surfaces: NDArray, search: Search, seen: tuple[slice, slice], factor: int, margin: float) -> Search:
-    """The part of a search range that the map of the smaller pair shows in a tile, with a margin; all of it where the map knows too little."""
-    part = surfaces[tuple(slice(one.start // factor, -(-one.stop // factor)) for one in seen)]
-    known = part[np.isfinite(part)]
-    if known.size < _KNOWN * part.size:
+def _reduce_window(window: tuple[slice, slice], factor: int) -> tuple[slice, slice]:
+    """Return the rows and columns of the reduced pair that contain a part of the pair."""
+    rows, columns = window
+    reduced_rows = slice(rows.start // factor, math.ceil(rows.stop / factor))
+    reduced_columns = slice(columns.start // factor, math.ceil(columns.stop / factor))
+    return reduced_rows, reduced_columns
+
+
+@dataclass(frozen=True)
+class _Planner:
+    """Rules that give each tile its search range and its columns.
+
+    `most_cells` is the number of cells of the largest cost volume that a tile may have.
+    """
+
+    pair: Pair
+    surfaces: _Surfaces | None
+    overlap: int
+    factor: int
+    margin: float
+    most_cells: int
+
+    def plan(self, rows: _Span, columns: _Span) -> list[_Part]:
+        """Return a tile, or several parts of it if the tile would be too large."""
+        width = self.pair.shape[1]
+        search = self.pair.search
+        hidden_columns = None
+        if self.surfaces is not None:
+            window = rows.seen, columns.seen
+            search = _narrow_search(self.surfaces, search=self.pair.search, window=window, factor=self.factor, margin=self.margin)
+            hidden_columns = _find_hidden_columns(self.surfaces, (rows.core, columns.core), self.factor)
+
+        reach = _widen(columns.seen, hidden_columns, search, width)
+        if hidden_columns is None or self._fits(rows, columns, search, reach):
+            return [_Part(rows, columns, search, reach)]
+        if _length(rows.core) >= 2 * _FEWEST_ROWS:
+            upper, lower = _halve(rows, self.overlap)
+            return self.plan(upper, columns) + self.plan(lower, columns)
+        return [_Part(rows, columns, search, _widen(columns.seen, None, search, width))]
+
+    def _fits(self, rows: _Span, columns: _Span, search: Search, reach: slice) -> bool:
+        frame = _choose_columns(columns.seen, reach, search, self.pair.shape[1])
+        return _length(rows.seen) * _length(frame.reference) * search.levels <= self.most_cells
+
+
+def _narrow_search(surfaces: _Surfaces, *, search: Search, window: tuple[slice, slice], factor: int, margin: float) -> Search:
+    """Return the part of the search range that the surfaces of a tile occupy.
+
+    This is the whole range if too few of the pixels are matched that the target image
+    shows. A narrower range has the levels of the whole range.
+    """
+    reduced_window = _reduce_window(window, factor)
+    matched = _select_finite(surfaces.matched[reduced_window])
+    hidden = _select_finite(surfaces.hidden[reduced_window])
+    occluding = _select_finite(surfaces.occluding[reduced_window])
+    disparities = np.concatenate([matched, hidden, occluding])
+    shown_pixels = np.count_nonzero(surfaces.shown[reduced_window])
+    if disparities.size == 0 or matched.size < _MATCHED_SHARE * shown_pixels:
         return search
-    # Levels of the search, as many between whole pixels as there, and at least two.
-    every = search.denominator
-    first, last = (
-        (d - search.minimum) / search.step / every for d in (factor * known.min() - margin, factor * known.max() + margin)
-    )
-    low = min(max(0, math.floor(first) * every), (search.levels - 2) // every * every)
-    high = max(min(search.levels - 1, math.ceil(last) * every), low + 1)
+
+    smallest = factor * float(disparities.min()) - margin
+    largest = factor * float(disparities.max()) + margin
+    # Optimizers that take whole pixels first need a range of whole pixels from its minimum.
+    stride = search.denominator
+    spacing = search.step * stride
+    first = math.floor((smallest - search.minimum) / spacing) * stride
+    last = math.ceil((largest - search.minimum) / spacing) * stride
+    # A search range has at least two levels.
+    last_start = (search.levels - 2) // stride * stride
+    low = min(max(0, first), last_start)
+    high = max(min(search.levels - 1, last), low + 1)
     return replace(search, minimum=search.minimum + low * search.step, maximum=search.minimum + high * search.step)
 
 
-def cut(pair: Pair, rows: slice, columns: slice) -> tuple[Pair, tuple[slice, slice], int]:
-    """A part of a pair with all its candidates.
+def _select_finite(disparities: NDArray[np.float32]) -> NDArray[np.float32]:
+    return disparities[np.isfinite(disparities)]
+
+
+def _find_hidden_columns(surfaces: _Surfaces, core: tuple[slice, slice], factor: int) -> slice | None:
+    """Return the columns from the first to the last hidden pixel that a tile decides."""
+    reduced_core = _reduce_window(core, factor)
+    columns = np.flatnonzero(np.isfinite(surfaces.hidden[reduced_core]).any(axis=0))
+    if not columns.size:
+        return None
+    left = reduced_core[1].start
+    first = (left + int(columns[0])) * factor
+    last = (left + int(columns[-1]) + 1) * factor
+    return slice(max(first, core[1].start), min(last, core[1].stop))
+
+
+def _widen(columns: slice, hidden_columns: slice | None, search: Search, width: int) -> slice:
+    """Widen a tile so that its hidden pixels are not matched with a wrong surface.
+
+    A hidden pixel x may be matched with a pixel x' of the target image, from x - far to
+    x - near. The true correspondence of x' lies from x' + near to x' + far. If the tile
+    contains it, both pixels compete for x', and the left-right consistency check decides.
+
+    Parameters
+    ----------
+    columns : slice
+        Columns of the tile with its overlap.
+    hidden_columns : slice or None
+        Columns from the first to the last hidden pixel that the tile decides.
+    search : Search
+        Search range of the tile.
+    width : int
+        Number of columns of the pair.
+
+    Returns
+    -------
+    slice
+        Columns of the reference image that the tile must contain.
+    """
+    near, far = _find_offsets(search)
+    start, stop = columns.start, columns.stop
+    if hidden_columns is not None:
+        start = min(start, math.floor(hidden_columns.start - (far - near)))
+        stop = max(stop, math.ceil(hidden_columns.stop + (far - near)))
+    # Pixels x < far, or x >= width + near, can be hidden without a reduced pair too.
+    if columns.start < far:
+        stop = max(stop, math.ceil(far + (far - near)))
+    if columns.stop > width + near:
+        start = min(start, math.floor(width + near - (far - near)))
+    return slice(max(0, start), min(width, stop))
+
+
+def _find_offsets(search: Search) -> tuple[float, float]:
+    """Return the smallest and largest distance from a pixel to the left to a candidate."""
+    near, far = sorted(search.direction * disparity for disparity in (search.minimum, search.maximum))
+    return near, far
+
+
+class _Frame(NamedTuple):
+    """Columns of both images that are matched for a tile.
+
+    `move` is the number of columns by which the columns of the reference image lie to the
+    right of those of the target image.
+    """
+
+    reference: slice
+    target: slice
+    move: int
+
+
+def _choose_columns(columns: slice, reach: slice, search: Search, width: int) -> _Frame:
+    """Return the columns that contain `reach` and all candidates of `columns`."""
+    near, far = _find_offsets(search)
+    # At fractions of a pixel, cells within a pixel of the border count as outside.
+    more = 1 if search.denominator > 1 else 0
+    target_start = max(0, columns.start - math.ceil(far) - more)
+    target_stop = min(width, columns.stop - math.floor(near) + more)
+
+    # The columns are moved towards the candidates as far as the images extend.
+    smallest_move = max(math.floor(near), -target_start, reach.stop - width)
+    move = min(smallest_move, reach.start, width - target_stop)
+    first = min(reach.start, target_start + move)
+    last = max(reach.stop, target_stop + move)
+    return _Frame(slice(first, last), slice(first - move, last - move), move)
+
+
+def cut(pair: Pair, window: tuple[slice, slice], reach: slice) -> tuple[Pair, tuple[slice, slice], int]:
+    """Cut a part out of a pair that contains all candidates of the part's pixels.
+
+    Parameters
+    ----------
+    pair : Pair
+        Its search range is that of the part.
+    window : (slice, slice)
+        Rows and columns of the part.
+    reach : slice
+        Columns of the reference image that the part must contain in addition; they
+        include the columns of `window`.
 
     Returns
     -------
     part : Pair
-        Its match image begins where the smallest disparity points, as far as that lies in the image.
+        Its target image begins where the smallest disparity points, as far as that lies
+        in the image.
     place : (slice, slice)
-        Where the rows and columns asked for lie in it.
+        Rows and columns of `window` in the part.
     shift : int
-        What its disparities lack to those of `pair`, pixels.
+        Number of pixels that must be added to the part's disparities to get disparities
+        of `pair`.
     """
-    search, width = pair.search, pair.shape[1]
-    near, far = sorted(search.direction * d for d in (search.minimum, search.maximum))
-    # At fractions of a pixel, cells less than a pixel from the border count as out of view.
-    more = int(search.denominator > 1)
-    start, stop = max(0, columns.start - math.ceil(far) - more), min(width, columns.stop - math.floor(near) + more)
-    # How many columns the match image is moved by: as far as both cuts lie within the images.
-    moved = min(max(math.floor(near), -start, columns.stop - width), columns.start, width - stop)
-    first, last = min(columns.start, start + moved), max(columns.stop, stop + moved)
-    shift = search.direction * moved
-    seen = {"": slice(first, last), "match_": slice(first - moved, last - moved)}
+    rows, columns = window
+    frame = _choose_columns(columns, reach, pair.search, pair.shape[1])
+    reference_cut = rows, frame.reference
+    target_cut = rows, frame.target
 
-    def part_of(array: NDArray, side: str) -> NDArray:
-        return np.ascontiguousarray(array[rows, seen[side]])
-
-    limits: dict[str, Any] = {}
-    for name, limit in vars(pair.mask).items() if pair.mask else ():
-        one = None if limit is None else part_of(limit, "match_" * name.startswith("match_"))
-        limits[name] = one if one is None or one.dtype == bool else one - np.float32(shift)
+    shift = pair.search.direction * frame.move
+    search = replace(pair.search, minimum=pair.search.minimum - shift, maximum=pair.search.maximum - shift)
+    mask = None if pair.mask is None else _cut_mask(pair.mask, reference_cut, target_cut, shift)
     part = Pair(
-        part_of(pair.reference, ""),
-        part_of(pair.match, "match_"),
-        replace(search, minimum=search.minimum - shift, maximum=search.maximum - shift),
-        SearchMask(**limits) if pair.mask else None,
+        _copy_part(pair.reference, reference_cut),
+        _copy_part(pair.match, target_cut),
+        search,
+        mask,
     )
+    first = frame.reference.start
     return part, (slice(None), slice(columns.start - first, columns.stop - first)), shift
+
+
+def _copy_part(array: NDArray, window: tuple[slice, slice]) -> Any:
+    return np.ascontiguousarray(array[window])
+
+
+def _cut_mask(mask: SearchMask, reference_cut: tuple[slice, slice], target_cut: tuple[slice, slice], shift: int) -> SearchMask:
+    """Cut a part out of a mask, and count its disparity limits from the part's columns."""
+    limits: dict[str, Any] = {}
+    for name, limit in vars(mask).items():
+        if limit is None:
+            continue
+        image_cut = target_cut if name.startswith("match_") else reference_cut
+        part = _copy_part(limit, image_cut)
+        limits[name] = part if part.dtype == bool else part - np.float32(shift)
+    return SearchMask(**limits)
