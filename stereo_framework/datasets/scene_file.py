@@ -19,7 +19,7 @@ import itertools
 import os
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ from stereo_framework.io import (
     write_bytes,
 )
 from stereo_framework.io.images import ENDINGS
+from stereo_framework.io.names import left_and_right, natural_order
 
 FILE_NAME = "scene.yaml"
 
@@ -216,7 +217,7 @@ _TEXT = Path(__file__).with_name("new_scene.txt")
 
 
 def new_scene(folder: Path, estimate: Callable[[Scene], Search]) -> Path:
-    """Write a ``scene.yaml`` for the first two images in a folder, by name: left and right, im0 and im1.
+    """Write a ``scene.yaml`` for two images in a folder: left and right, or the first two by name, such as im0 and im1.
 
     Parameters
     ----------
@@ -233,28 +234,61 @@ def new_scene(folder: Path, estimate: Callable[[Scene], Search]) -> Path:
     Raises
     ------
     DataError
-        There is a scene.yaml already, there are fewer than two images, or they do not make a scene.
+        There is a scene.yaml already, there are fewer than two images or several pairs, or they do not make a scene.
     """
     file, endings = folder / FILE_NAME, (*ENDINGS, *own_suffixes("image"))
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder")
     if os.path.lexists(file):
         raise DataError(f"{file}: exists already; delete it to have a new one written")
-    files = [path for path in sorted(folder.iterdir()) if path.suffix.lower() in endings and path.is_file()]
+    files = [path for path in folder.iterdir() if path.suffix.lower() in endings and path.is_file()]
+    files.sort(key=lambda path: natural_order(path.name))
     images = [path for path in files if not _NO_IMAGE.search(path.stem)]
     if len(images) < 2:
         raise DataError(
             f"{folder}: holds {len(images)} images that may be of a pair; a scene needs two; legal endings: {', '.join(endings)}"
         )
-    pair = pair_scene(images[0], images[1])
+    left, right = _left_and_right(folder, images)
+    pair = pair_scene(left, right)
     _ = pair.match  # both are of one size
     search = pair.search or estimate(pair)
     text = _TEXT.read_text(encoding="utf-8").format(
         folder=harmless(str(folder)),
-        frames=yaml.safe_dump([path.name for path in images[:2]], default_flow_style=True, allow_unicode=True).strip(),
+        frames=yaml.safe_dump([left.name, right.name], default_flow_style=True, allow_unicode=True).strip(),
         source="from calib.txt" if pair.search else "estimated from the images",
         low=search.minimum,
         high=search.maximum,
     )
     write_bytes(file, text.encode())
     return file
+
+
+def _left_and_right(folder: Path, images: Sequence[Path]) -> tuple[Path, Path]:
+    """Return the left and the right image of a folder.
+
+    Raises
+    ------
+    DataError
+        The names show several pairs, or a left and a right image that are no pair.
+    """
+    by_name = {path.stem: path for path in images}
+    sides = left_and_right(list(by_name))
+    if sides is None:
+        return images[0], images[1]
+    left_names, right_names = sides
+    pair_keys = [key for key in left_names if key in right_names]
+    if len(pair_keys) == 1:
+        return by_name[left_names[pair_keys[0]]], by_name[right_names[pair_keys[0]]]
+    if pair_keys:
+        message = (
+            f"{folder}: holds {len(pair_keys)} pairs, such as {left_names[pair_keys[0]]} and "
+            f"{left_names[pair_keys[1]]}; a scene needs the images of one pair: move each pair into a folder of its own"
+        )
+    else:
+        left_name = next(iter(left_names.values()))
+        right_name = next(iter(right_names.values()))
+        message = (
+            f"{folder}: the names do not show a pair: the left image is {left_name} and the right image is {right_name}; "
+            "give both the same number or the same other words"
+        )
+    raise DataError(message)
