@@ -24,6 +24,7 @@ def match(
     method: str | None = None,
     settings: _shared.Settings = None,
     calibration: Path | None = None,
+    cameras: Annotated[str | None, typer.Option(metavar="LEFT,RIGHT")] = None,
     focal: float | None = None,
     baseline: float | None = None,
     rectify: Annotated[list[Path] | None, typer.Option(metavar="FILE|auto")] = None,
@@ -52,6 +53,8 @@ def match(
         Search range in pixels, both ends included, or auto: estimated; for several pairs one, or one each. Default: that of --calibration or of a calib.txt beside the image, else auto.
     calibration
         calib.txt of Middlebury or KITTI; OpenCV's YAML or JSON; Q as .npy.
+    cameras
+        Numbers of the cameras in a calibration of KITTI, such as 2,3; default: by the images' folders (image_2) or colours.
     focal
         Focal length in pixels, instead of a calibration.
     baseline
@@ -91,6 +94,7 @@ def match(
         raise ParameterError("a calibration was given, and a focal length and a baseline besides; give one or the other")
     given: dict[str, Any] = {"calibration": calibration or by_hand, "stretch": stretch, "ranges": pixel_ranges}
     given |= dict(zip(("left_mask", "right_mask"), image_masks or (), strict=False))
+    given |= {"cameras": _shared.camera_numbers(cameras)}
     given |= {"rectify": "auto" if list(map(str, rectify or [])) == ["auto"] else rectify or None}
     if example and (left is not None or disparity_range or any(given.values())):
         raise ParameterError("--example brings its own images and their range; leave out what belongs to others")

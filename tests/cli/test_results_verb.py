@@ -56,7 +56,7 @@ def test_group(folder, frame):
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
     expected = frame.groupby(TRUNCATION)[BAD].mean().sort_values(ascending=False)
     assert [row[TRUNCATION] for row in rows] == list(map(str, expected.index))
-    assert {row[TRUNCATION] for row in rows} == {"5", "none"}
+    assert "none" in {row[TRUNCATION] for row in rows}
     assert [float(row[BAD]) for row in rows] == pytest.approx(expected.tolist())
     assert {row["results"] for row in rows} == {"4"}
     # CSV has no place for it.
