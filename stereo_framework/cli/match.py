@@ -83,7 +83,7 @@ def match(
     from stereo_framework.own_pair.matched import check_folder
     from stereo_framework.own_pair.matching import DEFAULT
     from stereo_framework.own_pair.matching import match as match_pair
-    from stereo_framework.own_pair.pairs import pairs
+    from stereo_framework.own_pair.pairs import check_mask_order, pairs
     from stereo_framework.script import load
     from stereo_framework.sweep.identity import code_digest
 
@@ -95,7 +95,9 @@ def match(
     given: dict[str, Any] = {"calibration": calibration or by_hand, "stretch": stretch, "ranges": pixel_ranges}
     given |= dict(zip(("left_mask", "right_mask"), image_masks or (), strict=False))
     given |= {"cameras": _shared.camera_numbers(cameras)}
-    given |= {"rectify": "auto" if list(map(str, rectify or [])) == ["auto"] else rectify or None}
+    # The word auto was made an absolute path, as are all paths of the command.
+    by_points = list(map(_shared.as_typed, rectify or [])) == ["auto"]
+    given |= {"rectify": "auto" if by_points else rectify or None}
     if example and (left is not None or disparity_range or any(given.values())):
         raise ParameterError("--example brings its own images and their range; leave out what belongs to others")
     if not example and (left is None or right is None):
@@ -104,6 +106,7 @@ def match(
         raise ParameterError(
             f"--mask: {len(image_masks)} masks; give that of the left image and, after it, that of the right one"
         )
+    check_mask_order(image_masks or [])
     # A plug-in of the script may change the current folder.
     start = Path.cwd()
     script = load(method or DEFAULT, overrides=settings or [], plugins=plugin or [])

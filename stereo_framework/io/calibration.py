@@ -228,7 +228,12 @@ def read_stereo_calibration(paths: Sequence[PathLike]) -> StereoCalibration:
         _refuse_other_lenses(path, entries)
         if size := _stated_size(path, entries):
             stated_sizes[size] = path
-        found |= _matrices(path)
+        matrices = _matrices(path)
+        for matrix_name in found.keys() & matrices.keys():
+            if not np.array_equal(found[matrix_name], matrices[matrix_name]):
+                message = f"{said}: both hold {matrix_name}, with different numbers; give the files of one calibration"
+                raise DataError(message)
+        found |= matrices
     if len(stated_sizes) > 1:
         sizes_text = " and ".join(f"{path} is for {size[0]}x{size[1]} pixels" for size, path in stated_sizes.items())
         message = f"{sizes_text}; give files of one calibration"

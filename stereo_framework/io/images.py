@@ -85,7 +85,8 @@ def _in_orientation(path: PathLike, image: Any, *, upright: bool) -> Any:
         return image
     if not upright:
         _tell_once(
-            f"{path}: is stored in another orientation than it is shown in (EXIF orientation {orientation}), and read as it is stored"
+            f"{path}: is stored in another orientation than it is shown in (EXIF orientation {orientation}), and read as it is stored; "
+            "'match' and 'choose' turn photographs upright, as does 'upright: true' in a scene.yaml"
         )
         return image
     turned = turned_upright(image, orientation)

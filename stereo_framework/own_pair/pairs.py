@@ -1,14 +1,14 @@
 """Pairs of image files: two files, or two folders or patterns whose files belong together."""
 
 import glob
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from stereo_framework.core.errors import DataError
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.io import own_suffixes
 from stereo_framework.io.images import ENDINGS
-from stereo_framework.io.names import Key, keys_without_side_words, natural_order
+from stereo_framework.io.names import Key, keys_without_side_words, natural_order, words_and_numbers
 
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -56,6 +56,30 @@ def pairs(left: str, right: str) -> dict[str, tuple[Path, Path]]:
     pair_names = stems if len(set(stems)) == len(stems) else ordered_names
     matched_files = [(left_images[name], partners[name]) for name in ordered_names]
     return dict(zip(pair_names, matched_files, strict=True))
+
+
+def check_mask_order(masks: Sequence[Path]) -> None:
+    """Refuse masks whose names show that they belong to the other images.
+
+    Parameters
+    ----------
+    masks : sequence of Path
+        Mask of the left image and, after it, that of the right one.
+
+    Raises
+    ------
+    ParameterError
+        The name of a mask has the word for the other side.
+    """
+    for mask, other_mark in zip(masks, ("right", "left"), strict=False):
+        own_mark = "left" if other_mark == "right" else "right"
+        words = words_and_numbers(mask.stem)
+        if other_mark in words and own_mark not in words:
+            message = (
+                f"--mask {mask}: is given as the mask of the {own_mark} image, and its name says {other_mark}; "
+                "give the mask of the left image first and that of the right image second, or rename it"
+            )
+            raise ParameterError(message)
 
 
 def _with_equal_words(

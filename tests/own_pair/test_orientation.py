@@ -1,5 +1,7 @@
 """Photographs whose EXIF orientation turns them."""
 
+import json
+
 import numpy as np
 import PIL.Image
 import PIL.ImageOps
@@ -118,6 +120,27 @@ def test_a_new_scene_and_choose_turn_photographs(tmp_path, images, expected):
     chosen = ("choose", tmp_path / "left.jpg", tmp_path / "right.jpg", "--disparities", "0:30", "--methods", "sgm")
     assert invoke(*chosen, "--out", tmp_path / "choice").exit_code == 0
     assert read_disparity(tmp_path / "choice" / "best.pfm").shape == expected.shape
+
+
+@pytest.mark.filterwarnings("ignore::stereo_framework.core.errors.ResultWarning")
+@pytest.mark.parametrize("rectify", ["auto", "rig.json"])
+def test_turned_photographs_are_rectified_upright(tmp_path, monkeypatch, rectify):
+    monkeypatch.chdir(tmp_path)
+    scene = load_scene("synthetic/planes")
+    for name, image, orientation in (("l", scene.reference, 6), ("r", scene.match, 8)):
+        write_turned(tmp_path / f"{name}.png", image, orientation)
+    camera = {"rows": 3, "cols": 3, "data": [400, 0, 160, 0, 400, 120, 0, 0, 1]}
+    straight = {"rows": 3, "cols": 3, "data": [1, 0, 0, 0, 1, 0, 0, 0, 1]}
+    none, baseline = {"rows": 1, "cols": 4, "data": [0] * 4}, {"rows": 3, "cols": 1, "data": [-1, 0, 0]}
+    rig = {"K1": camera, "D1": none, "K2": camera, "D2": none, "R": straight, "T": baseline, "image_size": [320, 240]}
+    (tmp_path / "rig.json").write_text(json.dumps(rig))
+    options = ("--rectify", rectify, "--disparities=-40:40", "--method", "ssd", "--out", "out")
+    result = invoke("match", "l.png", "r.png", *options)
+    assert result.exit_code == 0, result.output
+    assert read_disparity(tmp_path / "out" / "disparity.pfm").shape == scene.reference.shape[:2]
+    (tmp_path / "rig.json").write_text(json.dumps(rig | {"image_size": [240, 320]}))
+    if rectify == "rig.json":
+        assert "turned upright by its EXIF orientation" in invoke("match", "l.png", "r.png", *options).stderr
 
 
 @pytest.mark.filterwarnings("ignore::stereo_framework.core.errors.ResultWarning")

@@ -1,11 +1,12 @@
 """Which image files belong together."""
 
 import re
+from pathlib import Path
 
 import pytest
 
-from stereo_framework.core.errors import DataError
-from stereo_framework.own_pair.pairs import pairs
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.own_pair.pairs import check_mask_order, pairs
 
 
 @pytest.fixture
@@ -110,3 +111,14 @@ def test_single_images_of_patterns_over_folders_are_paired_by_their_folders(file
 def test_pairs_are_ordered_by_the_size_of_their_numbers(files):
     found = pairs(*make_sides(files, ["f1", "f10", "f9"], ["f9", "f10", "f1"]))
     assert list(found) == ["f1", "f9", "f10"]
+
+
+@pytest.mark.parametrize("names", [[], ["mask.png"], ["left_mask.png", "right_mask.png"], ["left_right.png"], ["a.png", "b.png"]])
+def test_masks_in_order_are_taken(names):
+    check_mask_order([Path(name) for name in names])
+
+
+@pytest.mark.parametrize("names", [["right_mask.png"], ["right.png", "left.png"], ["mask.png", "mask-left.png"]])
+def test_masks_of_the_other_image_are_refused(names):
+    with pytest.raises(ParameterError, match="give the mask of the left image first and that of the right image second"):
+        check_mask_order([Path(name) for name in names])
