@@ -147,6 +147,17 @@ def as_typed(text: object) -> str:
     return line
 
 
+def camera_numbers(text: str | None) -> tuple[int, int] | None:
+    """Return the two numbers of ``--cameras``."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"\s*([0-9])\s*,\s*([0-9])\s*", text)
+    if match is None or match[1] == match[2]:
+        message = f"--cameras {text}: is not a pair of different cameras; expected two numbers, such as 2,3"
+        raise ParameterError(message)
+    return int(match[1]), int(match[2])
+
+
 def disparities(text: str) -> tuple[float, float]:
     """Parse a search range, both ends included: ``A:B``, ``A..B`` or ``A-B``; ``B`` alone begins at 0."""
     number = r"[+-]?[0-9]+(?:\.[0-9]+)?"

@@ -65,7 +65,7 @@ def choose(
         raise ParameterError("two images are needed: choose LEFT RIGHT; or --scene NAME")
     else:
         own = None if disparity_range in (None, "auto") else Search(*_shared.disparities(str(disparity_range)))
-        known = pair_scene(left, right, own)
+        known = pair_scene(left, right, own, upright=True)
     known, told = stretched(known) if stretch else (known, "")
     _shared.tell("warning", *intensity_doubts(known))
     folder = _shared.absolute_path(out or Path("choice"))

@@ -24,6 +24,7 @@ def match(
     method: str | None = None,
     settings: _shared.Settings = None,
     calibration: Path | None = None,
+    cameras: Annotated[str | None, typer.Option(metavar="LEFT,RIGHT")] = None,
     focal: float | None = None,
     baseline: float | None = None,
     rectify: Annotated[list[Path] | None, typer.Option(metavar="FILE|auto")] = None,
@@ -52,6 +53,8 @@ def match(
         Search range in pixels, both ends included, or auto: estimated; for several pairs one, or one each. Default: that of --calibration or of a calib.txt beside the image, else auto.
     calibration
         calib.txt of Middlebury or KITTI; OpenCV's YAML or JSON; Q as .npy.
+    cameras
+        Numbers of the cameras in a calibration of KITTI, such as 2,3; default: by the images' folders (image_2) or colours.
     focal
         Focal length in pixels, instead of a calibration.
     baseline
@@ -80,7 +83,7 @@ def match(
     from stereo_framework.own_pair.matched import check_folder
     from stereo_framework.own_pair.matching import DEFAULT
     from stereo_framework.own_pair.matching import match as match_pair
-    from stereo_framework.own_pair.pairs import pairs
+    from stereo_framework.own_pair.pairs import check_mask_order, pairs
     from stereo_framework.script import load
     from stereo_framework.sweep.identity import code_digest
 
@@ -91,7 +94,10 @@ def match(
         raise ParameterError("a calibration was given, and a focal length and a baseline besides; give one or the other")
     given: dict[str, Any] = {"calibration": calibration or by_hand, "stretch": stretch, "ranges": pixel_ranges}
     given |= dict(zip(("left_mask", "right_mask"), image_masks or (), strict=False))
-    given |= {"rectify": "auto" if list(map(str, rectify or [])) == ["auto"] else rectify or None}
+    given |= {"cameras": _shared.camera_numbers(cameras)}
+    # The word auto was made an absolute path, as are all paths of the command.
+    by_points = list(map(_shared.as_typed, rectify or [])) == ["auto"]
+    given |= {"rectify": "auto" if by_points else rectify or None}
     if example and (left is not None or disparity_range or any(given.values())):
         raise ParameterError("--example brings its own images and their range; leave out what belongs to others")
     if not example and (left is None or right is None):
@@ -100,6 +106,7 @@ def match(
         raise ParameterError(
             f"--mask: {len(image_masks)} masks; give that of the left image and, after it, that of the right one"
         )
+    check_mask_order(image_masks or [])
     # A plug-in of the script may change the current folder.
     start = Path.cwd()
     script = load(method or DEFAULT, overrides=settings or [], plugins=plugin or [])

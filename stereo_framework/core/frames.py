@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,12 +56,48 @@ class Calibration:
         Difference of the principal points' columns, match minus reference, in pixels.
     center : (float, float), optional
         Column and row of the reference image's principal point in pixels; None = its middle.
+    size : (int, int), optional
+        Columns and rows of the images for which the calibration was made, as far as its file states them. Two calibrations that differ only in this
+        are equal.
     """
 
     focal_length: Positive
     baseline: Positive
     doffs: float = 0.0
     center: tuple[float, float] | None = None
+    size: tuple[int, int] | None = field(default=None, compare=False, repr=False)
+
+    def scaled(self, factor: float) -> Calibration:
+        """Return the calibration of images that are larger by a factor."""
+        center, size = self.center, self.size
+        return replace(
+            self,
+            focal_length=factor * self.focal_length,
+            doffs=factor * self.doffs,
+            center=None if center is None else (factor * center[0], factor * center[1]),
+            size=None if size is None else (round(factor * size[0]), round(factor * size[1])),
+        )
+
+
+def size_ratio(stated: tuple[int, int], actual: tuple[int, int]) -> float | None:
+    """Return by which factor an image is larger than the size that a file states.
+
+    Parameters
+    ----------
+    stated, actual : (int, int)
+        Columns and rows.
+
+    Returns
+    -------
+    float or None
+        1 for equal sizes. None if no factor gives both sides to within a pixel, as after
+        cropping or turning.
+    """
+    if stated == actual:
+        return 1.0
+    factor = math.sqrt(actual[0] / stated[0] * (actual[1] / stated[1]))
+    fits = all(abs(factor * side - actual_side) <= 1 for side, actual_side in zip(stated, actual, strict=True))
+    return factor if fits else None
 
 
 @dataclass(frozen=True)

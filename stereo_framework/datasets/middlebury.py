@@ -222,7 +222,7 @@ def _calibrated(folder: Path, *others: Path) -> Scene:
     mask = first("mask0nocc.png")
     return Scene(
         folder.name,
-        frames_of(folder, {0: "im0.png", 1: "im1.png"}),
+        frames_of(folder, {0: "im0.png", 1: "im1.png"}, calibration),
         search=Search(0, ndisp - 1),
         truths=truths_of({(0, 1): first("disp0GT.pfm", "disp0.pfm"), (1, 0): first("disp1GT.pfm", "disp1.pfm")}),
         masks={"nonocc": partial(read_mask, mask)} if mask else {},

@@ -66,7 +66,8 @@ def _scene(
     part = folder / ("testing" if name.startswith(_TESTING) else "training")
     file = f"{name.removeprefix(_TESTING)}.png"
     left, right, *cameras = next(pair for pair in pairs if (part / pair[0] / file).is_file())
-    calibration = part / calibrations / f"{file.partition('_')[0]}.txt"
+    calibration_file = part / calibrations / f"{file.partition('_')[0]}.txt"
+    calibration = read_kitti_calibration(calibration_file, *cameras) if calibration_file.is_file() else None
     truths = {"": part / truth / file, "_nonocc": part / visible_truth / file}
     there = {suffix: truth for suffix, truth in truths.items() if truth.is_file()}
     masks: dict[str, Callable[[], Mask]] = {"nonocc": partial(_known, there["_nonocc"])} if "_nonocc" in there else {}
@@ -77,11 +78,11 @@ def _scene(
             masks[f"foreground{suffix}"] = partial(_of_objects, objects, known, moving=True)
     return Scene(
         name,
-        frames_of(part, {0: f"{left}/{file}", 1: f"{right}/{file}"}),
+        frames_of(part, {0: f"{left}/{file}", 1: f"{right}/{file}"}, calibration),
         search=Search(0, 255),
         truths=truths_of({(0, 1): there.get("")}),
         masks=masks,
-        calibration=read_kitti_calibration(calibration, *cameras) if calibration.is_file() else None,
+        calibration=calibration,
     )
 
 

@@ -18,7 +18,7 @@ from typing import TypeAlias, TypeVar
 
 from stereo_framework.core.errors import DataError, StereoFrameworkError, close_names, nearest, short, told
 from stereo_framework.core.registry import Registry
-from stereo_framework.core.scene import Disparity, Frame, Image, Scene
+from stereo_framework.core.scene import Calibration, Disparity, Frame, Image, Scene
 from stereo_framework.datasets import ready_made, scene_file
 from stereo_framework.io import PathLike, read_disparity, read_image
 
@@ -93,9 +93,26 @@ def dataset(folder: str, *, names: Callable[[Path], Iterable[str]], protocol: st
     return DATA_SETS.door(folder, lambda make: DataSet(folder, names, make, protocol))
 
 
-def frames_of(folder: Path, files: Mapping[int, str]) -> tuple[Frame, ...]:
-    """Frames of images in a folder, by their places along the baseline; each is read on first use."""
-    return tuple(Frame(file, partial(read_image, folder / file), place) for place, file in files.items())
+def frames_of(folder: Path, files: Mapping[int, str], calibration: Calibration | None = None) -> tuple[Frame, ...]:
+    """Return frames of images in a folder, by their places along the baseline.
+
+    Each image is read on first use. An image of another size than the calibration states
+    is refused, because search range, depths and scores would be those of another size.
+    """
+    size = None if calibration is None else calibration.size
+    return tuple(Frame(file, partial(_read_frame, folder / file, size), place) for place, file in files.items())
+
+
+def _read_frame(file: Path, size: tuple[int, int] | None) -> Image:
+    image = read_image(file)
+    rows, columns = image.shape[:2]
+    if size is not None and size != (columns, rows):
+        message = (
+            f"{file}: has {columns}x{rows} pixels, and the calibration of its scene is for {size[0]}x{size[1]}; "
+            "a data set needs the images of its publisher: fetch them again, and match resized images as a pair of your own"
+        )
+        raise DataError(message)
+    return image
 
 
 def truths_of(

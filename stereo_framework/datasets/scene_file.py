@@ -11,15 +11,17 @@ A ``scene.yaml``; only ``frames`` is needed, file names are relative to its fold
     masks: {nonocc: nonocc.png}         # white counts; outside of one called evaluated nothing does
     calibration: {focal_length: 994.978, baseline: 193.001, doffs: 31.086}
     border: 0                           # pixels that are not evaluated
+    upright: false                      # true turns photographs by their EXIF orientation; truth and masks are then those of the upright image
 
 A frame's mask is white where the image holds data; an image's alpha channel and NaN in a float image (PFM, npy) say the same.
 """
 
 import itertools
+import math
 import os
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,7 @@ import numpy as np
 import yaml
 
 from stereo_framework.core.errors import DataError, DataWarning, ParameterError, harmless
+from stereo_framework.core.frames import size_ratio
 from stereo_framework.core.parameters import check_kind
 from stereo_framework.core.scene import EVALUATED, Calibration, Disparity, Frame, Image, Scene, Search
 from stereo_framework.io import (
@@ -41,6 +44,8 @@ from stereo_framework.io import (
     write_bytes,
 )
 from stereo_framework.io.images import ENDINGS
+from stereo_framework.io.names import left_and_right, natural_order
+from stereo_framework.io.orientation import UPRIGHT, orientation_of
 
 FILE_NAME = "scene.yaml"
 
@@ -73,11 +78,15 @@ def load(path: PathLike) -> Scene:
 
     def frame(index: int, own: FrameEntry) -> Frame:
         position = index if own.position is None else own.position
-        return _frame(folder / own.file, position, own.mask and folder / own.mask, search if index == pair[0] else None)
+        own_search = search if index == pair[0] else None
+        return _frame(folder / own.file, position, own.mask and folder / own.mask, own_search, upright=entry.upright)
 
     truths = {pair: map_in(entry.truth), pair[::-1]: map_in(entry.match_truth)}
     try:
-        search = Search(given.minimum, given.maximum, given.step) if given else _range_beside(folder / entry.frames[pair[0]].file)
+        if given:
+            search: Search | None = Search(given.minimum, given.maximum, given.step)
+        else:
+            search = _range_beside(folder / entry.frames[pair[0]].file, upright=entry.upright)
         return Scene(
             _name(folder if file.name == FILE_NAME else file.with_suffix("")),
             tuple(map(frame, itertools.count(), entry.frames)),
@@ -106,6 +115,7 @@ def pair_scene(
     low: PathLike | None = None,
     high: PathLike | None = None,
     mask: PathLike | None = None,
+    upright: bool = False,
 ) -> Scene:
     """A scene of two image files; the left one is the reference.
 
@@ -126,6 +136,9 @@ def pair_scene(
         Maps of the smallest and largest disparity of each pixel of the left image, see `read_disparity`; unknown = no limit.
     mask : path-like, optional
         Picture that is white where the left image is evaluated, under every protocol.
+    upright : bool
+        Turn photographs by their EXIF orientation, as `match` does. Maps and masks are then those of the upright image. By default images are as stored,
+        because the ground truth of a data set belongs to the stored pixels.
 
     Raises
     ------
@@ -138,10 +151,10 @@ def pair_scene(
     right = Path(right).absolute()
     # The folder tells apart pairs whose files have the same names.
     name = harmless("/".join(filter(None, (left.resolve().parent.name, f"{left.stem}-{right.stem}"))))
-    search = _range_beside(left) if search is None else Search.of(search)
+    search = _range_beside(left, upright=upright) if search is None else Search.of(search)
     return Scene(
         name,
-        (_frame(left, 0, left_mask, search), _frame(right, 1, right_mask)),
+        (_frame(left, 0, left_mask, search, upright=upright), _frame(right, 1, right_mask, upright=upright)),
         search=search,
         truths={} if truth is None else {(0, 1): _map(truth, scale=truth_scale, unknown=truth_unknown)},
         ranges=_ranges((0, 1), *(None if limit is None else _map(limit) for limit in (low, high))),
@@ -165,18 +178,38 @@ def _file(read: Callable[..., Any], path: PathLike, **how: Any) -> _Load:
 _map = partial(_file, read_disparity)
 
 
-def _range_beside(image: Path) -> Search | None:
-    """The search range from a Middlebury calib.txt beside an image; None if there is none."""
+def _range_beside(image: Path, *, upright: bool = False) -> Search | None:
+    """Return the search range from a Middlebury calib.txt beside an image.
+
+    If the file states another size than that of the image, the range is scaled. None if
+    there is no such file, or if the image was not just resized.
+    """
     calib = image.parent / "calib.txt"
     if not calib.is_file():
         return None
-    _, ndisp = read_any_calibration(calib)
-    return None if ndisp is None else Search(0, ndisp - 1)
+    calibration, ndisp = read_any_calibration(calib)
+    if ndisp is None:
+        return None
+    if calibration.size is None or not image.is_file():
+        return Search(0, ndisp - 1)
+    rows, columns = read_image(image, upright=upright).shape[:2]
+    ratio = size_ratio(calibration.size, (columns, rows))
+    if ratio == 1:
+        return Search(0, ndisp - 1)
+
+    sizes = f"{calib}: is for images of {calibration.size[0]}x{calibration.size[1]} pixels, and {image.name} has {columns}x{rows}"
+    if ratio is None:
+        warnings.warn(f"{sizes}; no resizing explains that, so its ndisp is not used", DataWarning, stacklevel=3)
+        return None
+    largest = max(1, math.ceil((ndisp - 1) * ratio - 1e-9))
+    message = f"{sizes}, so its range of disparities, 0 to {ndisp - 1}, was scaled to 0 to {largest}"
+    warnings.warn(message, DataWarning, stacklevel=3)
+    return Search(0, largest)
 
 
-def _image(path: Path, search: Search | None) -> Image:
+def _image(path: Path, search: Search | None, *, upright: bool = False) -> Image:
     """Read an image, without pixels that hold no data; for the reference frame, its declared range of disparities is checked."""
-    image = read_image(path, masked=True)
+    image = read_image(path, masked=True, upright=upright)
     if search is not None:
         try:
             doubt = search.check_width(image.shape[1])
@@ -187,8 +220,9 @@ def _image(path: Path, search: Search | None) -> Image:
     return image
 
 
-def _frame(path: Path, position: float, mask: PathLike | None, search: Search | None = None) -> Frame:
-    return Frame(str(path), _file(_image, path, search=search), position, mask and _file(read_mask, mask))  # type: ignore[arg-type]
+def _frame(path: Path, position: float, mask: PathLike | None, search: Search | None = None, *, upright: bool = False) -> Frame:
+    load_mask = None if mask is None else _file(read_mask, mask, upright=upright)
+    return Frame(str(path), _file(_image, path, search=search, upright=upright), position, load_mask)
 
 
 def _ranges(pair: tuple[int, int], low: _Load | None, high: _Load | None) -> dict[tuple[int, int], _Load]:
@@ -211,12 +245,14 @@ def _name(path: Path) -> str:
 _NO_IMAGE = re.compile(r"(disp|depth|truth|gt|mask|nonocc|confidence)", re.IGNORECASE)
 """Names of pictures that are not images of the pair."""
 
+_UPRIGHT = "\n# The photographs are turned by their EXIF orientation, so truth and masks are those of the upright images.\nupright: true\n"
+
 _TEXT = Path(__file__).with_name("new_scene.txt")
 """What is written, with names in braces that are filled in."""
 
 
 def new_scene(folder: Path, estimate: Callable[[Scene], Search]) -> Path:
-    """Write a ``scene.yaml`` for the first two images in a folder, by name: left and right, im0 and im1.
+    """Write a ``scene.yaml`` for two images in a folder: left and right, or the first two by name, such as im0 and im1.
 
     Parameters
     ----------
@@ -233,28 +269,62 @@ def new_scene(folder: Path, estimate: Callable[[Scene], Search]) -> Path:
     Raises
     ------
     DataError
-        There is a scene.yaml already, there are fewer than two images, or they do not make a scene.
+        There is a scene.yaml already, there are fewer than two images or several pairs, or they do not make a scene.
     """
     file, endings = folder / FILE_NAME, (*ENDINGS, *own_suffixes("image"))
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder")
     if os.path.lexists(file):
         raise DataError(f"{file}: exists already; delete it to have a new one written")
-    files = [path for path in sorted(folder.iterdir()) if path.suffix.lower() in endings and path.is_file()]
+    files = [path for path in folder.iterdir() if path.suffix.lower() in endings and path.is_file()]
+    files.sort(key=lambda path: natural_order(path.name))
     images = [path for path in files if not _NO_IMAGE.search(path.stem)]
     if len(images) < 2:
         raise DataError(
             f"{folder}: holds {len(images)} images that may be of a pair; a scene needs two; legal endings: {', '.join(endings)}"
         )
-    pair = pair_scene(images[0], images[1])
+    left, right = _left_and_right(folder, images)
+    pair = pair_scene(left, right, upright=True)
     _ = pair.match  # both are of one size
     search = pair.search or estimate(pair)
     text = _TEXT.read_text(encoding="utf-8").format(
         folder=harmless(str(folder)),
-        frames=yaml.safe_dump([path.name for path in images[:2]], default_flow_style=True, allow_unicode=True).strip(),
+        frames=yaml.safe_dump([left.name, right.name], default_flow_style=True, allow_unicode=True).strip(),
         source="from calib.txt" if pair.search else "estimated from the images",
         low=search.minimum,
         high=search.maximum,
+        upright=_UPRIGHT if any(orientation_of(path) != UPRIGHT for path in (left, right)) else "",
     )
     write_bytes(file, text.encode())
     return file
+
+
+def _left_and_right(folder: Path, images: Sequence[Path]) -> tuple[Path, Path]:
+    """Return the left and the right image of a folder.
+
+    Raises
+    ------
+    DataError
+        The names show several pairs, or a left and a right image that are no pair.
+    """
+    by_name = {path.stem: path for path in images}
+    sides = left_and_right(list(by_name))
+    if sides is None:
+        return images[0], images[1]
+    left_names, right_names = sides
+    pair_keys = [key for key in left_names if key in right_names]
+    if len(pair_keys) == 1:
+        return by_name[left_names[pair_keys[0]]], by_name[right_names[pair_keys[0]]]
+    if pair_keys:
+        message = (
+            f"{folder}: holds {len(pair_keys)} pairs, such as {left_names[pair_keys[0]]} and "
+            f"{left_names[pair_keys[1]]}; a scene needs the images of one pair: move each pair into a folder of its own"
+        )
+    else:
+        left_name = next(iter(left_names.values()))
+        right_name = next(iter(right_names.values()))
+        message = (
+            f"{folder}: the names do not show a pair: the left image is {left_name} and the right image is {right_name}; "
+            "give both the same number or the same other words"
+        )
+    raise DataError(message)

@@ -78,6 +78,7 @@ class SceneEntry(_Entry):
     masks: dict[str, str] = pydantic.Field(default_factory=dict)
     calibration: CalibrationEntry | None = None
     border: NonNegativeInt = 0
+    upright: bool = False
 
 
 def read_entry(file: Path) -> SceneEntry:

@@ -124,9 +124,9 @@ class Protocol:
         A bad error must also exceed this share of the true disparity (KITTI 2015: 0.05); 0 = no such rule.
     missing : str
         ``"bad"``: a missing estimate is a bad pixel; ``"apart"``: it is counted as invalid, percentages remain those of all pixels;
-        ``"skip"``: only estimated pixels are measured; ``"zero"``: it is the disparity 0; ``"interpolate"``: filled as KITTI's kits do.
+        ``"skip"``: only estimated pixels are measured; ``"zero"``: it is the disparity 0; ``"interpolate"``: filled as KITTI's kits do, for which estimates below 0 are missing too.
     beyond : str
-        ``"keep"``, ``"clip"`` (estimates to 0..`Scene.largest_disparity`) or ``"drop"`` (those beyond the image width are missing).
+        ``"keep"``, ``"clip"`` (estimates to 0..`Scene.largest_disparity`, as Middlebury's kit does, for which minus infinity is an estimate) or ``"drop"`` (those beyond the image width are missing).
     rounding : str
         ``"none"``; ``"grey"``: to the grey levels of the data set's 8-bit maps; ``"whole"``: to pixels where `Scene.whole_truth`.
     original_size : bool
@@ -135,6 +135,9 @@ class Protocol:
         Enlarge a map of half or quarter size by repeating its pixels; otherwise such a map is refused.
     border : int or None
         Pixels on all four sides that are not evaluated; None = the scene's own border.
+    truth_limit : float or None
+        Pixels; where the truth is not below this in size nothing is evaluated (SceneFlow: 192). A scene
+        without any pixel below it has no statistics and is left out of averages. None = no limit.
     masks : str
         ``"computed"``: the regions of the 2002 paper; ``"scene"``: the data set's masks, under their own names.
     regions : tuple of str
@@ -196,6 +199,7 @@ class Protocol:
     original_size: bool = False
     enlarge: bool = False
     border: Annotated[NonNegativeInt | None, Words("a whole number >= 0 (pixels) or null (the scene's own)")] = None
+    truth_limit: Annotated[Positive | None, Words("a number > 0 (pixels) or null (no limit)")] = None
     masks: Literal["computed", "scene"] = "computed"
     regions: Annotated[
         tuple[Annotated[str, Predicate(_is_name)], ...],
@@ -267,6 +271,7 @@ class Protocol:
             "errors in pixels of the original images" * self.original_size,
             "smaller maps enlarged by repetition" * self.enlarge,
             f"border {'of the scene' if self.border is None else f'{self.border} px'}",
+            "" if self.truth_limit is None else f"only pixels with truth below {shortest(self.truth_limit)} px",
             f"{_MASKS[self.masks]}: {', '.join(self.regions)}" if "region" in about else "",
             self._region_text() if "region" in about and self.masks == "computed" else "",
             _AVERAGING[self.averaging],

@@ -19,7 +19,7 @@ from stereo_framework.evaluation.metrics import GROUPS, METRICS, Region, View, s
 from stereo_framework.evaluation.prediction import forward_prediction, frame_shift, inverse_prediction, predicted_frames
 from stereo_framework.evaluation.preparation import prepare
 from stereo_framework.evaluation.protocols import Protocol, derive, of_scene, resolve
-from stereo_framework.evaluation.regions import hci_subsets, region_masks
+from stereo_framework.evaluation.regions import hci_subsets, region_masks, within_truth_limit
 from stereo_framework.evaluation.roc import map_errors, scene_table
 from stereo_framework.evaluation.sanity import doubts
 from stereo_framework.evaluation.sparsification import Sparsification
@@ -139,10 +139,11 @@ def statistics_of(
     if whole and scene.truth is not None:
         seen["map"] = {"": whole}
         seen["region"] = {name: replace(whole, mask=masks[name]) for name in protocol.regions if name in masks}
-        if "matches" in kinds:
-            seen["matches"] = {"": map_errors(given, scene_table(scene, radius=protocol.end_radius))}
-        if "subsets" in kinds:
-            seen["subsets"] = hci_metrics(given, scene.truth, hci_subsets(scene, protocol.hci))
+        limited = within_truth_limit(scene, protocol)
+        if "matches" in kinds and limited is not None:
+            seen["matches"] = {"": map_errors(given, scene_table(limited, radius=protocol.end_radius))}
+        if "subsets" in kinds and limited is not None:
+            seen["subsets"] = hci_metrics(given, scene.truth, hci_subsets(limited, protocol.hci))
         if confidence:
             orders = _orders(confidence, disparity, whole, protocol)
             seen["confidence"], seen["sparsification"] = orders, {"": next(iter(orders.values()))}

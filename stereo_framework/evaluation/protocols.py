@@ -215,7 +215,8 @@ def average(
     Returns
     -------
     dict of str to float
-        The statistics that all scenes have, by name; NaN where one of them is undefined. In averages over pixels an empty region adds nothing, and
+        The statistics that all scenes have, by name; NaN where one of them is undefined. A scene that has no pixel below the protocol's limit of the truth
+        is left out. In averages over pixels an empty region adds nothing, and
         statistics that cannot be averaged in this way (quantiles) are absent. Averages of columns also have ``bad_pixels``, the mean of the columns.
 
     Notes
@@ -233,7 +234,13 @@ def average(
         return {}
     if protocol.averaging == "pixels":
         return _over_pixels(statistics, protocol.regions)
-    used = list(weights) if weights is not None and protocol.averaging == "weighted" else [1.0] * len(statistics)
+    if weights is None or protocol.averaging != "weighted":
+        weights = [1.0] * len(statistics)
+    counted = [i for i, scene_statistics in enumerate(statistics) if is_counted(scene_statistics, protocol)]
+    if counted:
+        statistics = [statistics[i] for i in counted]
+        weights = [weights[i] for i in counted]
+    used = list(weights)
     everywhere = set(statistics[0]).intersection(*statistics[1:])
     names = [name for name in statistics[0] if name in everywhere]
     found = {name: sum(map(operator.mul, used, [s[name] for s in statistics])) / sum(used) for name in names}
@@ -242,6 +249,16 @@ def average(
         if columns:
             found["bad_pixels"] = sum(columns) / len(columns)
     return found
+
+
+def is_counted(statistics: Mapping[str, float], protocol: Protocol) -> bool:
+    """Return whether a scene takes part in averages of a protocol.
+
+    A protocol with a limit of the truth leaves out scenes without a pixel below the limit,
+    as the programs of its authors do.
+    """
+    matched = statistics.get("fraction_matched", 0.0)
+    return protocol.truth_limit is None or not (matched is None or math.isnan(matched))
 
 
 def _over_pixels(statistics: Sequence[Mapping[str, float]], regions: Sequence[str]) -> dict[str, float]:

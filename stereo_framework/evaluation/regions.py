@@ -66,7 +66,30 @@ def region_masks(scene: Scene, protocol: Protocol) -> Mapping[str, Mask]:
     """
     border = scene.border if protocol.border is None else protocol.border
     choices = tuple(getattr(protocol, name) for name in _CHOICES[protocol.masks])
-    return kept(scene, ("masks", protocol.masks, border, *choices), lambda: _masks(scene, border, protocol))
+    key = ("masks", protocol.masks, border, protocol.truth_limit, *choices)
+    return kept(scene, key, lambda: _masks(scene, border, protocol))
+
+
+def within_truth_limit(scene: Scene, protocol: Protocol) -> Scene | None:
+    """Return the scene with only the pixels evaluated whose truth is below the limit.
+
+    Returns
+    -------
+    Scene or None
+        The scene itself if the protocol has no limit. None if no pixel is left.
+    """
+    if protocol.truth_limit is None or scene.truth is None:
+        return scene
+    if not region_masks(scene, protocol)["all"].any():
+        return None
+    limit, truth = protocol.truth_limit, scene.truth
+    return kept(scene, ("limited", limit), lambda: scene.within(_below(truth, limit)))
+
+
+def _below(truth: Disparity, limit: float) -> Mask:
+    """Return the pixels whose truth is known and below a limit in size."""
+    below: Mask = np.abs(truth) < limit  # False for NaN
+    return below
 
 
 _T = TypeVar("_T")
@@ -94,6 +117,8 @@ def _masks(scene: Scene, border: int, protocol: Protocol) -> Mapping[str, Mask]:
     masks = {"all": evaluated}
     if scene.truth is not None:
         evaluated &= np.isfinite(scene.truth)
+        if protocol.truth_limit is not None:
+            evaluated &= _below(scene.truth, protocol.truth_limit)
         computed = protocol.masks == "computed"
         masks |= _computed(scene, evaluated, border, protocol) if computed else _stored(scene, evaluated, protocol)
     for mask in masks.values():

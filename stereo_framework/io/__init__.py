@@ -19,6 +19,7 @@ from stereo_framework.io._files import (
 )
 from stereo_framework.io.calibration import (
     StereoCalibration,
+    kitti_cameras,
     read_any_calibration,
     read_calibration,
     read_kitti_calibration,

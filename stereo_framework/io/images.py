@@ -27,6 +27,7 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, warn
 from stereo_framework.core.scene import Image, Mask
 from stereo_framework.io._files import PathLike, own_read, read_bytes, write_bytes
+from stereo_framework.io.orientation import UPRIGHT, orientation_of, turned_upright
 from stereo_framework.io.raw import decode_netpbm, read_numpy, read_pfm
 from stereo_framework.io.tiff import is_tiff, read_tiff
 
@@ -35,8 +36,6 @@ Samples = NDArray[Any]  # uint8 or uint16
 _PNG = b"\x89PNG\r\n\x1a\n"
 _JPEG = b"\xff\xd8"
 _NUMPY = (b"\x93NUMPY", b"PK")
-_ORIENTATION = 0x0112
-"""Tag of the EXIF header."""
 _GREY_AND_ALPHA = 4
 """The colour type of PNG files with grey and alpha, which OpenCV decodes to colour and alpha."""
 _NO_IMAGE = "is damaged, truncated or not an image; expected PNG, PGM, PPM, JPEG, BMP, TIFF, PFM or npy"
@@ -59,16 +58,19 @@ _LIBJPEG_WARNINGS = (
 _decoding = threading.Lock()
 
 
-def read_image(path: PathLike, *, masked: bool = False) -> Image:
+def read_image(path: PathLike, *, masked: bool = False, upright: bool = False) -> Image:
     """Read an image file.
 
     Parameters
     ----------
     path : path-like
-        PNG, PGM, PPM, JPEG, BMP or TIFF with 8 or 16 bits a sample. Palettes are decoded, and orientation tags and colour profiles are ignored. Or a
+        PNG, PGM, PPM, JPEG, BMP or TIFF with 8 or 16 bits a sample. Palettes are decoded, and colour profiles are ignored. Or a
         file of numbers with intensities 0..255: PFM, npy, or TIFF of floats or signed integers, in which NaN means no data.
     masked : bool
         Whether pixels that hold no data are masked: those that an alpha channel makes fully transparent, and those that have the value of a TIFF's nodata tag.
+    upright : bool
+        Whether the image is turned by its EXIF orientation, as programs show it. Otherwise it is read as it is stored, which is right for images whose
+        ground truth belongs to the stored pixels.
 
     Returns
     -------
@@ -94,7 +96,27 @@ def read_image(path: PathLike, *, masked: bool = False) -> Image:
             image = image.astype(np.float32, copy=False)
     if masked and valid is not None and not valid.all():
         image = np.ma.masked_array(image, ~valid if image.ndim == 2 else np.repeat(~valid[..., None], 3, axis=2))
-    return image
+    return _in_orientation(path, image, upright=upright)
+
+
+def _in_orientation(path: PathLike, image: Any, *, upright: bool) -> Any:
+    """Return an image upright or as it is stored, and warn if these differ."""
+    orientation = orientation_of(path)
+    if orientation == UPRIGHT:
+        return image
+    if not upright:
+        _tell_once(
+            f"{path}: is stored in another orientation than it is shown in (EXIF orientation {orientation}), and read as it is stored; "
+            "'match' and 'choose' turn photographs upright, as does 'upright: true' in a scene.yaml"
+        )
+        return image
+    turned = turned_upright(image, orientation)
+    rows, columns = turned.shape[:2]
+    _tell_once(
+        f"{path}: was turned upright, to {columns}x{rows} pixels, by its EXIF orientation {orientation}; "
+        "masks, maps and calibrations must be those of the upright image"
+    )
+    return turned
 
 
 def _stored(path: PathLike, *, exact: bool = False) -> tuple[Samples, int, Mask | None]:
@@ -155,8 +177,10 @@ def stored_grey(path: PathLike) -> tuple[Samples, Mask | None]:
     return samples, valid
 
 
-def read_mask(path: PathLike) -> Mask:
+def read_mask(path: PathLike, *, upright: bool = False) -> Mask:
     """Read a mask picture as bool ``(rows, columns)``: True where it is white (255, or 65535 with 16 bits), False elsewhere.
+
+    `upright` turns it by its own EXIF orientation, as in `read_image`.
 
     Raises
     ------
@@ -164,7 +188,8 @@ def read_mask(path: PathLike) -> Mask:
         As in `read_grey`.
     """
     samples = read_grey(path)
-    return samples == np.iinfo(samples.dtype).max
+    mask: Mask = samples == np.iinfo(samples.dtype).max
+    return turned_upright(mask, orientation_of(path)) if upright else mask
 
 
 def _decoded(data: bytes, path: PathLike) -> Samples | None:
@@ -286,7 +311,6 @@ def _checked(data: bytes, path: PathLike) -> bytes:
         return _critical_chunks(data, path)
     if data.startswith(_JPEG):
         _check_jpeg(data, path)
-        _tell_turned(data, path)
     elif data.startswith(b"BM") and len(data) > 26:
         columns, rows = struct.unpack_from("<ii", data, 18)
         limits.check_pixels(abs(columns), abs(rows), path)
@@ -295,21 +319,6 @@ def _checked(data: bytes, path: PathLike) -> bytes:
     else:
         raise DataError(f"{path}: {_NO_IMAGE}")
     return data
-
-
-def _tell_turned(data: bytes, path: PathLike) -> None:
-    """Warn of a photograph that cameras store lying and programs show upright: rows of a pair are those of the stored images."""
-    if b"Exif" in data[:4096]:
-        import PIL.Image
-
-        try:
-            turned = PIL.Image.open(io.BytesIO(data)).getexif().get(_ORIENTATION, 1)
-        except Exception:  # of a damaged header; OpenCV reads the pixels without it
-            return
-        if turned != 1:
-            _tell_once(
-                f"{path}: is stored in another orientation than it is shown in (EXIF orientation {turned}), and read as it is stored"
-            )
 
 
 @functools.lru_cache(maxsize=64)

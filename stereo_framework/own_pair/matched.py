@@ -16,6 +16,7 @@ from stereo_framework.core.scene import Disparity, Image, Mask, Scene, Search
 from stereo_framework.engine.match import Match
 from stereo_framework.figures.grid import NO_VALUE, rgb
 from stereo_framework.io.disparity import KITTI_SCALE
+from stereo_framework.io.orientation import UPRIGHT, orientation_of
 from stereo_framework.io.tiff import write_float_tiff
 
 CONFIDENCE = left_right_consistency.__name__
@@ -182,7 +183,7 @@ class Matched:
             - If the pair was rectified: ``left_rectified.png`` and ``right_rectified.png``, transparent where no camera saw anything, or, for images of more
               than 8 bits, ``.tiff`` files of floats with NaN there; and their calibration, ``rectified.yml``.
 
-            TIFF files keep the GeoTIFF tags of a reference image that was not rectified.
+            TIFF files keep the GeoTIFF tags of a reference image that was not rectified and not turned.
 
         Raises
         ------
@@ -201,7 +202,8 @@ class Matched:
     def _maps(self) -> Iterator[tuple[Any, ...]]:
         """The files of the map: names, what writes them, and what it is given."""
         path = Path(self.scene.frames[self.scene.reference_index].name)
-        tags = () if self.rectified or not path.is_file() else io.geo_tags(path)
+        as_stored = path.is_file() and orientation_of(path) == UPRIGHT and not self.rectified
+        tags = io.geo_tags(path) if as_stored else ()
         write_tagged = functools.partial(io.write_disparity, tags=tags)
         yield "disparity.pfm", io.write_disparity, self.disparity
         # Smoothing may take disparities a little below the range; they are moved to its end.

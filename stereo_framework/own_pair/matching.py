@@ -15,7 +15,8 @@ from stereo_framework.core.errors import ParameterError, warn
 from stereo_framework.core.scene import Calibration, Disparity, Image, Mask, Scene, Search
 from stereo_framework.datasets import pair_scene
 from stereo_framework.engine.memory import fitted
-from stereo_framework.io import PathLike, StereoCalibration, read_any_calibration, read_stereo_calibration
+from stereo_framework.io import PathLike, StereoCalibration, read_stereo_calibration
+from stereo_framework.own_pair.calibrations import calibration_of_pair
 from stereo_framework.own_pair.intensities import intensity_doubts, stretched
 from stereo_framework.own_pair.kept_parts import kept_match
 from stereo_framework.own_pair.matched import CONFIDENCE, Matched
@@ -34,6 +35,7 @@ def match(
     *,
     method: str | Path | Mapping[str, Any] | Setting = DEFAULT,
     calibration: PathLike | Calibration | tuple[float, float] | None = None,
+    cameras: tuple[int, int] | None = None,
     rectify: PathLike | Sequence[PathLike] | StereoCalibration | Literal["auto"] | None = None,
     stretch: bool = False,
     left_mask: PathLike | Mask | None = None,
@@ -48,7 +50,8 @@ def match(
     Parameters
     ----------
     left, right : path-like or ndarray, uint8, uint16 or float, (rows, columns) or (rows, columns, 3)
-        Two files or two arrays, intensities 0..255; those of 16 bits are divided by 257. The left image is the reference.
+        Two files or two arrays, intensities 0..255; those of 16 bits are divided by 257. The left image is the reference. Photographs are turned by
+        their EXIF orientation, as programs show them; masks, ranges and calibrations must be those of the upright images.
     disparities : (float, float) or "auto", optional
         Smallest and largest disparity in pixels, both included, or "auto" to estimate them. Default: the bounds in the calibration file,
         or in a calib.txt beside the left image, or an estimate if there are none.
@@ -57,6 +60,9 @@ def match(
     calibration : path-like, Calibration or (float, float), optional
         The file of a calibration: Middlebury's ``calib.txt``, KITTI's, or OpenCV's YAML or JSON with ``Q`` or ``P1`` and ``P2``. Or the focal length in
         pixels and the distance of the cameras, in the unit that depths should have.
+    cameras : (int, int), optional
+        Numbers of the left and right camera in a calibration file of KITTI: 0 and 1 are grey, 2 and 3 take colour images. Default: those in the names
+        of the images' folders (``image_2``), else by the colours of the images.
     rectify : path-like, sequence of path-like, StereoCalibration or "auto", optional
         The stereo calibration of a pair that is not rectified, in one file or in two, as OpenCV's stereo_calib writes them. The pair is then rectified
         first, and its calibration follows from this one. Disparities are those of the rectified pair. "auto": without any calibration, by points that are found
@@ -104,13 +110,14 @@ def match(
     given = None if disparities is None or auto else Search.of(disparities)  # type: ignore[arg-type]  # what is no range is refused there
     masks = {"left_mask": left_mask, "right_mask": right_mask} | dict(zip(("low", "high"), ranges or (), strict=False))
     scene = _scene(left, right, given, masks)
+    remarks: list[str] = []
     scene, told = stretched(scene) if stretch else (scene, "")
     if rectify is not None:
         if calibration is not None:
             raise ParameterError("rectify computes the calibration of the rectified pair; leave out the other one")
         scene = _rectified(scene, rectify)
     else:
-        known, levels = _calibration(calibration, colour=scene.reference.ndim == 3)
+        known, levels, remarks = calibration_of_pair(calibration, scene, cameras)
         scene = replace(scene, calibration=known, search=scene.search if levels is None else Search(0, levels - 1))
     if given or auto or rectify is not None:
         # A calib.txt beside the images may have said something else.
@@ -130,7 +137,7 @@ def match(
     solve = None if parts is None else functools.partial(kept_match, folder=parts)
     result = method_of_pair.matched(scene, search, solve=solve)
     found = doubts(sparse, search, result.disparity, estimated=estimated, rectified=rectify is not None)
-    warnings = dict.fromkeys([*intensity_doubts(scene), *found, *result.warnings])
+    warnings = dict.fromkeys([*remarks, *intensity_doubts(scene), *found, *result.warnings])
     warn(warnings)
     return Matched(scene, setting.method, result, origin, tuple(warnings), sparse.vertical_offset, rectify is not None, told)
 
@@ -145,7 +152,11 @@ def _scene(left: Any, right: Any, search: Search | None, masks: Mapping[str, Any
     arrays = isinstance(left, np.ndarray)
     if arrays != isinstance(right, np.ndarray):
         raise ParameterError("left and right: one is an array and one is a file; give two of a kind")
-    return replace(Scene.from_images(left, right, **masks), search=search) if arrays else pair_scene(left, right, search, **masks)
+    return (
+        replace(Scene.from_images(left, right, **masks), search=search)
+        if arrays
+        else pair_scene(left, right, search, **masks, upright=True)
+    )
 
 
 def _rectified(scene: Scene, by: Any) -> Scene:
@@ -154,15 +165,3 @@ def _rectified(scene: Scene, by: Any) -> Scene:
     if not isinstance(by, StereoCalibration):
         by = read_stereo_calibration([by] if isinstance(by, str | Path) else by)
     return rectified(scene, by)
-
-
-def _calibration(given: Any, *, colour: bool) -> tuple[Calibration | None, int | None]:
-    """The calibration and, if a file says so, how many disparities there are."""
-    if given is None or isinstance(given, Calibration):
-        return given, None
-    if not isinstance(given, tuple):
-        return read_any_calibration(given, colour=colour)
-    for name, value in zip(("focal length", "baseline"), given, strict=True):
-        if not 0 < value < np.inf:
-            raise ParameterError(f"the {name} {value:g} is not a number above 0")
-    return Calibration(*given), None

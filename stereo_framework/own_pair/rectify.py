@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.errors import DataError, DataWarning
 from stereo_framework.core.scene import Calibration, Frame, Given, Image, Mask, Scene
 from stereo_framework.io import StereoCalibration
+from stereo_framework.own_pair.calibrations import OFF_CENTRE, fitted_stereo
 from stereo_framework.own_pair.search_range import ENOUGH, SparseMatches, sparse_matches
 
 _WHOLE = 0.99
@@ -19,9 +20,6 @@ _WHOLE = 0.99
 _ROUNDING = 0.01
 """By how many pixels a position may lie outside the image, since positions are float32."""
 
-
-_OFF_CENTRE = 0.2
-"""Distance of a principal point from the middle, as a share of the image's width or height, above which a warning is given."""
 
 _SEED = 1
 _OFF = 1.5
@@ -55,25 +53,29 @@ def rectified(scene: Scene, cameras: StereoCalibration) -> Scene:
     ------
     DataError
         The cameras stand one above the other, the right camera stands to the left of the left one, or the calibration is impossible or made with images of
-        another size.
+        another shape.
 
     Notes
     -----
     OpenCV's ``stereoRectify`` with CALIB_ZERO_DISPARITY and its default scaling, which keeps the size of objects. Pixels are interpolated by cubics, and the
-    results are clipped to the darkest and brightest intensity of the image. A `DataWarning` is given if a principal point lies so far from the middle of
+    results are clipped to the darkest and brightest intensity of the image. If the calibration states the size of its images and the images were resized as
+    a whole, it is scaled with a `DataWarning`. A `DataWarning` is also given if a principal point lies so far from the middle of
     the image that the calibration may have been made with images of another size.
     """
     import cv2
 
     size = scene.reference.shape[1], scene.reference.shape[0]
     names = [scene.frames[index].name for index in (scene.reference_index, scene.match_index)]
+    cameras, remark = fitted_stereo(cameras, size, names[0])
+    if remark:
+        warnings.warn(remark, DataWarning, stacklevel=2)
     for name, matrix in zip(names, (cameras.left, cameras.right), strict=True):
         column, row = matrix[0, 2], matrix[1, 2]
         off = max(abs(column / size[0] - 0.5), abs(row / size[1] - 0.5))
         said = f"{name}: the calibration's principal point, column {column:g} and row {row:g}, lies"
         if off >= 0.5:
             raise DataError(f"{said} outside the image of {size[0]}x{size[1]} pixels; was it made with images of another size?")
-        if off > _OFF_CENTRE:
+        if off > OFF_CENTRE:
             said += f" far from the middle of the image of {size[0]}x{size[1]} pixels; if it was made with images of another size, depths are wrong"
             warnings.warn(said, DataWarning, stacklevel=2)
     lenses = (cameras.left, cameras.left_distortion), (cameras.right, cameras.right_distortion)

@@ -10,12 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic_core import from_json
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, one_line, warn
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.traces import Point, as_trace
+from stereo_framework.sweep.null_value import NULL
 
 if TYPE_CHECKING:
     import pandas
@@ -266,13 +269,18 @@ class ResultList(list[Result]):
 
 
 def tidy(results: Sequence[Result]) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows with all parameters and statistics of all results. None stands for null, for not applicable and for NaN."""
+    """Return header and rows with all parameters and statistics of all results.
+
+    A parameter whose value is null has the text `NULL`. None stands for a parameter that
+    a method does not have, for a statistic that was not measured, and for NaN.
+    """
     parameters = list(dict.fromkeys(name for r in results for name in r.parameters))
     statistics = list(dict.fromkeys(name for r in results for name in r.statistics))
     rows = []
     for r in results:
         numbers = [None if v is None or math.isnan(v) else v for v in map(r.statistics.get, statistics)]
-        row = [r.id, r.scene, r.method, r.protocol, *map(r.parameters.get, parameters), *numbers]
+        values = [NULL if r.parameters.get(name, NULL) is None else r.parameters.get(name) for name in parameters]
+        row = [r.id, r.scene, r.method, r.protocol, *values, *numbers]
         rows.append([*row, r.energy, r.matching_seconds, r.error])
     return ["id", "scene", "method", "protocol", *parameters, *statistics, "energy", "seconds", "error"], rows
 
@@ -288,7 +296,8 @@ def frame(results: Sequence[Result]) -> pandas.DataFrame:
     -------
     DataFrame
         A row for each result: id, scene, method, protocol, all parameters by dotted name, all statistics, energy, seconds, error. A parameter that a
-        method does not have, and a statistic that was not measured, is missing. A column that mixes numbers with other things is one of texts.
+        method does not have, and a statistic that was not measured, is missing. A parameter that is null has the text "none", among numbers too, where
+        comparisons such as ``<= 20`` leave it out. Any other column that mixes numbers with other things is one of texts.
     """
     import pandas
 
@@ -296,8 +305,18 @@ def frame(results: Sequence[Result]) -> pandas.DataFrame:
     return pandas.DataFrame({name: _one_type([row[i] for row in rows]) for i, name in enumerate(header)}, columns=header)
 
 
-def _one_type(values: list[Any]) -> list[Any]:
-    """The values of a column as files can hold it: numbers among other things become texts."""
+def _one_type(values: list[Any]) -> list[Any] | NDArray[np.object_]:
+    """Return the values of a column with one type; numbers among other things become texts.
+
+    `NULL` counts as no type, and keeps its class in an array of objects.
+    """
     values = [None if v == "" else v for v in values]
-    kinds = {"number" if isinstance(v, int | float) and not isinstance(v, bool) else type(v) for v in values if v is not None}
-    return [v if v is None else str(v) for v in values] if len(kinds) > 1 else values
+    typed_values = [v for v in values if v is not None and v is not NULL]
+    kinds = {"number" if isinstance(v, int | float) and not isinstance(v, bool) else type(v) for v in typed_values}
+    if len(kinds) > 1:
+        return [v if v is None else str(v) for v in values]
+    if NULL not in values:
+        return values
+    objects = np.empty(len(values), object)
+    objects[:] = values
+    return objects

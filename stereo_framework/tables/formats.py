@@ -17,6 +17,7 @@ from stereo_framework.core.errors import DataError, harmless, short
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.io import read_bytes
 from stereo_framework.io.numbers import parse_number
+from stereo_framework.sweep.null_value import NULL
 from stereo_framework.sweep.result import Result
 from stereo_framework.tables.tables import Table
 from stereo_framework.tables.values import is_number
@@ -32,8 +33,13 @@ def to_text(table: Table, format: str) -> str:
         ``csv``: all digits, without title and notes; ``markdown`` or ``latex`` (booktabs): with the best values in bold.
     """
     if format == "csv":
-        return csv_text(table.header, table.rows)
+        return csv_text(table.header, [_with_null_text(row, table.keys) for row in table.rows])
     return _markdown(table) if format == "markdown" else _latex(table)
+
+
+def _with_null_text(row: Sequence[Any], keys: int) -> list[Any]:
+    """Return a row in which settings that are null have a text, unlike empty cells."""
+    return [NULL if item is None and column < keys else item for column, item in enumerate(row)]
 
 
 def csv_text(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

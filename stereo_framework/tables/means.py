@@ -17,7 +17,7 @@ from typing import Any
 from stereo_framework.core.errors import DataError, ParameterError, few
 from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation import Protocol, resolve
-from stereo_framework.evaluation.protocols import PRESETS, average, with_measures
+from stereo_framework.evaluation.protocols import PRESETS, average, is_counted, with_measures
 from stereo_framework.io import PathLike
 from stereo_framework.script.report import STATISTIC
 from stereo_framework.sweep import Result
@@ -231,7 +231,7 @@ def average_rows(results: Sequence[Result], data: PathLike | None = None) -> lis
         if weights is None:
             continue
         for own in grouped(same, setting_name).values():
-            there = [r for r in own if r.statistics]
+            there = [r for r in own if r.statistics and is_counted(r.statistics, protocol)]
             if there and len({r.scene for r in there}) == len(there):
                 mean = average([r.statistics for r in there], protocol, [weights[r.scene] for r in there])
                 of = f"average of {len(there)}" + (f" of {len(scenes)}" if len(there) < len(scenes) else "")

@@ -14,7 +14,17 @@ from stereo_framework.io.places import Faults
 from stereo_framework.io.yaml_text import parse
 from stereo_framework.sweep import Result, Store
 from stereo_framework.sweep.result import ResultList, frame
-from stereo_framework.tables.values import by_protocol, check_name, column, is_number, show, sort_rows, value
+from stereo_framework.tables.values import (
+    NOT_APPLICABLE,
+    by_protocol,
+    check_name,
+    is_number,
+    setting,
+    settings,
+    show,
+    sort_rows,
+    value,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -111,7 +121,7 @@ def ordered(results: Sequence[Result], keys: Sequence[str]) -> ResultList:
     """
     for key in keys:
         check_name(key.removeprefix("-"), results)
-    return ResultList(sort_rows(results, keys, value))
+    return ResultList(sort_rows(results, keys, setting))
 
 
 def of_each_protocol(
@@ -154,7 +164,9 @@ def _equal(
     check_name(key, every)
 
     def holds(result: Result) -> bool:
-        own = value(result, key)
+        own = setting(result, key)
+        if own == NOT_APPLICABLE:
+            return False
         if typed is not None and typed in ({"null", "none"} if own is None else {show(own), str(own)}):
             return True
         if key == "scene" and any(str(own).endswith(f"/{one}") for one in wanted):
@@ -163,7 +175,7 @@ def _equal(
         return any(own == one and isinstance(own, bool) == isinstance(one, bool) for one in wanted)
 
     if every and not any(map(holds, every)):
-        there = list(dict.fromkeys("null" if v is None else show(v) for v in column(every, key)))
+        there = list(dict.fromkeys("null" if v is None else show(v) for v in settings(every, key) if v != NOT_APPLICABLE))
         said = typed if typed is not None else ", ".join(map(show, wanted))
         close = close_names(said, [*there, *(name.rpartition("/")[2] for name in there)])
         shown = ", ".join(there[:20]) + (", ..." if len(there) > 20 else "")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.evaluation.metrics import METRICS, metric_of, spelled_out
 from stereo_framework.sweep import Result
+from stereo_framework.sweep.null_value import NULL
 from stereo_framework.tables.values import (
     NOT_APPLICABLE,
     all_names,
@@ -20,6 +21,7 @@ from stereo_framework.tables.values import (
     grouped,
     is_number,
     one_protocol,
+    settings,
     show,
     shown_alike,
     sort_rows,
@@ -149,13 +151,21 @@ def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
         [r.method for r in results],
         *([r.axes.get(name, NOT_APPLICABLE) for r in results] for name in axes),
     ]
-    measured = {name: column(results, name) for name in [*shown, *["seconds"] * timed]}
+    measured = {name: _values(results, name) for name in [*shown, *["seconds"] * timed]}
     failed = [i for i, r in enumerate(results) if r.error]
     for values, i in itertools.product(measured.values(), failed):
         values[i] = "failed" if values[i] is None else values[i]
     best = best_cells([measured[name] for name in shown], map(better, shown), contests, len(told))
     rows = zip(*told, *measured.values(), strict=True)
     return Table(("scene", "method", *axes, *measured), tuple(rows), len(told), notes=(protocol,), best=best)
+
+
+def _values(results: Sequence[Result], name: str) -> list[Any]:
+    """Return the values of a column; a parameter that is null has a text."""
+    is_parameter = any(name in r.parameters or name in r.axes for r in results)
+    if not is_parameter or any(name in r.statistics for r in results):
+        return column(results, name)
+    return [NULL if item is None else None if item == NOT_APPLICABLE else item for item in settings(results, name)]
 
 
 def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> list[str]:

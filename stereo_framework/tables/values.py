@@ -184,14 +184,17 @@ def word(item: Any) -> str:
 def sort_rows(rows: Iterable[_Row], keys: Sequence[str], item: Callable[[_Row, str], Any]) -> list[_Row]:
     """Rows sorted by their items under names, of which the first name counts most; ``-NAME`` sorts largest first.
 
-    Numbers are ordered by size and come before texts, or after them when sorting largest first. Rows without an item always come at the end.
+    Numbers are ordered by size and come before texts, or after them when sorting largest first. Rows without an item always come at the end, those with null before
+    the others.
     """
     found = list(rows)
     for key in reversed(keys):
         items = [(item(row, key.removeprefix("-")), row) for row in found]
         there = [pair for pair in items if not _is_nothing(pair[0])]
         there.sort(key=lambda pair: _order(pair[0]), reverse=key.startswith("-"))
-        found = [row for _, row in there] + [row for nothing, row in items if _is_nothing(nothing)]
+        null_rows = [row for item, row in items if item is None]
+        empty_rows = [row for item, row in items if item is not None and _is_nothing(item)]
+        found = [*(row for _, row in there), *null_rows, *empty_rows]
     return found
 
 

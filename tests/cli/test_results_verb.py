@@ -54,8 +54,9 @@ def test_where_and_sort(folder, frame):
 def test_group(folder, frame):
     result = invoke("results", folder, "--group", TRUNCATION, "--columns", BAD, "--sort", f"-{BAD}", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
-    expected = frame.fillna({TRUNCATION: 0}).groupby(TRUNCATION)[BAD].mean().sort_values(ascending=False)
-    assert [float(row[TRUNCATION] or 0) for row in rows] == expected.index.tolist()
+    expected = frame.groupby(TRUNCATION)[BAD].mean().sort_values(ascending=False)
+    assert [row[TRUNCATION] for row in rows] == list(map(str, expected.index))
+    assert "none" in {row[TRUNCATION] for row in rows}
     assert [float(row[BAD]) for row in rows] == pytest.approx(expected.tolist())
     assert {row["results"] for row in rows} == {"4"}
     # CSV has no place for it.

@@ -4,11 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Calibration, Search
 from stereo_framework.datasets import load_scene, pair_scene
+from stereo_framework.datasets.scene_file import new_scene
 from stereo_framework.io import write_disparity, write_image
 
 LEFT = np.arange(12, dtype=np.uint8).reshape(3, 4)
@@ -169,3 +171,35 @@ def test_faults_of_masks_and_ranges(folder, beside, message):
     np.save("desk/five.npy", np.full((3, 4), 5, np.float32))
     with pytest.raises(DataError, match=message):
         Pair.of(pair_scene("desk/left.png", "desk/right.png", Search(0, 4), **beside))
+
+
+def new_scene_frames(folder, *names):
+    for name in names:
+        write_image(folder / name, np.zeros((8, 30), np.uint8))
+    written = yaml.safe_load(new_scene(folder, lambda pair: Search(0, 8)).read_text(encoding="utf-8"))
+    return written["frames"]
+
+
+@pytest.mark.parametrize(
+    ("names", "frames"),
+    [
+        (("photo_a_right.png", "photo_a_left.png"), ["photo_a_left.png", "photo_a_right.png"]),
+        (("1_right.png", "1_left.png", "2_left.png"), ["1_left.png", "1_right.png"]),
+        (("im10.png", "im2.png"), ["im2.png", "im10.png"]),
+        (("im1.png", "im0.png", "im2.png"), ["im0.png", "im1.png"]),
+    ],
+)
+def test_a_new_scene_takes_the_left_and_the_right_image(tmp_path, names, frames):
+    assert new_scene_frames(tmp_path, *names) == frames
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("left_1.png", "left_2.png", "right_1.png", "right_2.png"), "holds 2 pairs, such as left_1 and left_2; a scene needs"),
+        (("left_1.png", "right_2.png"), "the left image is left_1 and the right image is right_2; give both the same number"),
+    ],
+)
+def test_a_new_scene_of_no_pair_or_of_several_pairs_is_refused(tmp_path, names, message):
+    with pytest.raises(DataError, match=message):
+        new_scene_frames(tmp_path, *names)

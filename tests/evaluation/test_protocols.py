@@ -60,6 +60,7 @@ def test_the_line_changes_with_every_choice():
     different = {
         "thresholds": [0.5],
         "border": 7,
+        "truth_limit": 192,
         "regions": ["all"],
         "disparity_gap": 1.5,
         "textureless_width": 0,

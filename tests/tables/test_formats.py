@@ -23,7 +23,7 @@ def test_csv_has_every_digit_and_nothing_else():
     assert rows == [
         ["name_1", "x.y", "50% & more"],
         ["a|b", "5.0", repr(1 / 3)],
-        ["c#{}\\~^$<>", "", "12.0"],
+        ["c#{}\\~^$<>", "none", "12.0"],
         ["", "0.5", ""],
     ]
 

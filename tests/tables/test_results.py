@@ -1,5 +1,7 @@
 """Querying results from Python."""
 
+import csv
+import io
 import math
 
 import pandas
@@ -8,9 +10,12 @@ from made_results import SCENES, result, sweep
 
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.sweep import Store, run
-from stereo_framework.sweep.result import ResultList
+from stereo_framework.sweep.result import ResultList, tidy
+from stereo_framework.tables.formats import csv_text, to_text
 from stereo_framework.tables.ranking import rank
 from stereo_framework.tables.results import ordered, results, stored, where
+from stereo_framework.tables.summaries import group
+from stereo_framework.tables.tables import listing
 
 TRUNCATION, INTERVAL, BAD = "matching_cost.truncation", "matching_cost.interval", "bad_pixels_nonocc"
 FOUND = ResultList(
@@ -96,10 +101,79 @@ def test_the_frame():
         *("id", "scene", "method", "protocol", TRUNCATION, INTERVAL, "matching_cost.use", "optimization.use"),
         *(BAD, "energy", "seconds", "error"),
     ]
-    assert frame[TRUNCATION].isna().sum() == 4
+    assert (frame[TRUNCATION] == "none").sum() == 4
+    assert not frame[TRUNCATION].isna().any()
     assert frame[INTERVAL].dtype == bool
     assert frame[BAD].max() == 13.345
     assert (frame.seconds == 0.5).all()
+
+
+def mixed_results():
+    """Return results of two methods, of which only one has a truncation, which can be null."""
+    made = [
+        result(scene, {TRUNCATION: level}, {BAD: float(level or 50)}, method="window")
+        for scene in SCENES
+        for level in (5, 20, None)
+    ]
+    made += [result(scene, {}, {BAD: 1.0}, method="matcher") for scene in SCENES]
+    return ResultList(made)
+
+
+def test_null_has_a_place_in_pivot_tables_and_differs_from_a_parameter_that_a_method_lacks():
+    frame = mixed_results().frame
+    table = frame.pivot_table(BAD, "scene", TRUNCATION)
+    assert list(table.columns) == [5, 20, "none"]
+    assert table["none"].tolist() == [50.0] * len(SCENES)
+    assert frame.loc[frame.method == "matcher", TRUNCATION].isna().all()
+    assert frame.loc[frame[TRUNCATION] == "none", BAD].tolist() == [50.0] * len(SCENES)
+
+
+@pytest.mark.parametrize(
+    ("query", "levels"), [("<= 20", {5, 20}), ("> 5", {20}), ("< 20", {5}), (">= 20", {20}), ("== 20", {20})]
+)
+def test_comparisons_with_numbers_leave_null_out(query, levels):
+    frame = mixed_results().frame
+    assert set(frame.query(f"`{TRUNCATION}` {query}")[TRUNCATION]) == levels
+    only_null = ResultList([r for r in mixed_results() if r.axes.get(TRUNCATION, 0) is None]).frame
+    assert only_null.query(f"`{TRUNCATION}` {query}").empty
+
+
+def test_null_in_numbers_of_a_frame_is_nan():
+    numbers = mixed_results().frame[TRUNCATION].astype(float)
+    assert numbers[:2].tolist() == [5, 20]
+    assert numbers.isna().sum() == 2 * len(SCENES)
+
+
+def test_null_in_text_formats():
+    made = mixed_results()
+    rows = list(csv.DictReader(io.StringIO(csv_text(*tidy(made)))))
+    assert [row[TRUNCATION] for row in rows[:3]] == ["5", "20", "none"]
+    assert {row[TRUNCATION] for row in rows if row["method"] == "matcher"} == {""}
+    table = group(made, ["method", TRUNCATION], [BAD])
+    rows = list(csv.DictReader(io.StringIO(to_text(table, "csv"))))
+    assert [(row["method"], row[TRUNCATION]) for row in rows] == [
+        ("window", "5"),
+        ("window", "20"),
+        ("window", "none"),
+        ("matcher", ""),
+    ]
+    for form in ("markdown", "latex"):
+        assert to_text(table, form).count("none") == 1
+    listed = listing(made, [TRUNCATION]).texts()
+    column = listing(made, [TRUNCATION]).header.index(TRUNCATION, 3)
+    assert [row[column] for row in listed[:3]] == ["5", "20", "none"]
+    assert listed[-1][column] == "-"
+
+
+def test_conditions_and_order_distinguish_null_from_a_parameter_that_a_method_lacks():
+    made = mixed_results()
+    assert {r.method for r in where(made, [f"{TRUNCATION}=null"])} == {"window"}
+    assert {r.method for r in where(made, [f"{TRUNCATION}!=null"])} == {"window", "matcher"}
+    assert len(where(made, [f"{TRUNCATION}!=null"])) == 3 * len(SCENES)
+    with pytest.raises(ParameterError, match="there are: 5, 20, null$"):
+        where(made, [f"{TRUNCATION}=7"])
+    in_order = [r.axes.get(TRUNCATION, "missing") for r in ordered(ResultList(reversed(made)), [f"-{TRUNCATION}"])]
+    assert list(dict.fromkeys(in_order)) == [20, 5, None, "missing"]
 
 
 def test_columns_of_several_kinds_become_texts():

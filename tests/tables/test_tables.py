@@ -66,7 +66,7 @@ def test_seconds_are_those_of_matching():
 def test_chosen_columns():
     header, rows = results_table(RESULTS, ["energy", "truncation", "rms_error_occ", "seconds.b"])
     assert header[3:] == ["energy", "truncation", "rms_error_occ", "seconds.b", "seconds"]
-    assert rows[0][3:] == ["1.50", "-", "-", "0.50", "1.50"]
+    assert rows[0][3:] == ["1.50", "none", "-", "0.50", "1.50"]
     with pytest.raises(ParameterError, match="did you mean 'bad_pixels_all'"):
         results_table(RESULTS, ["bad_pixel_all"])
 

@@ -11,7 +11,7 @@ stored, since the region of a cell follows from what is known about its row and 
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +80,11 @@ def scene_table(scene: Scene, *, radius: int = 2) -> MatchingTable:
     """
     if scene.truth is None:
         raise DataError(f"scene {scene.name}: error and sparsity rates need its truth, and it has none")
-    truth, evaluated = scene.truth, region_masks(scene, of_scene(scene))["all"]
+    # A limit of the scene's own protocol is no rule of this table.
+    protocol = of_scene(scene)
+    if protocol.truth_limit is not None:
+        protocol = replace(protocol, truth_limit=None)
+    truth, evaluated = scene.truth, region_masks(scene, protocol)["all"]
     return kept(
         scene,
         ("table", radius),
