@@ -7,7 +7,7 @@ A ``scene.yaml``; only ``frames`` is needed, file names are relative to its fold
     match: 1
     search: {minimum: 0, maximum: 64}   # pixels, both ends included; and step; low and high: maps as truth's; without it 0 to
                                         # ndisp - 1 of a Middlebury calib.txt that lies beside the reference image
-    truth: {file: truth.png, scale: 4, unknown: 0}  # or only a file name; match_truth likewise
+    truth: {file: truth.png, scale: 4, unknown: 0}  # or only a file name; match_truth likewise; scale and unknown of any file
     masks: {nonocc: nonocc.png}         # white counts; outside of one called evaluated nothing does
     calibration: {focal_length: 994.978, baseline: 193.001, doffs: 31.086}
     border: 0                           # pixels that are not evaluated
@@ -40,6 +40,7 @@ from stereo_framework.io import (
     read_mask,
     write_bytes,
 )
+from stereo_framework.io.disparity import FORMAT_MARKER, Unknown
 from stereo_framework.io.images import ENDINGS
 
 FILE_NAME = "scene.yaml"
@@ -100,7 +101,7 @@ def pair_scene(
     *,
     truth: PathLike | None = None,
     truth_scale: float | None = None,
-    truth_unknown: int | None = 0,
+    truth_unknown: Unknown = FORMAT_MARKER,
     left_mask: PathLike | None = None,
     right_mask: PathLike | None = None,
     low: PathLike | None = None,
@@ -119,7 +120,7 @@ def pair_scene(
     truth : path-like, optional
         Disparity map of the left image, see `read_disparity`.
     truth_scale, truth_unknown
-        Its scale and its value for unknown, if it is a grey picture.
+        Its scale and its value for unknown, as `read_disparity` takes them.
     left_mask, right_mask : path-like, optional
         Pictures that are white where the image holds data.
     low, high : path-like, optional

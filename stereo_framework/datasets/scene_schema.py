@@ -1,7 +1,7 @@
 """What a ``scene.yaml`` may contain: models whose fields say what is legal."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pydantic
 from annotated_types import MinLen
@@ -10,6 +10,7 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, ScriptError, nearest
 from stereo_framework.core.parameters import NonNegativeInt, Positive, spelled
 from stereo_framework.io import read_bytes
+from stereo_framework.io.disparity import FORMAT_MARKER
 from stereo_framework.io.places import Faults
 from stereo_framework.io.yaml_text import parse
 
@@ -44,7 +45,7 @@ class TruthEntry(_Entry):
 
     file: str
     scale: float | None = None
-    unknown: int | None = 0
+    unknown: float | Literal["format"] | None = FORMAT_MARKER
     minimum: float = 0
 
 

@@ -151,7 +151,7 @@ def read_opencv_calibration(path: PathLike) -> Calibration:
     DataError
         The file is missing or damaged, or holds neither of the two.
     """
-    found = {"Q": read_numpy(path).astype(float)} if Path(path).suffix.lower() == ".npy" else _matrices(path)
+    found = {"Q": read_numpy(path, "matrix").astype(float)} if Path(path).suffix.lower() == ".npy" else _matrices(path)
     shapes = {"Q": (4, 4), "P1": (3, 4), "P2": (3, 4)}
     matrices = {name: m for name, m in found.items() if m.shape == shapes.get(name) and np.isfinite(m).all()}
     if "Q" in matrices and matrices["Q"][3, 2]:
