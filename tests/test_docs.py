@@ -152,7 +152,7 @@ def _supply(arguments):
 
 
 def _supply_encodings():
-    """Write the maps and truths of the page about measuring, in the encodings that it describes."""
+    """Write the maps and truths of the page about measuring in its encodings."""
     truth = load_scene("synthetic/planes").truth
     np.save("sgbm.npy", np.rint(16 * np.nan_to_num(truth, nan=-1)).astype(np.int16))
     write_disparity("pandora.tif", -np.nan_to_num(truth, nan=9999))

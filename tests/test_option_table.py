@@ -1,4 +1,4 @@
-"""Every option of a command and every key of a script or of a scene.yaml has a test that shows its effect."""
+"""Every option of a command and every key of a file has a test of its effect."""
 
 import ast
 import functools
@@ -24,16 +24,16 @@ COMMON, SCRIPT, SCENE = "every command", "keys of a script", "keys of scene.yaml
 
 
 def names_of_option(parameter):
-    """Return the names of an option or argument; all but one are short forms or synonyms."""
+    """Return the names of an option or argument, with short forms and synonyms."""
     return [parameter.name] if parameter.param_type_name == "argument" else list(parameter.opts)
 
 
 def commands():
     """Return the parameters of each command, without those that every command has."""
-    found = {}
+    parameters = {}
     for name, command in typer.main.get_command(app).commands.items():
-        found[name] = [parameter for parameter in command.params if parameter.name not in _EVERYWHERE]
-    return found
+        parameters[name] = [parameter for parameter in command.params if parameter.name not in _EVERYWHERE]
+    return parameters
 
 
 def keys_of_script():
@@ -73,9 +73,10 @@ def sources_in(file):
 def test_every_option_of_a_command_has_a_test_of_its_effect(command):
     parameters = commands()[command]
     entries = set(TABLE[command])
-    missing = [names_of_option(one) for one in parameters if not entries.intersection(names_of_option(one))]
+    missing = [names_of_option(parameter) for parameter in parameters if not entries.intersection(names_of_option(parameter))]
     assert missing == [], "write a test that shows the effect of these options and name it in tests/option_effects.yaml"
-    assert entries <= {name for one in parameters for name in names_of_option(one)}, "these options are gone"
+    all_names = set().union(*map(names_of_option, parameters))
+    assert entries <= all_names, "these options are gone"
 
 
 def test_the_options_that_every_command_has_have_tests_of_their_effects():

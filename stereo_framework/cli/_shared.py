@@ -188,7 +188,7 @@ def disparities(text: str) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Encoding:
-    """The scales and markers of a command line: those of the maps and those of the ground truth.
+    """Scales and markers of a command line: of the maps and of the ground truth.
 
     Parameters
     ----------
@@ -207,7 +207,8 @@ class Encoding:
         """Return the scale of a map.
 
         If some of the maps hold integers, ``--scale`` is theirs and not that of maps in
-        pixels. If none does, and a truth of 8 bits needs a scale, it is that of the truth.
+        pixels. If none does, and a truth of 8 bits needs a scale, it is that of the
+        truth.
         """
         from stereo_framework.io.disparity import holds_integers
 
@@ -231,7 +232,7 @@ class Encoding:
         return self.unknown if is_grey_level or not bits else None
 
     def scale_of_truth(self, truth: Path, maps: Sequence[Path]) -> float | None:
-        """Return the scale of the ground truth: ``--truth-scale``, or ``--scale`` if a truth of 8 bits needs it.
+        """Return ``--truth-scale``, or ``--scale`` if a truth of 8 bits needs it.
 
         Raises
         ------
@@ -264,7 +265,7 @@ class Encoding:
 
 
 def _holds_signed_integers(path: Path) -> bool:
-    """Return whether a map file holds integers and is no grey picture, so that its scale is not that of a picture."""
+    """Return whether a map file holds integers and is no grey picture."""
     from stereo_framework.io.disparity import grey_bits, holds_integers
 
     return holds_integers(path) and grey_bits(path) == 0
@@ -277,7 +278,9 @@ def truth_alone(
     encoding: Encoding = Encoding(),
     maps: Sequence[Path] = (),
 ) -> tuple[Scene, Protocol, Remedies] | None:
-    """Return the scene that ``--truth`` and ``--mask`` stand for, the protocol, and the instructions for markers; None without them.
+    """Return the scene of ``--truth``, its protocol and the instructions for markers.
+
+    None without ``--truth``.
 
     Raises
     ------

@@ -7,7 +7,7 @@ A ``scene.yaml``; only ``frames`` is needed, file names are relative to its fold
     match: 1
     search: {minimum: 0, maximum: 64}   # pixels, both ends included; and step; low and high: maps as truth's; without it 0 to
                                         # ndisp - 1 of a Middlebury calib.txt that lies beside the reference image
-    truth: {file: truth.png, scale: 4, unknown: 0}  # or only a file name; match_truth likewise; scale and unknown of any file
+    truth: {file: truth.png, scale: 4, unknown: 0}  # or only a file name; match_truth likewise
     masks: {nonocc: nonocc.png}         # white counts; outside of one called evaluated nothing does
     calibration: {focal_length: 994.978, baseline: 193.001, doffs: 31.086}
     border: 0                           # pixels that are not evaluated

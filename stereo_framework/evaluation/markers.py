@@ -1,6 +1,7 @@
-"""Probable markers: a number that many pixels of a map hold exactly, and that is no disparity.
+"""Probable markers: numbers that many pixels hold exactly and that are no disparities.
 
-Programs write 0, -1, -9999 or the largest float for pixels without an estimate. Few formats define such a number, so it is read as a disparity.
+Programs write 0, -1, -9999 or the largest float for pixels without an estimate. Few
+formats define such a number, so it is read as a disparity.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ _PIXELS = 20
 """Smallest number of examined pixels that a marker is reported from."""
 
 _NEAR = 0.02
-"""Number of other pixels near a marker, as a share of the marker's pixels, that do not join it to all others."""
+"""Number of stray pixels near a marker, as a share of the marker's pixels."""
 
 _GAP = 0.02
-"""Smallest distance of a marker from all others, as a share of their range."""
+"""Smallest distance of a marker from all other values, as a share of their range."""
 
 _LAYERS = 6
-"""Number of distinct other values from which a map is no scene of a few layers, whose disparities all repeat exactly."""
+"""Smallest number of distinct other values of a map that is no scene of a few layers."""
 
 _USUAL = (255, 32767, 65535, -32768, 999, 9999, -999, -9999)
-"""Stored numbers that programs use as markers, besides 0, negative numbers and those beyond the width of the image."""
+"""Stored numbers that programs use as markers, in addition to 0, -1 and large numbers."""
 
 _MOST = 3
 """Largest number of markers that are looked for in a map."""
@@ -59,11 +60,11 @@ def probable_markers(disparity: NDArray[np.float32], *, scale: float = 1.0) -> l
     """Find the values of a map that probably mean "no disparity".
 
     A marker is the smallest or the largest value of the map, exactly equal in some
-    thousandths of the pixels, and apart from all others. Besides, it lies on the other side
-    of zero than they do, or beyond the width of the image, or it is a number that programs
-    use as a marker. A disparity of the scene satisfies none of the three: planes that are
-    parallel to the images, maps of whole numbers and maps that are cut off at an end of
-    their search range are not reported.
+    thousandths of the pixels, and apart from all other values. Besides, it lies on the
+    other side of zero than they do, or beyond the width of the image, or it is a number
+    that programs use as a marker. A disparity of the scene satisfies none of the three:
+    planes that are parallel to the images, maps of whole numbers and maps that are cut
+    off at an end of their search range are not reported.
 
     Parameters
     ----------
@@ -81,10 +82,10 @@ def probable_markers(disparity: NDArray[np.float32], *, scale: float = 1.0) -> l
     markers: list[Marker] = []
     while len(markers) < _MOST:
         for end in (0, -1):
-            others = _others_apart(levels, counts, end, least)
-            if others.size and _is_no_disparity(levels[end], others, columns, scale):
+            other_values = _other_values_apart(levels, counts, end, least)
+            if other_values.size and _is_no_disparity(levels[end], other_values, columns, scale):
                 count = int(np.count_nonzero(disparity == np.float32(levels[end])))
-                markers.append(Marker(float(levels[end]), count, float(others.min()), float(others.max())))
+                markers.append(Marker(float(levels[end]), count, float(other_values.min()), float(other_values.max())))
                 levels = np.delete(levels, end)
                 counts = np.delete(counts, end)
                 break
@@ -93,10 +94,11 @@ def probable_markers(disparity: NDArray[np.float32], *, scale: float = 1.0) -> l
     return markers
 
 
-def _others_apart(levels: NDArray[np.float64], counts: NDArray[np.int64], end: int, least: float) -> NDArray[np.float64]:
-    """Return the values other than that at an end of the sorted levels, without the few that lie nearest to it.
+def _other_values_apart(levels: NDArray[np.float64], counts: NDArray[np.int64], end: int, least: float) -> NDArray[np.float64]:
+    """Return all values but that at an end of the sorted levels and a few stray ones.
 
-    Empty if too few pixels hold the value at the end, or if there are too few others.
+    Empty if too few pixels hold the value at the end, or if there are too few other
+    values.
     """
     if levels.size < 2 or counts[end] < least:
         return levels[:0]
@@ -107,11 +109,11 @@ def _others_apart(levels: NDArray[np.float64], counts: NDArray[np.int64], end: i
     return other_levels[first:]
 
 
-def _is_no_disparity(value: float, others: NDArray[np.float64], columns: int, scale: float) -> bool:
-    """Return whether a value cannot be, or is unlikely to be, a disparity of a map that holds the other values."""
-    has_layers = others.size < _LAYERS
+def _is_no_disparity(value: float, other_values: NDArray[np.float64], columns: int, scale: float) -> bool:
+    """Return whether a value is unlikely to be a disparity next to the other values."""
+    has_layers = other_values.size < _LAYERS
     size = abs(value)
-    largest = float(np.abs(others).max())
+    largest = float(np.abs(other_values).max())
 
     if size >= columns and size >= (10 if has_layers else 2) * largest:
         return True
@@ -121,9 +123,9 @@ def _is_no_disparity(value: float, others: NDArray[np.float64], columns: int, sc
     if is_usual and size >= 2 * largest:
         return True
 
-    is_across_zero = value <= 0 < others.min() or value >= 0 > others.max()
-    gap = float(np.abs(others - value).min())
-    spacing = float(np.median(np.abs(np.diff(others))))
+    is_across_zero = value <= 0 < other_values.min() or value >= 0 > other_values.max()
+    gap = float(np.abs(other_values - value).min())
+    spacing = float(np.median(np.abs(np.diff(other_values))))
     # Where a map is cut off at 0, its other values come near to 0.
-    least_gap = max(1.0, 3 * spacing, _GAP * float(np.ptp(others)))
+    least_gap = max(1.0, 3 * spacing, _GAP * float(np.ptp(other_values)))
     return is_across_zero and gap >= least_gap

@@ -1,4 +1,4 @@
-"""Warnings about maps that look wrong: empty ones, maps of the other view, wrong scales, wrong signs and markers for unknown."""
+"""Warnings about maps that look wrong: wrong scales, signs or views, and markers."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ _ROWS = 64
 
 @dataclass(frozen=True)
 class Remedies:
-    """Instructions for a marker that is read as a disparity: what the user writes so that it means unknown.
+    """Instructions for the user about a number that is read as a disparity.
 
     Parameters
     ----------
@@ -32,7 +32,8 @@ class Remedies:
     map_scale, truth_scale : float
         Stored units per pixel of the files.
     other_scale : str
-        Instruction for a map that is read in a wrong scale or with the wrong sign, with ``{value}`` for the right scale.
+        Instruction for a map that is read in a wrong scale or with the wrong sign, with
+        ``{value}`` for the right scale.
     """
 
     disparity_map: str = "set these pixels to NaN, or read the file with read_disparity(..., unknown={value})"
@@ -53,18 +54,20 @@ def doubts(
     is_external: bool | None = None,
     remedies: Remedies | None = None,
 ) -> list[str]:
-    """Return the signs that a map or the ground truth was read in a wrong way; empty if there are none.
+    """Return the signs that a map or the ground truth was read in a wrong way.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
-        Pixels, NaN = no estimate. A map of another size than the scene's images is not examined.
+        Pixels, NaN = no estimate. A map of another size than the scene's images is
+        examined for markers only.
     scene : Scene
     search : Search, optional
         The range that was searched; default: the scene's.
     is_external : bool, optional
-        Whether the map may hold markers inside of the search range. A method of this package writes none, and gives pixels
-        without texture the end of its range. Default: only if no `search` is given.
+        Whether the map may hold markers inside of the search range. A method of this
+        package writes none, and gives pixels without texture the end of its range.
+        Default: only if no `search` is given.
     remedies : Remedies, optional
         Instructions for markers; default: those for Python.
 
@@ -72,24 +75,29 @@ def doubts(
     -------
     list of str
         One line each. A map is doubted if most of its estimates would lie within a pixel of the truth after a change of sign, of the view, or of scale by
-        2, 4, 8, 16 or 256 (up or down), or by their median factor, and far fewer do as it is. So are images with intensities from 0 to 1. A map or a truth
-        is doubted too if many pixels hold exactly the same value, apart from all others, which is probably a marker, and a map if several percent of it
-        hold one value outside the search range.
+        2, 4, 8, 16 or 256 (up or down), or by their median factor, and far fewer do as
+        it is. So are images with intensities from 0 to 1. A map or a truth is doubted
+        too if many pixels hold exactly the same value, apart from all others, which is
+        probably a marker, and a map if several percent of it hold one value outside the
+        search range.
     """
     if not np.isfinite(disparity).any():
         return [f"{scene.name}: the map holds no estimate at all"]
-    if disparity.shape != scene.reference.shape[:2]:
-        return []
     remedies = remedies or Remedies()
     if is_external is None:
         is_external = search is None
     search = search or scene.search
     lines = [] if scene.truth is None else _markers_of_truth(scene.truth, scene.name, remedies)
+    if disparity.shape != scene.reference.shape[:2]:
+        # Disparities of reduced images have another unit, but a marker is a marker.
+        reduced = _markers_of_map(disparity, None, is_external=True, scale=remedies.map_scale)
+        return lines + [_marker_line(marker, disparity, scene.name, remedies) for marker in reduced]
+
     misreadings = [] if scene.truth is None else _by_truth(disparity, scene, scene.truth, remedies)
     lines += misreadings
     markers = _markers_of_map(disparity, search, is_external=is_external, scale=remedies.map_scale)
     lines += [_marker_line(marker, disparity, scene.name, remedies) for marker in markers]
-    # With a wrong scale most values are outside the range, and one of them says nothing.
+    # With a wrong scale most values are outside the range.
     if search is not None and not misreadings:
         values = {np.float32(marker.value) for marker in markers}
         lines += _by_range(disparity, scene.name, search, values, remedies)
@@ -112,7 +120,7 @@ def _markers_of_truth(truth: Disparity, name: str, remedies: Remedies) -> list[s
 
 
 def _markers_of_map(disparity: Disparity, search: Search | None, *, is_external: bool, scale: float) -> list[Marker]:
-    """Find probable markers of a disparity map; a method's own values in its search range are none."""
+    """Find probable markers of a map; values that a method has searched are none."""
     markers = probable_markers(disparity, scale=scale)
     if is_external or search is None:
         return markers
@@ -138,8 +146,8 @@ def _event(marker: Marker, disparity: Disparity, noun: str, stored: str) -> str:
 
 
 def _stored_text(value: float, scale: float) -> str:
-    """Return the shortest number that is this value in pixels when it is divided by the scale."""
-    stored = value * scale
+    """Return the shortest number that is this value after division by the scale."""
+    stored = value * scale + 0.0  # no minus before 0
     for digits in range(6, 18):
         text = f"{stored:.{digits}g}"
         if np.float32(float(text) / scale) == np.float32(value):
@@ -148,19 +156,19 @@ def _stored_text(value: float, scale: float) -> str:
 
 
 def _by_range(disparity: Disparity, name: str, search: Search, markers: set[np.float32], remedies: Remedies) -> list[str]:
-    """Report the most frequent value outside the search range, if many pixels hold it and it is no reported marker."""
-    some = disparity[:: max(1, disparity.shape[0] // _ROWS)]
+    """Report the most frequent value outside the search range, unless it is a marker."""
+    sample = disparity[:: max(1, disparity.shape[0] // _ROWS)]
     # Sub-pixel estimates may lie half a level outside.
     half = 0.5 * min(search.step, 1)
-    is_outside = np.isfinite(some) & ((some < search.minimum - half) | (some > search.maximum + half))
-    values, counts = np.unique(some[is_outside], return_counts=True)
-    if not counts.size or counts.max() < _STUCK * some.size:
+    is_outside = np.isfinite(sample) & ((sample < search.minimum - half) | (sample > search.maximum + half))
+    values, counts = np.unique(sample[is_outside], return_counts=True)
+    if not counts.size or counts.max() < _STUCK * sample.size:
         return []
     value = values[counts.argmax()]
     if value in markers:
         return []
 
-    share = 100 * counts.max() / some.size
+    share = 100 * counts.max() / sample.size
     stored = _stored_text(float(value), remedies.map_scale)
     instruction = remedies.disparity_map.format(value=stored)
     line = (

@@ -8,8 +8,8 @@
 | 16-bit grey | grey / scale, scale 256 unless given | grey 0 unless given |
 | 8-bit grey | minimum + grey / scale, scale required | grey 0 unless given |
 
-A negative scale reads a file whose disparities have the other sign. Of maps that others made: which file of a folder is the map of which scene, and how to
-read it.
+A negative scale reads a file whose disparities have the other sign. Of maps that others
+made: which file of a folder is the map of which scene, and how to read it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FORMAT_MARKER: Literal["format"] = "format"
 """Stands for the marker of unknown disparities that the format of a file defines."""
 
 Unknown = float | Literal["format"] | None
-"""A stored value that means unknown, `FORMAT_MARKER`, or None if every finite value is a disparity."""
+"""A stored value that means unknown, `FORMAT_MARKER`, or None if no value does."""
 
 
 def read_disparity(
@@ -49,16 +49,20 @@ def read_disparity(
     Parameters
     ----------
     path : path-like
-        ``.pfm``, ``.npy``, ``.npz``, a ``.tif`` of floats or integers, or a grey picture (PNG, PGM, ...) with 8 or 16 bits. If a ``.npz`` holds
-        several maps, the array that is called ``disparity`` is read.
+        ``.pfm``, ``.npy``, ``.npz``, a ``.tif`` of floats or integers, or a grey
+        picture (PNG, PGM, ...) with 8 or 16 bits. If a ``.npz`` holds several maps, the
+        array that is called ``disparity`` is read.
     scale : float, optional
-        Stored units per pixel of disparity, such as 16 for the integers of OpenCV's StereoSGBM. It may be a fraction, and it is negative if the
-        file holds disparities of the other sign. Required for pictures of 8 bits and for integers with a sign in a ``.tif``; the default is 256
-        for pictures of 16 bits and 1 for all other files.
+        Stored units per pixel of disparity, such as 16 for the integers of OpenCV's
+        StereoSGBM. It may be a fraction, and it is negative if the file holds
+        disparities of the other sign. Required for pictures of 8 bits and for integers
+        with a sign in a ``.tif``; the default is 256 for pictures of 16 bits and 1 for
+        all other files.
     unknown : float, "format" or None
-        Stored value that means unknown, before it is divided by the scale. "format": the marker of the format, which is grey 0 in pictures; other
-        files have none. None: every finite value is a disparity (Middlebury 2001: sawtooth, venus, map). Values that are not finite are always
-        unknown.
+        Stored value that means unknown, before it is divided by the scale. "format":
+        the marker of the format, which is grey 0 in pictures; other files have none.
+        None: every finite value is a disparity (Middlebury 2001: sawtooth, venus, map).
+        Values that are not finite are always unknown.
     minimum : float
         Disparity of grey 0 in pixels, for pictures only.
 
@@ -70,21 +74,22 @@ def read_disparity(
     Raises
     ------
     DataError
-        The file is missing, damaged, in colour or a JPEG; the scale is missing or 0; the file cannot hold the value `unknown`; or a minimum is
-        given for a file that is no picture.
+        The file is missing, damaged, in colour or a JPEG; the scale is missing or 0;
+        the file cannot hold the value `unknown`; or a minimum is given for a file that
+        is no picture.
     """
     return in_pixels(path, map_values(path), scale, unknown, minimum)
 
 
 Stored = tuple[NDArray[Any], Mask | None]
-"""Values of a map file as it stores them, and the pixels that hold data, None for all."""
+"""Values of a map file as stored, and the pixels that hold data, None for all."""
 
 
 def map_values(path: PathLike) -> Stored:
     """Read the values of a map file as they are stored.
 
-    Pictures give grey levels, uint8 or uint16. TIFF files may give other integers. All other
-    files give float32.
+    Pictures give grey levels, uint8 or uint16. TIFF files may give other integers. All
+    other files give float32.
     """
     suffix = Path(path).suffix.lower()
     values = own_read(path, "disparity")
@@ -112,7 +117,7 @@ def holds_integers(path: PathLike) -> bool:
 
 
 def is_grey(stored: Stored) -> bool:
-    """Return whether stored values are grey levels of a picture, which mark unknown by 0."""
+    """Return whether stored values are grey levels, which mark unknown by 0."""
     return stored[0].dtype in (np.uint8, np.uint16)
 
 
@@ -124,7 +129,7 @@ def has_pixel_units(stored: Stored) -> bool:
 def in_pixels(
     path: PathLike, stored: Stored, scale: float | None, unknown: Unknown = FORMAT_MARKER, minimum: float = 0.0
 ) -> Disparity:
-    """Convert the stored values of a map file to disparities, as `read_disparity` returns them."""
+    """Convert the stored values of a map file to disparities in pixels."""
     values, valid = stored
     if minimum != 0 and not is_grey(stored):
         message = f"{path}: is no grey picture, and minimum {minimum:g} is the disparity of grey 0; leave minimum out"
@@ -142,7 +147,11 @@ def in_pixels(
         disparity = values / factor
     if minimum != 0:
         disparity = minimum + disparity
-    return np.where(is_known, disparity, np.nan).astype(np.float32)
+    with np.errstate(over="ignore"):
+        converted = np.where(is_known, disparity, np.nan).astype(np.float32)
+    # Numbers beyond the range of float32 are no disparities.
+    converted[~np.isfinite(converted)] = np.nan
+    return converted
 
 
 def scale_of(path: PathLike, stored: Stored, scale: float | None) -> float:
@@ -168,7 +177,7 @@ def scale_of(path: PathLike, stored: Stored, scale: float | None) -> float:
 
 
 def _marker_of(path: PathLike, stored: Stored, unknown: Unknown) -> float | np.generic | None:
-    """Return the stored value that means unknown in the type of the values; None if none does."""
+    """Return the stored value that means unknown, in the type of the values, or None."""
     dtype = stored[0].dtype
     if unknown is None:
         return None
@@ -332,11 +341,11 @@ def read_map(
         A file as in `read_disparity`, or one that a registered reader reads.
     scene : Scene
     scale : float, optional
-        Stored units per pixel of disparity, negative for the other sign. Default: that of the scene for pictures of 8 bits; otherwise as in
-        `read_disparity`.
+        Stored units per pixel of disparity, negative for the other sign. Default: that
+        of the scene for pictures of 8 bits; otherwise as in `read_disparity`.
     unknown : float, optional
-        Stored value that means no estimate. Default: 0 in pictures, except in 8-bit maps in which 0 is a disparity; in other files only what is
-        not finite.
+        Stored value that means no estimate. Default: 0 in pictures, except in 8-bit
+        maps in which 0 is a disparity; in other files only what is not finite.
     zero_is_known : bool, optional
         Whether 0 is a disparity in 8-bit maps. Default: only for scenes that are measured as in the 2002 paper, whose maps use it so.
 
@@ -357,7 +366,7 @@ def read_map(
 def read_encoded(
     path: PathLike, scene: Scene, *, scale: float | None = None, unknown: float | None = None, zero_is_known: bool | None = None
 ) -> tuple[float, Disparity]:
-    """Return the stored units per pixel of a map, and the map as `read_map` returns it."""
+    """Return the stored units per pixel of a map, and the map of `read_map`."""
     stored = map_values(path)
     if zero_is_known is None:
         zero_is_known = scene.protocol == "taxonomy2002"

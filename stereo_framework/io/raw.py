@@ -140,14 +140,14 @@ def write_pfm(path: PathLike, array: NDArray) -> None:
 
 
 Content = Literal["disparity", "image", "matrix"]
-"""Content of a file of numbers, which is also the name of its array in an archive of several."""
+"""Content of a file of numbers, and the name of its array in an archive of several."""
 
 _SHAPES: Mapping[str, str] = {"disparity": "(rows, columns)", "image": "(rows, columns[, 3])", "matrix": "(rows, columns)"}
 """Shape of an array, by its content."""
 
 
 def read_numpy(path: PathLike, content: Content) -> NDArray[np.float32]:
-    """Read the array of a ``.npy`` file or ``.npz`` archive as float32; values that overflow become infinite."""
+    """Read the array of a ``.npy`` or ``.npz`` file as float32; overflow gives infinity."""
     with np.errstate(over="ignore"):
         return numpy_array(path, content).astype(np.float32)
 
@@ -158,13 +158,15 @@ def numpy_array(path: PathLike, content: Content) -> NDArray[Any]:
     Parameters
     ----------
     path : path-like
-        If an archive holds several arrays, the array that is named like the content is read, or the only one whose shape and type fit.
+        If an archive holds several arrays, the array that is named like the content is
+        read, or the only one whose shape and type fit.
     content : {"disparity", "image", "matrix"}
 
     Raises
     ------
     DataError
-        The file is missing or damaged, holds no array or something other than real numbers, or it is an archive in which several arrays fit.
+        The file is missing or damaged, holds no array or something other than real
+        numbers, or it is an archive in which several arrays fit.
     """
     data = read_bytes(path)
     try:
@@ -193,7 +195,7 @@ def _array_of_archive(data: bytes, path: PathLike, content: Content) -> bytes:
 
 
 def _fitting_member(archive: zipfile.ZipFile, path: PathLike, content: Content) -> zipfile.ZipInfo:
-    """Return the member of an archive that is named like a content, or the only one that fits.
+    """Return the member of an archive with a content's name, or the only one that fits.
 
     Raises
     ------
@@ -233,13 +235,14 @@ def _fits(shape: tuple[int, ...], content: Content) -> bool:
 
 
 def _array_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
-    """Return shape and type of a member of an archive without unpacking it; None if it is no array."""
+    """Return shape and type of an archive's member, or None if it is no array."""
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     with archive.open(member) as stream:
         try:
             version = np.lib.format.read_magic(stream)
             shape, _, dtype = readers[version](stream)
-        except (ValueError, KeyError):  # a text beside the arrays, or names that only records have
+        except (ValueError, KeyError):
+            # The member is a text, or its header has a version that only records need.
             return None
     return shape, dtype
 

@@ -42,7 +42,7 @@ _LERC = 34887
 """Code of the compression LERC, which keeps values within a bound."""
 
 _LERC_PARAMETERS = 50674
-"""Tag with the version of LERC and the compression around it: 0 none, 1 deflate, 2 Zstandard."""
+"""Tag with the version of LERC and its packing: 0 none, 1 deflate, 2 Zstandard."""
 
 _ERROR_OFFSETS = {2: 34, 3: 38, 4: 42, 5: 42, 6: 50}
 """Place of the largest error in the header of LERC, by version."""
@@ -77,7 +77,8 @@ def read_tiff(path: PathLike, *, exact: bool = False) -> tuple[NDArray[Any], Mas
     ----------
     path : path-like
     exact : bool
-        Refuse an image whose compression has changed its values, as a map or a mask must not be.
+        Refuse an image whose compression has changed its values, as a map or a mask
+        must not be.
 
     Returns
     -------
@@ -89,7 +90,8 @@ def read_tiff(path: PathLike, *, exact: bool = False) -> tuple[NDArray[Any], Mas
     Raises
     ------
     DataError
-        The file is missing, damaged or truncated, or its image is larger than the limit, neither grey nor RGB, or not exact.
+        The file is missing, damaged or truncated, or its image is larger than the
+        limit, neither grey nor RGB, or not exact.
     """
     with _first_page(path) as page:
         if exact:
@@ -178,12 +180,13 @@ def _check(page: Any, size: int, path: PathLike) -> None:
 
 
 def _check_exact(page: Any, path: PathLike) -> None:
-    """Refuse an image whose compression has changed its values; warn if that is uncertain or within a bound.
+    """Refuse an image whose compression has changed its values; warn in case of doubt.
 
     Raises
     ------
     DataError
-        The compression has changed values by an unknown amount, or by whole grey levels.
+        The compression has changed values by an unknown amount, or by whole grey
+        levels.
     """
     kind = int(page.compression)
     if kind not in (*_LOSSY_TESTS, _LERC):
@@ -216,7 +219,7 @@ def _check_exact(page: Any, path: PathLike) -> None:
 
 
 def _is_lossy_jpeg(segment: bytes) -> bool:
-    """Return whether a JPEG stream is of any process but the lossless one, whose frame begins with the marker FFC3."""
+    """Return whether the frame of a JPEG is not lossless, which marker FFC3 begins."""
     at = 2
     while at + 4 <= len(segment) and segment[at] == 0xFF:
         marker = segment[at + 1]
@@ -228,8 +231,8 @@ def _is_lossy_jpeg(segment: bytes) -> bool:
 
 
 def _is_lossy_jpeg2000(segment: bytes) -> bool | None:
-    """Return True for the irreversible wavelet; a stream of the reversible one may have been cut, so None."""
-    # After marker FF52, its length and five bytes of style come four bytes of code blocks, then the wavelet.
+    """Return True for the irreversible wavelet; the reversible one may be cut: None."""
+    # After marker FF52 come its length, nine bytes of style, and the wavelet.
     at = segment.find(b"\xff\x52")
     if at < 0 or at + 14 > len(segment):
         return None
@@ -243,7 +246,7 @@ def _is_lossy_webp(segment: bytes) -> bool:
 
 
 def _bound_of_lerc(page: Any, segment: bytes) -> float | None:
-    """Return the largest error that a LERC stream allows; None if its header is of an unknown version."""
+    """Return the largest error that a LERC stream allows, None if it is unknown."""
     import imagecodecs
 
     parameters = page.tags.get(_LERC_PARAMETERS)
@@ -282,7 +285,7 @@ _LOSSY_TESTS: Mapping[int, Callable[[bytes], bool | None]] = {
     52546: lambda segment: None,
     48124: lambda segment: True,
 }
-"""For codes of compressions that may be lossy: whether a stream has lost information, None if that is unknown."""
+"""Tests whether a stream has lost information, by code; None means unknown."""
 
 
 def _nodata(page: Any) -> float | None:

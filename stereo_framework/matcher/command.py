@@ -117,8 +117,9 @@ def command(
     sign : int
         -1 if the map holds negative disparities.
     unknown : float, "format" or None
-        Stored value that means no estimate, such as -1, before it is divided by the scale; "format": grey 0 in pictures, none in other files;
-        null: every finite value is an estimate.
+        Stored value that means no estimate, such as -1, before it is divided by the
+        scale; "format": grey 0 in pictures, none in other files; null: every finite
+        value is an estimate.
     least : float or None
         Values below this, in pixels, mean no estimate; null: every finite value is an estimate.
     timeout : float

@@ -58,11 +58,13 @@ def maps(
         A path with {scene} for the scene's name (its last part, all of it, or all with hyphens), or a folder as benchmarks ask for it, in which a file or its
         folder is named like the scene; or a single file. Relative paths start at the script's folder.
     scale : float or None
-        Stored units per pixel of disparity, negative if the files hold disparities of the other sign; null: 1 in files of pixels, 256 in pictures of
-        16 bits, and what the scene's data set uses in pictures of 8 bits.
+        Stored units per pixel of disparity, negative if the files hold disparities of
+        the other sign; null: 1 in files of pixels, 256 in pictures of 16 bits, and what
+        the scene's data set uses in pictures of 8 bits.
     unknown : float or None
-        Stored value that means no estimate, such as -1, before it is divided by the scale; null: 0 in pictures, but none in 8-bit maps of scenes
-        that are measured as in the 2002 paper, and what is not finite in files of pixels.
+        Stored value that means no estimate, such as -1, before it is divided by the
+        scale; null: 0 in pictures, but none in 8-bit maps of scenes that are measured
+        as in the 2002 paper, and what is not finite in files of pixels.
 
     Returns
     -------

@@ -141,10 +141,12 @@ def measure_map(
     place : path-like, optional
         Where it was found: the folder with a file for each scene; default: the file.
     scale : float, optional
-        Stored units per pixel, negative for disparities of the other sign; default: in pictures of 8 bits the scene's, with 16 bits 256, otherwise 1.
+        Stored units per pixel, negative for disparities of the other sign; default: in
+        pictures of 8 bits the scene's, with 16 bits 256, otherwise 1.
     unknown : float, optional
-        Stored value that means no estimate; default: 0 in pictures, but none in 8-bit maps under a protocol that counts missing estimates as bad,
-        since 0 is a disparity in the maps of the 2002 paper; in other files only what is not finite.
+        Stored value that means no estimate; default: 0 in pictures, but none in 8-bit
+        maps under a protocol that counts missing estimates as bad, since 0 is a
+        disparity in the maps of the 2002 paper; in other files only what is not finite.
     changes : mapping, optional
         Fields that differ from the protocol.
     data : path-like, optional

@@ -112,13 +112,16 @@ def _measured(task: Task, disparity: Disparity, confidence: Mapping[str, Dispari
 
 
 def _doubts_of(task: Task, disparity: Disparity) -> list[str]:
-    """Return the signs that the map of a task or the truth was read in a wrong way, with remedies for scripts."""
+    """Return the doubts about the map of a task and its truth, with remedies for scripts."""
     matchers = [step for step in task.setting.pipeline.steps if step.stage.slot == "matcher"]
     is_external = any(step.stage.name in _EXTERNAL or not step.stage.shipped for step in matchers)
     instruction = "let the matcher return NaN there"
-    if any("unknown" in step.parameters for step in matchers):
-        instruction = "set 'unknown: {value}' of the matcher (before its scale)"
-    remedies = Remedies(disparity_map=instruction)
+    scale = 1.0
+    for step in matchers:
+        if "unknown" in step.parameters:
+            instruction = "set 'unknown: {value}' of the matcher, the value as the file stores it"
+            scale = (step.parameters.get("scale") or 1.0) * step.parameters.get("sign", 1)
+    remedies = Remedies(disparity_map=instruction, map_scale=scale)
     return doubts(disparity, task.scene, task.search, is_external=is_external, remedies=remedies)
 
 

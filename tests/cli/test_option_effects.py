@@ -1,4 +1,4 @@
-"""Effects of options that no other test shows, and options that would be accepted and not used."""
+"""Effects of options that no other test shows, and options without an effect."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ TENTH = COLUMNS % 10 == 5
 
 @pytest.fixture(autouse=True)
 def desk(tmp_path, monkeypatch):
-    """A folder with a truth, of which a quarter is unknown, and maps that are half a pixel off."""
+    """Write a truth, a quarter of it unknown, and maps that are half a pixel off."""
     monkeypatch.chdir(tmp_path)
     write_pfm("truth.pfm", np.where(UNKNOWN, np.inf, TRUTH))
     write_pfm("map.pfm", TRUTH + 0.5)
@@ -35,11 +35,11 @@ def desk(tmp_path, monkeypatch):
 
 
 def statistics(*words):
-    """Bad pixels in percent, the RMS error to a tenth of a pixel, the share of pixels with an estimate, and warnings."""
+    """Return bad pixels, the rounded RMS error, the matched fraction and the warnings."""
     result = call(*words, "--json")
-    found = json.loads(result.stdout)[0]
-    values = found["statistics"]
-    return values["bad_pixels_all"], round(values["rms_error_all"], 1), values["fraction_matched"], found["warnings"]
+    record = json.loads(result.stdout)[0]
+    values = record["statistics"]
+    return values["bad_pixels_all"], round(values["rms_error_all"], 1), values["fraction_matched"], record["warnings"]
 
 
 RIGHT = (0, 0.5, 1, [])
@@ -52,7 +52,7 @@ RIGHT = (0, 0.5, 1, [])
     "words",
     [
         "map.pfm --truth truth.pfm",
-        # The rules of one scale for both files: a truth of 8 bits needs one, and a map in pixels does not.
+        # A truth of 8 bits needs a scale, and a map in pixels does not.
         "grey_map.png --truth grey.png --scale 8",
         "map.pfm --truth grey.png --scale 8",
         "map.pfm --truth grey.png --truth-scale 8",
@@ -125,17 +125,17 @@ def test_compare_has_the_options_of_evaluate():
     assert statistics(*maps, "--truth-unknown", 0)[:3] == (pytest.approx(10), 0.5, 0.9)
     assert statistics(*maps)[0] > 30
     assert statistics(*maps, "--mask", "white.png")[:3] == (pytest.approx(10), 0.5, 0.9)
-    two = ("compare", "map.pfm", "negative.pfm", "--truth", "grey.png", "--truth-scale", 8)
-    assert statistics(*two)[:2] == (0, 0.5)
-    v3 = json.loads(call(*two, "--protocol", "middlebury-v3", "--json").stdout)
+    same_sign = ("compare", "map.pfm", "negative.pfm", "--truth", "grey.png", "--truth-scale", 8)
+    assert statistics(*same_sign)[:2] == (0, 0.5)
+    v3 = json.loads(call(*same_sign, "--protocol", "middlebury-v3", "--json").stdout)
     assert v3[0]["protocol"].startswith("middlebury-v3")
     write_pfm("second.pfm", TRUTH + 2)
     shares = []
     for threshold in (1, 2):
-        found = json.loads(
+        records = json.loads(
             call("compare", "map.pfm", "second.pfm", "--truth", "truth.pfm", "--threshold", threshold, "--json").stdout
         )
-        shares.append(found[1]["statistics"]["differing_pixels"])
+        shares.append(records[1]["statistics"]["differing_pixels"])
     assert shares == [100, 0]
 
 
@@ -151,8 +151,8 @@ def test_match_reads_a_truth_with_a_scale_and_a_marker():
     words = ("match", "left.png", "right.png", "--method", "ssd", "--disparities", "0:31", "--json", "--truth")
     [exact] = json.loads(call(*words, "exact.pfm").stdout)
     for scale in ("--scale", "--truth-scale"):
-        [read] = json.loads(call(*words, "doubled.pfm", scale, 2, "--truth-unknown", -9999).stdout)
-        assert read["statistics"] == pytest.approx(exact["statistics"])
+        [scaled] = json.loads(call(*words, "doubled.pfm", scale, 2, "--truth-unknown", -9999).stdout)
+        assert scaled["statistics"] == pytest.approx(exact["statistics"])
     unread = call(*words, "doubled.pfm", "--truth-scale", 2)
     assert "1600 of 4800 pixels of the ground truth hold exactly -4999.5 px (stored as -9999)" in unread.stderr
     assert "write --truth-unknown -9999" in unread.stderr

@@ -1,10 +1,10 @@
-"""Numbers that mean "unknown" are reported as probable markers, and disparities of scenes are not."""
+"""Numbers that mean "unknown" are reported, and disparities of scenes are not."""
 
 import numpy as np
 import pytest
 from evaluation_inputs import make_scene
 
-from stereo_framework import evaluate, load_scene
+from stereo_framework import Search, evaluate, load_scene
 from stereo_framework.core.errors import ResultWarning
 from stereo_framework.datasets import scene_names
 from stereo_framework.evaluation import doubts
@@ -21,11 +21,11 @@ def values_of(disparity, **options):
 
 
 @pytest.mark.parametrize("marker", [0, -1, -10, -999, -9999, -32768, 9999, 65535, 1e9, LARGEST, -LARGEST])
-@pytest.mark.parametrize("others", [SLANTED, np.rint(SLANTED), 4 * SLANTED % 60 + 4])
-def test_a_marker_in_a_tenth_of_the_pixels_is_reported(marker, others):
-    [found] = probable_markers(np.where(TENTH, marker, others).astype(np.float32))
-    assert (found.value, found.count) == (np.float32(marker), 600)
-    assert (found.lowest, found.highest) == (others[~TENTH].min(), others[~TENTH].max())
+@pytest.mark.parametrize("other_values", [SLANTED, np.rint(SLANTED), 4 * SLANTED % 60 + 4])
+def test_a_marker_in_a_tenth_of_the_pixels_is_reported(marker, other_values):
+    [reported] = probable_markers(np.where(TENTH, marker, other_values).astype(np.float32))
+    assert (reported.value, reported.count) == (np.float32(marker), 600)
+    assert (reported.lowest, reported.highest) == (other_values[~TENTH].min(), other_values[~TENTH].max())
 
 
 @pytest.mark.parametrize("marker", [9999, -9999, LARGEST])
@@ -85,12 +85,25 @@ def test_disparities_are_no_markers(name):
 
 
 def test_no_truth_of_a_data_set_holds_a_probable_marker(data):
-    names = [name for name in scene_names(data) if "kitti2015" not in name or name.endswith("0")]
+    names = scene_names(data)
     assert len(names) > 10
     for name in names:
         scene = load_scene(name, data=data)
         for truth in (scene.truth, scene.match_truth):
             assert truth is None or probable_markers(truth, scale=scene.grey_levels or 1) == [], name
+
+
+def test_a_map_of_another_size_is_examined_for_markers():
+    [line] = doubts(np.where(TENTH, -1, SLANTED), make_scene(np.tile(SLANTED, (2, 2))))
+    assert "600 of 6000 pixels of the disparity map hold exactly -1" in line
+
+
+def test_a_method_of_this_package_writes_no_markers_in_its_search_range():
+    scene = make_scene(SLANTED)
+    ties = np.where(TENTH, 0, SLANTED)
+    assert doubts(ties, scene, Search(0, 40), is_external=False) == []
+    assert len(doubts(ties, scene, Search(0, 40), is_external=True)) == 1
+    assert len(doubts(ties, scene, Search(5, 40), is_external=False)) == 1
 
 
 def test_evaluate_reports_markers_of_a_map_and_of_a_truth_without_a_search_range():

@@ -110,6 +110,15 @@ def test_a_marker_in_floats_means_unknown_if_the_caller_names_it(tmp_path, endin
     check(read_disparity(path, unknown=marker, scale=2), [[0.75, NAN, 1.5]])
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_number_beyond_float32_is_unknown(tmp_path):
+    values = np.array([[1.5, -np.finfo(np.float64).max, 3]])
+    tifffile.imwrite(tmp_path / "a.tif", values)
+    np.save(tmp_path / "a.npy", values)
+    for name in ("a.tif", "a.npy"):
+        check(read_disparity(tmp_path / name), [[1.5, NAN, 3]])
+
+
 def test_a_marker_that_a_picture_cannot_hold_is_refused(tmp_path):
     path = grey(tmp_path / "a.png", [[0, 8]])
     for marker in (-1, 256, 0.5, np.inf):
