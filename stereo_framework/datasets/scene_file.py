@@ -70,7 +70,7 @@ def load(path: PathLike) -> Scene:
     pair, given = (entry.reference, entry.match), entry.search
 
     def map_in(entry: Any) -> _Load | None:
-        return entry and _map(folder / entry.file, scale=entry.scale, unknown=entry.unknown, minimum=entry.minimum)
+        return entry and _map(folder / entry.file, scale=entry.scale, unknown=entry.marker, minimum=entry.minimum)
 
     def frame(index: int, own: FrameEntry) -> Frame:
         position = index if own.position is None else own.position
