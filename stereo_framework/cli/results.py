@@ -78,6 +78,9 @@ def results(
         _shared.refuse_without_effect("with --export, which writes maps", unused_options | {"--plots": plots})
     elif plots:
         _shared.refuse_without_effect("with --plots, which writes what the script's report names", unused_options)
+    elif group is None and (json or format == "csv"):
+        reason = "with --json or --format csv, which hold all columns"
+        _shared.refuse_without_effect(reason, {"--columns": columns is not None})
     names = _shared.names(columns)
     with Store(folder) as store:
         found, lacking = results.where(store.results(every=every), where or []), store.lacking()

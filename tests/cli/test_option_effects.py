@@ -276,6 +276,7 @@ def test_stages_of_a_slot_and_the_file_of_an_example(desk):
         ),
         ("rank scores.csv --boundary --columns x", "--columns has no effect with --boundary"),
         ("results out --export eth3d --sort scene", "--sort has no effect with --export"),
+        ("results out --columns energy --json", "--columns has no effect with --json or --format csv"),
         ("results out --plots --format csv", "--format has no effect with --plots"),
         ("compare map.pfm negative.pfm --truth truth.pfm --without-truth", "--without-truth has no effect with --truth"),
         ("match --example --truth-scale 2", "--truth-scale goes with --truth"),
