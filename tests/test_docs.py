@@ -136,6 +136,9 @@ def _supply(arguments):
     """The maps that a command measures: the truth of its scenes."""
     if arguments[0] not in {"evaluate", "compare"}:
         return
+    if "--truth" in arguments:
+        _supply_encodings()
+        return
     scenes = [arguments[i + 1] for i, word in enumerate(arguments) if word == "--scene"]
     for file in map(Path, arguments[1:]):
         if file.name == "submission":
@@ -146,6 +149,17 @@ def _supply(arguments):
             write_disparity(file, load_scene(scenes[0]).truth)
         elif file.suffix == ".png":
             write_image(file, np.nan_to_num(load_scene(scenes[0]).truth * 16).astype(np.uint8))
+
+
+def _supply_encodings():
+    """Write the maps and truths of the page about measuring in its encodings."""
+    truth = load_scene("synthetic/planes").truth
+    np.save("sgbm.npy", np.rint(16 * np.nan_to_num(truth, nan=-1)).astype(np.int16))
+    write_disparity("pandora.tif", -np.nan_to_num(truth, nan=9999))
+    write_disparity("cones.tif", np.nan_to_num(truth))
+    write_disparity("truth.pfm", truth)
+    for name, scale in (("mine.png", 64), ("kitti.png", 256)):
+        write_image(name, np.rint(scale * np.nan_to_num(truth)).astype(np.uint16))
 
 
 # The images are smaller than those that the pages speak of, and the ranges wide for them.

@@ -11,7 +11,7 @@ import sys
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from stereo_framework.core.scene import Scene
     from stereo_framework.evaluation import Protocol
+    from stereo_framework.evaluation.sanity import Remedies
     from stereo_framework.own_pair.choosing import Standing
     from stereo_framework.sweep import Result
     from stereo_framework.sweep.tune import Trial
@@ -53,19 +54,32 @@ ProtocolSpec = Annotated[
     str | None,
     typer.Option("--protocol", help="How to measure: a preset or {base: PRESET, field: value}; default: the scene's own."),
 ]
-Truth = Annotated[Path | None, typer.Option(help="True disparities (PFM, npy, 16-bit PNG; of 8 bits with --scale).")]
+Truth = Annotated[Path | None, typer.Option(help="True disparities (PFM, npy, 16-bit PNG; of 8 bits with --truth-scale).")]
 TruthMask = Annotated[Path | None, typer.Option(help="With --truth: measure only where this picture is white.")]
 Scale = Annotated[
     float | None,
-    typer.Option(help="Grey levels per pixel of disparity, of files that are grey pictures; default: the data set's."),
+    typer.Option(help="Stored units per pixel of disparity of the maps, negative for the other sign; default: the data set's."),
 ]
-Unknown = Annotated[int | None, typer.Option(help="Value that means no estimate: a grey level, or pixels such as -1.")]
+Unknown = Annotated[float | None, typer.Option(help="Stored value of the maps that means no estimate, such as -1.")]
+TruthScale = Annotated[float | None, typer.Option(help="The same as --scale, of the file of --truth.")]
+TruthUnknown = Annotated[float | None, typer.Option(help="Stored value of the file of --truth that means unknown, such as 0.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array instead of a table.")]
 
 
 GROUPS = {
     "Images": ("disparity_range", "calibration", "focal", "baseline", "rectify", "stretch", "image_masks", "pixel_ranges"),
-    "What is measured, and how": ("protocol", "measure", "statistic", "threshold", "truth", "mask", "scale", "unknown"),
+    "What is measured, and how": (
+        "protocol",
+        "measure",
+        "statistic",
+        "threshold",
+        "truth",
+        "truth_scale",
+        "truth_unknown",
+        "mask",
+        "scale",
+        "unknown",
+    ),
     "Who computes": ("workers", "executor", "dask", "memory"),
     "What is written and printed": ("out", "name", "maps", "report", "json", "format", "limit", "export", "plots", "single_file"),
     "Everywhere": ("data", "plugin", "no_plugins", "max_pixels", "traceback", "help"),
@@ -158,6 +172,27 @@ def camera_numbers(text: str | None) -> tuple[int, int] | None:
     return int(match[1]), int(match[2])
 
 
+def refuse_without_effect(reason: str, options: Mapping[str, bool]) -> None:
+    """Refuse options that would be accepted and not used.
+
+    Parameters
+    ----------
+    reason : str
+        The end of the message's first clause, such as "without --new".
+    options : mapping of str to bool
+        Whether the user has written an option, by its name.
+
+    Raises
+    ------
+    ParameterError
+        At least one option is written.
+    """
+    for option, is_written in options.items():
+        if is_written:
+            message = f"{option} has no effect {reason}; leave it out"
+            raise ParameterError(message)
+
+
 def disparities(text: str) -> tuple[float, float]:
     """Parse a search range, both ends included: ``A:B``, ``A..B`` or ``A-B``; ``B`` alone begins at 0."""
     number = r"[+-]?[0-9]+(?:\.[0-9]+)?"
@@ -172,35 +207,130 @@ def disparities(text: str) -> tuple[float, float]:
     return low, high
 
 
-def scale_of(path: Path, files: Sequence[Path], scale: float | None) -> float | None:
-    """``--scale`` for a file: None where it holds pixels, and others beside it are grey pictures."""
-    from stereo_framework.io.disparity import map_values
+@dataclass(frozen=True)
+class Encoding:
+    """Scales and markers of a command line: of the maps and of the ground truth.
 
-    def is_picture(one: Path) -> bool:
-        return map_values(one)[0].dtype.kind == "u"
+    Parameters
+    ----------
+    scale, unknown : float, optional
+        Of the maps.
+    truth_scale, truth_unknown : float, optional
+        Of the file of ``--truth``.
+    """
 
-    # Most often the first that is asked is a picture: the others need not be read.
-    return None if scale is None or (not is_picture(path) and any(map(is_picture, files))) else scale
+    scale: float | None = None
+    unknown: float | None = None
+    truth_scale: float | None = None
+    truth_unknown: float | None = None
+
+    def scale_of_map(self, path: Path, maps: Sequence[Path], truth: Path | None) -> float | None:
+        """Return the scale of a map.
+
+        If some of the maps hold integers, ``--scale`` is theirs and not that of maps in
+        pixels. If none does, and a truth of 8 bits needs a scale, it is that of the
+        truth.
+        """
+        from stereo_framework.io.disparity import holds_integers
+
+        if self.scale is None or holds_integers(path):
+            return self.scale
+        if any(map(holds_integers, maps)) or self._is_scale_of_8_bits(truth):
+            return None
+        return self.scale
+
+    def unknown_of_map(self, path: Path, maps: Sequence[Path]) -> float | None:
+        """Return the marker of a map.
+
+        Among several maps, ``--unknown`` is not that of a picture that cannot hold it.
+        """
+        from stereo_framework.io.disparity import grey_bits
+
+        if self.unknown is None or len(maps) < 2:
+            return self.unknown
+        bits = grey_bits(path)
+        is_grey_level = self.unknown.is_integer() and 0 <= self.unknown < 2**bits
+        return self.unknown if is_grey_level or not bits else None
+
+    def scale_of_truth(self, truth: Path, maps: Sequence[Path]) -> float | None:
+        """Return ``--truth-scale``, or ``--scale`` if a truth of 8 bits needs it.
+
+        Raises
+        ------
+        ParameterError
+            ``--scale`` may or may not be that of a truth with 16 bits.
+        """
+        from stereo_framework.io.disparity import KITTI_SCALE, grey_bits
+
+        if self.truth_scale is not None or self.scale is None:
+            return self.truth_scale
+        if self._is_scale_of_8_bits(truth):
+            return self.scale
+
+        needs_scale = self.scale < 0 or any(map(_holds_signed_integers, maps))
+        if grey_bits(truth) == 16 and not needs_scale and self.scale != KITTI_SCALE:
+            message = (
+                f"--scale {self.scale:g}: {truth} is a 16-bit picture, which has the scale {KITTI_SCALE:g} unless another one is given; "
+                f"write --truth-scale {self.scale:g} or --truth-scale {KITTI_SCALE:g}, and --scale if the maps have one"
+            )
+            raise ParameterError(message)
+        return None
+
+    def _is_scale_of_8_bits(self, truth: Path | None) -> bool:
+        """Return whether ``--scale`` is also the scale that a truth of 8 bits needs."""
+        from stereo_framework.io.disparity import grey_bits
+
+        if truth is None or self.truth_scale is not None or self.scale is None:
+            return False
+        return self.scale > 0 and grey_bits(truth) == 8
+
+
+def _holds_signed_integers(path: Path) -> bool:
+    """Return whether a map file holds integers and is no grey picture."""
+    from stereo_framework.io.disparity import grey_bits, holds_integers
+
+    return holds_integers(path) and grey_bits(path) == 0
 
 
 def truth_alone(
     truth: Path | None,
     mask: Path | None = None,
     protocol: str | dict[str, Any] | None = None,
-    scale: float | None = None,
+    encoding: Encoding = Encoding(),
     maps: Sequence[Path] = (),
-) -> tuple[Scene, Protocol] | None:
-    """The scene that ``--truth`` and ``--mask`` stand for, and how maps are measured there; None without them."""
+) -> tuple[Scene, Protocol, Remedies] | None:
+    """Return the scene of ``--truth``, its protocol and the instructions for markers.
+
+    None without ``--truth``.
+
+    Raises
+    ------
+    ParameterError
+        An option needs ``--truth``, or ``--scale`` has two meanings.
+    """
     from stereo_framework.evaluation.evaluate import of_truth
-    from stereo_framework.io import read_disparity, read_mask
+    from stereo_framework.io import read_mask
+    from stereo_framework.io.disparity import FORMAT_MARKER, in_pixels, map_values, scale_of
+    from stereo_framework.sweep.outside import COMMAND_LINE
 
     if truth is None:
-        if mask is not None:
-            raise ParameterError("--mask goes with --truth")
+        options = {"--mask": mask, "--truth-scale": encoding.truth_scale, "--truth-unknown": encoding.truth_unknown}
+        for option, value in options.items():
+            if value is not None:
+                message = f"{option} goes with --truth"
+                raise ParameterError(message)
         return None
-    scene, measured = of_truth(read_disparity(truth, scale=scale_of(truth, maps, scale)), protocol)
+
+    scale = encoding.scale_of_truth(truth, maps)
+    unknown = FORMAT_MARKER if encoding.truth_unknown is None else encoding.truth_unknown
+    stored = map_values(truth)
+    factor = scale_of(truth, stored, scale)
+    scene, measured = of_truth(in_pixels(truth, stored, scale, unknown), protocol)
     scene = replace(scene, name=truth.stem)
-    return scene if mask is None else scene.within(read_mask(mask)), measured
+    if mask is not None:
+        scene = scene.within(read_mask(mask))
+    remedies = replace(COMMAND_LINE, truth="write --truth-unknown {value}", truth_scale=factor)
+    return scene, measured, remedies
 
 
 def protocol_spec(text: str | None) -> str | dict[str, Any] | None:
@@ -241,6 +371,7 @@ def who(name: str, workers: int | None, dask: str | None) -> AbstractContextMana
     if name not in ("thread", "process"):
         raise ParameterError(f"--executor: no such executor {name!r}; {nearest(name, ('thread', 'process'))}")
     if dask is not None:
+        refuse_without_effect("with --dask, whose workers are processes", {"--executor process": name == "process"})
         return dask_executor(dask)
     return Processes(workers) if name == "process" else nullcontext()
 

@@ -38,6 +38,8 @@ def check(
     from stereo_framework.script import schema as script_schema
 
     if schema:
+        unused_options = {"a script": bool(script), "--set": bool(settings), "--try": try_out}
+        _shared.refuse_without_effect("with --schema, which prints the schema of all scripts", unused_options)
         _shared.print_json(script_schema())
         return
     if not script:

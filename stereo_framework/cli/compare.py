@@ -17,6 +17,8 @@ def compare(
     threshold: float = 1.0,
     scale: _shared.Scale = None,
     unknown: _shared.Unknown = None,
+    truth_scale: _shared.TruthScale = None,
+    truth_unknown: _shared.TruthUnknown = None,
     without_truth: bool = False,
     out: Path | None = None,
     json: _shared.Json = False,
@@ -50,18 +52,22 @@ def compare(
     from stereo_framework.sweep.result import doubt_of_maps
 
     spec = _shared.protocol_spec(protocol)
-    alone = _shared.truth_alone(truth, mask, spec, scale, maps)
+    encoding = _shared.Encoding(scale, unknown, truth_scale, truth_unknown)
+    alone = _shared.truth_alone(truth, mask, spec, encoding, maps)
     if (alone is None) == (scene is None):
         raise ParameterError("compare needs the scene that the maps belong to: --scene, or --truth")
+    if without_truth:
+        _shared.refuse_without_effect("with --truth, which is the truth", {"--without-truth": truth is not None})
     if len(set(maps)) < 2:
         raise ParameterError(f"compare needs two maps or more; {maps[0]} is one ('evaluate' measures one)")
-    place, how = alone or (load_scene(str(scene)), spec)
+    place, how, remedies = alone or (load_scene(str(scene)), spec, None)
     place = replace(place, truths={}) if without_truth else place
-    files = maps if truth is None else [truth, *maps]
-    results = [
-        measure_map(path, place, how, method=name, scale=_shared.scale_of(path, files, scale), unknown=unknown)
-        for path, name in map_names(maps).items()
-    ]
+    results = []
+    for path, name in map_names(maps).items():
+        scale_of_map = encoding.scale_of_map(path, maps, truth)
+        marker = encoding.unknown_of_map(path, maps)
+        result = measure_map(path, place, how, method=name, scale=scale_of_map, unknown=marker, remedies=remedies)
+        results.append(result)
     changed = [path for path in maps if changed_since_written(path)]
     if changed:
         _shared.tell("warning", doubt_of_maps(changed))

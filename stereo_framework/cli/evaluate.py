@@ -21,6 +21,8 @@ def evaluate(
     threshold: list[float] | None = None,
     scale: _shared.Scale = None,
     unknown: _shared.Unknown = None,
+    truth_scale: _shared.TruthScale = None,
+    truth_unknown: _shared.TruthUnknown = None,
     out: Path | None = None,
     name: str | None = None,
     json: _shared.Json = False,
@@ -60,7 +62,8 @@ def evaluate(
         raise ParameterError(f"--name {name}: one name for {len(maps)} maps or folders; give one of them at a time")
     spec = _shared.protocol_spec(protocol)
     files, folders = [p for p in maps if not p.is_dir()], [p for p in maps if p.is_dir()]
-    alone = _shared.truth_alone(truth, mask, spec, scale, files)
+    encoding = _shared.Encoding(scale, unknown, truth_scale, truth_unknown)
+    alone = _shared.truth_alone(truth, mask, spec, encoding, files)
     if alone is not None and (scene or folders or out is not None):
         raise ParameterError("--truth is that of single maps, which are not kept; leave out --scene, --out and folders")
     if files and alone is None and len(scene or []) != 1:
@@ -77,7 +80,6 @@ def evaluate(
         if found.missing:
             _shared.tell("warning", f"{folder}: no map for {', '.join(found.missing)}; the average leaves them out")
         given.append((folder, name or folder.resolve().name, found.maps))
-    beside = files if truth is None else [truth, *files]
     changes = {} if threshold is None else {"thresholds": threshold}
     base = alone[1] if alone else None if spec is None else resolve(spec)
     results: list[Result] = []
@@ -86,8 +88,18 @@ def evaluate(
         for one, path in of_scenes.items():
             known = load_scene(one) if isinstance(one, str) else one
             under = with_measures(derive(of_scene(known) if base is None else base, changes), tuple(measure or ()))
-            own = _shared.scale_of(path, beside, scale)
-            measured.append(measure_map(path, known, under, method=method, place=place, scale=own, unknown=unknown))
+            siblings = list(dict.fromkeys([*files, *of_scenes.values()]))
+            result = measure_map(
+                path,
+                known,
+                under,
+                method=method,
+                place=place,
+                scale=encoding.scale_of_map(path, siblings, truth),
+                unknown=encoding.unknown_of_map(path, siblings),
+                remedies=alone[2] if alone else None,
+            )
+            measured.append(result)
             if out is not None and (disparity := measured[-1].disparity) is not None:
                 with output_folder(out):
                     write_pictures(out / "pictures" / map_stem(measured[-1]), disparity, known, under)

@@ -32,7 +32,9 @@ def match(
     image_masks: Annotated[list[Path] | None, typer.Option("--mask")] = None,
     pixel_ranges: Annotated[tuple[Path, Path] | None, typer.Option("--ranges", metavar="LOW HIGH")] = None,
     truth: _shared.Truth = None,
-    scale: _shared.Scale = None,
+    truth_scale: _shared.TruthScale = None,
+    truth_unknown: _shared.TruthUnknown = None,
+    scale: Annotated[float | None, typer.Option(help="Shorter name of --truth-scale: match reads no other map.")] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     memory: _shared.Memory = None,
     plugin: _shared.Plugins = None,
@@ -77,7 +79,8 @@ def match(
         Print one JSON array instead of a summary.
     """
     from stereo_framework.datasets import load_scene
-    from stereo_framework.evaluation import evaluate
+    from stereo_framework.evaluation import doubts
+    from stereo_framework.evaluation.evaluate import statistics_of
     from stereo_framework.own_pair.first_use import compiled_by_two
     from stereo_framework.own_pair.kept_parts import remove_kept
     from stereo_framework.own_pair.matched import check_folder
@@ -121,7 +124,7 @@ def match(
     many = len(found) > 1
     if many and truth is not None:
         raise ParameterError(f"--truth is that of one pair, and there are {len(found)}")
-    alone = _shared.truth_alone(truth, scale=scale)
+    alone = _shared.truth_alone(truth, encoding=_truth_encoding(scale, truth_scale, truth_unknown))
     records, failed = [], False
     for i, (stem, (one, other)) in enumerate(found.items()):
         default = Path("matches" if many else f"{stem}_match")
@@ -147,12 +150,22 @@ def match(
             continue
         records.append(record := _record(stem, matched, folder, written))
         if alone is not None:
-            record["statistics"] = evaluate(matched.disparity, *alone)
+            scene, protocol, remedies = alone
+            record["statistics"] = statistics_of(matched.disparity, scene, protocol)
+            _shared.tell("warning", *doubts(matched.disparity, scene, matched.search, is_external=False, remedies=remedies))
         if not json:
             _print(matched, record)
     if json:
         _shared.print_json(records)
     return 1 if failed else 0
+
+
+def _truth_encoding(scale: float | None, truth_scale: float | None, truth_unknown: float | None) -> _shared.Encoding:
+    """Return how the file of ``--truth`` is read."""
+    if scale is not None and truth_scale is not None:
+        message = f"--scale {scale:g} and --truth-scale {truth_scale:g}: both are the scale of --truth; leave out --scale"
+        raise ParameterError(message)
+    return _shared.Encoding(truth_scale=scale if truth_scale is None else truth_scale, truth_unknown=truth_unknown)
 
 
 def _record(stem: str, matched: Matched, folder: Path, written: list[str]) -> dict[str, Any]:

@@ -60,6 +60,8 @@ def rank(
 
     results = chosen([r for table in tables for r in _results(table)], where or [])
     if boundary:
+        unused_options = {"--columns": columns is not None, "--lower": bool(lower), "--higher": bool(higher), "--groups": groups}
+        _shared.refuse_without_effect("with --boundary, which has columns of its own", unused_options)
         _print_boundary(results, json=json)
         return
     if both := set(lower or []) & set(higher or []):

@@ -67,6 +67,20 @@ def results(
         raise ParameterError(f"--format: no format {format!r}; {nearest(format, _FORMATS, kind='formats')}")
     if json and format != "table":
         raise ParameterError(f"one format at a time, not {format} and json")
+    unused_options = {
+        "--sort": sort is not None,
+        "--columns": columns is not None,
+        "--group": group is not None,
+        "--format": format != "table",
+        "--json": json,
+    }
+    if export is not None:
+        _shared.refuse_without_effect("with --export, which writes maps", unused_options | {"--plots": plots})
+    elif plots:
+        _shared.refuse_without_effect("with --plots, which writes what the script's report names", unused_options)
+    elif group is None and (json or format == "csv"):
+        reason = "with --json or --format csv, which hold all columns"
+        _shared.refuse_without_effect(reason, {"--columns": columns is not None})
     names = _shared.names(columns)
     with Store(folder) as store:
         found, lacking = results.where(store.results(every=every), where or []), store.lacking()

@@ -63,6 +63,9 @@ def run(
 
     if report and out is None:
         raise ParameterError("--report: needs --out DIR, where the page is written")
+    if maps and out is None:
+        message = "--maps: needs --out DIR, where the maps are written"
+        raise ParameterError(message)
     given = {"protocol": protocol, "measures": measure and f"[{', '.join(measure)}]"}
     overrides = [*(settings or []), *(f"evaluation.{key}={value}" for key, value in given.items() if value)]
     start = Path.cwd()

@@ -46,6 +46,10 @@ def scenes(
         word = short(sets[0], 80)
         raise ParameterError(f"scenes {word}: say what to do: --describe {word}, or --fetch {word}")
     if new is not None:
+        _shared.refuse_without_effect("with --new", {"--describe": describe is not None, "--fetch": fetch})
+    elif describe is not None:
+        _shared.refuse_without_effect("with --describe", {"--fetch": fetch})
+    if new is not None:
         from stereo_framework.datasets.scene_file import new_scene
         from stereo_framework.own_pair.search_range import looked_at
 

@@ -62,8 +62,13 @@ def stages(
     from stereo_framework.evaluation.protocols import PRESETS
 
     if new is not None:
+        _shared.refuse_without_effect("with --new", {f"the name {name}": name is not None})
         _new(slot, new, out)
         return
+    _shared.refuse_without_effect("without --new", {"--out": out is not None})
+    is_of_no_slot = name is not None and (name == "measures" or name in PRESETS or name.startswith("{"))
+    if is_of_no_slot:
+        _shared.refuse_without_effect(f"with {name}, which is of no slot", {"--slot": slot is not None})
     if name == "measures":
         _measures()
         return

@@ -43,6 +43,7 @@ from stereo_framework.io import (
     read_mask,
     write_bytes,
 )
+from stereo_framework.io.disparity import FORMAT_MARKER, Unknown
 from stereo_framework.io.images import ENDINGS
 from stereo_framework.io.names import left_and_right, natural_order
 from stereo_framework.io.orientation import UPRIGHT, orientation_of
@@ -74,7 +75,7 @@ def load(path: PathLike) -> Scene:
     pair, given = (entry.reference, entry.match), entry.search
 
     def map_in(entry: Any) -> _Load | None:
-        return entry and _map(folder / entry.file, scale=entry.scale, unknown=entry.unknown, minimum=entry.minimum)
+        return entry and _map(folder / entry.file, scale=entry.scale, unknown=entry.marker, minimum=entry.minimum)
 
     def frame(index: int, own: FrameEntry) -> Frame:
         position = index if own.position is None else own.position
@@ -109,7 +110,7 @@ def pair_scene(
     *,
     truth: PathLike | None = None,
     truth_scale: float | None = None,
-    truth_unknown: int | None = 0,
+    truth_unknown: Unknown = FORMAT_MARKER,
     left_mask: PathLike | None = None,
     right_mask: PathLike | None = None,
     low: PathLike | None = None,
@@ -129,7 +130,7 @@ def pair_scene(
     truth : path-like, optional
         Disparity map of the left image, see `read_disparity`.
     truth_scale, truth_unknown
-        Its scale and its value for unknown, if it is a grey picture.
+        Its scale and its value for unknown, as `read_disparity` takes them.
     left_mask, right_mask : path-like, optional
         Pictures that are white where the image holds data.
     low, high : path-like, optional

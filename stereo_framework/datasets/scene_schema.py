@@ -10,6 +10,7 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, ScriptError, nearest
 from stereo_framework.core.parameters import NonNegativeInt, Positive, spelled
 from stereo_framework.io import read_bytes
+from stereo_framework.io.disparity import FORMAT_MARKER, Unknown
 from stereo_framework.io.places import Faults
 from stereo_framework.io.yaml_text import parse
 
@@ -44,8 +45,13 @@ class TruthEntry(_Entry):
 
     file: str
     scale: float | None = None
-    unknown: int | None = 0
+    unknown: float | None = None
     minimum: float = 0
+
+    @property
+    def marker(self) -> Unknown:
+        """The value for unknown: that of the format without the key, none if it is null."""
+        return self.unknown if "unknown" in self.model_fields_set else FORMAT_MARKER
 
 
 class SearchEntry(_Entry):

@@ -123,9 +123,11 @@ def _checked(disparity: NDArray, scene: Scene, protocol: Protocol) -> Disparity:
             f"scene {scene.name}: the map has shape {disparity.shape}; expected (rows, columns) = ({rows}, {columns})"
         )
     if not np.issubdtype(disparity.dtype, np.floating):
-        raise DataError(
-            f"scene {scene.name}: the map holds {disparity.dtype}; expected float32 in pixels, NaN = no estimate (divide grey levels by their scale)"
+        message = (
+            f"scene {scene.name}: the map holds {disparity.dtype}; expected float32 in pixels, NaN = no estimate; divide it by its units "
+            "per pixel (16 for OpenCV's StereoSGBM, whose (minimum - 1) * 16 means no estimate; for pictures their scale)"
         )
+        raise DataError(message)
     measured = disparity.astype(np.float32, copy=False)
     if disparity.shape == (rows, columns):
         return measured

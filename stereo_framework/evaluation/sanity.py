@@ -1,9 +1,12 @@
-"""Warnings about maps that look wrong: empty ones, maps of the other view, and maps that were read in the wrong scale or with the wrong sign."""
+"""Warnings about maps that look wrong: wrong scales, signs or views, and markers."""
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Disparity, Scene, Search, scale_doubt
+from stereo_framework.evaluation.markers import Marker, probable_markers
 
 _FACTORS = (2, 4, 8, 16, 256)
 """Scales of disparity files, in grey levels per pixel: those of the Middlebury sets and that of 16-bit PNG files."""
@@ -18,51 +21,164 @@ _ROWS = 64
 """Number of rows that are examined, spread over the image: enough to notice gross mistakes, and fast even in large sweeps."""
 
 
-def doubts(disparity: Disparity, scene: Scene, search: Search | None = None) -> list[str]:
-    """Signs that a map or the truth was read in a wrong way; empty if there are none.
+@dataclass(frozen=True)
+class Remedies:
+    """Instructions for the user about a number that is read as a disparity.
+
+    Parameters
+    ----------
+    disparity_map, truth : str
+        Instruction with ``{value}`` for the value as the file stores it.
+    map_scale, truth_scale : float
+        Stored units per pixel of the files.
+    other_scale : str
+        Instruction for a map that is read in a wrong scale or with the wrong sign, with
+        ``{value}`` for the right scale.
+    """
+
+    disparity_map: str = "set these pixels to NaN, or read the file with read_disparity(..., unknown={value})"
+    truth: str = (
+        "set these pixels to NaN, read the file with read_disparity(..., unknown={value}), or write 'unknown: {value}' "
+        "below truth in scene.yaml"
+    )
+    map_scale: float = 1.0
+    truth_scale: float = 1.0
+    other_scale: str = ""
+
+
+def doubts(
+    disparity: Disparity,
+    scene: Scene,
+    search: Search | None = None,
+    *,
+    is_external: bool | None = None,
+    remedies: Remedies | None = None,
+) -> list[str]:
+    """Return the signs that a map or the ground truth was read in a wrong way.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
-        Pixels, NaN = no estimate. A map of another size than the scene's images is not examined.
+        Pixels, NaN = no estimate. A map of another size than the scene's images is
+        examined for markers only.
     scene : Scene
     search : Search, optional
         The range that was searched; default: the scene's.
+    is_external : bool, optional
+        Whether the map may hold markers inside of the search range. A method of this
+        package writes none, and gives pixels without texture the end of its range.
+        Default: only if no `search` is given.
+    remedies : Remedies, optional
+        Instructions for markers; default: those for Python.
 
     Returns
     -------
     list of str
         One line each. A map is doubted if most of its estimates would lie within a pixel of the truth after a change of sign, of the view, or of scale by
-        2, 4, 8, 16 or 256 (up or down), or by their median factor, and far fewer do as it is. So are images with intensities from 0 to 1. A map that passes is doubted too if several percent of it hold one value outside the search range, which is what some
-        programs write for "no estimate".
+        2, 4, 8, 16 or 256 (up or down), or by their median factor, and far fewer do as
+        it is. So are images with intensities from 0 to 1. A map or a truth is doubted
+        too if many pixels hold exactly the same value, apart from all others, which is
+        probably a marker, and a map if several percent of it hold one value outside the
+        search range.
     """
     if not np.isfinite(disparity).any():
         return [f"{scene.name}: the map holds no estimate at all"]
+    remedies = remedies or Remedies()
+    if is_external is None:
+        is_external = search is None
+    search = search or scene.search
+    lines = [] if scene.truth is None else _markers_of_truth(scene.truth, scene.name, remedies)
     if disparity.shape != scene.reference.shape[:2]:
-        return []
-    found = [] if scene.truth is None else _by_truth(disparity, scene, scene.truth)
+        # Disparities of reduced images have another unit, but a marker is a marker.
+        reduced = _markers_of_map(disparity, None, is_external=True, scale=remedies.map_scale)
+        return lines + [_marker_line(marker, disparity, scene.name, remedies) for marker in reduced]
+
+    misreadings = [] if scene.truth is None else _by_truth(disparity, scene, scene.truth, remedies)
+    lines += misreadings
+    markers = _markers_of_map(disparity, search, is_external=is_external, scale=remedies.map_scale)
+    lines += [_marker_line(marker, disparity, scene.name, remedies) for marker in markers]
+    # With a wrong scale most values are outside the range.
+    if search is not None and not misreadings:
+        values = {np.float32(marker.value) for marker in markers}
+        lines += _by_range(disparity, scene.name, search, values, remedies)
+
     dark = scale_doubt(scene.reference)
-    return [*(found or _by_range(disparity, scene, search or scene.search)), *([f"{scene.name}: {dark}"] if dark else [])]
+    if dark:
+        lines.append(f"{scene.name}: {dark}")
+    return lines
 
 
-def _by_range(disparity: Disparity, scene: Scene, search: Search | None) -> list[str]:
-    if search is None:
-        return []
-    some = disparity[:: max(1, disparity.shape[0] // _ROWS)]
+def _markers_of_truth(truth: Disparity, name: str, remedies: Remedies) -> list[str]:
+    """Report probable markers of the ground truth."""
+    lines = []
+    for marker in probable_markers(truth, scale=remedies.truth_scale):
+        stored = _stored_text(marker.value, remedies.truth_scale)
+        instruction = remedies.truth.format(value=stored)
+        event = _event(marker, truth, "the ground truth", stored)
+        lines.append(f"{name}: {event}; if this value means unknown, {instruction}")
+    return lines
+
+
+def _markers_of_map(disparity: Disparity, search: Search | None, *, is_external: bool, scale: float) -> list[Marker]:
+    """Find probable markers of a map; values that a method has searched are none."""
+    markers = probable_markers(disparity, scale=scale)
+    if is_external or search is None:
+        return markers
+    return [marker for marker in markers if not search.minimum <= marker.value <= search.maximum]
+
+
+def _marker_line(marker: Marker, disparity: Disparity, name: str, remedies: Remedies) -> str:
+    """Report a probable marker of a disparity map."""
+    stored = _stored_text(marker.value, remedies.map_scale)
+    instruction = remedies.disparity_map.format(value=stored)
+    event = _event(marker, disparity, "the disparity map", stored)
+    return f"{name}: {event}; if this value means no estimate, {instruction}"
+
+
+def _event(marker: Marker, disparity: Disparity, noun: str, stored: str) -> str:
+    """Describe a marker: its pixels, its value, and the range of the other values."""
+    text = _stored_text(marker.value, 1.0)
+    in_file = "" if stored == text else f" px (stored as {stored})"
+    return (
+        f"{marker.count} of {disparity.size} pixels of {noun} hold exactly {text}{in_file}, apart from all other values "
+        f"({marker.lowest:g} to {marker.highest:g})"
+    )
+
+
+def _stored_text(value: float, scale: float) -> str:
+    """Return the shortest number that is this value after division by the scale."""
+    stored = value * scale + 0.0  # no minus before 0
+    for digits in range(6, 18):
+        text = f"{stored:.{digits}g}"
+        if np.float32(float(text) / scale) == np.float32(value):
+            return text
+    return repr(stored)
+
+
+def _by_range(disparity: Disparity, name: str, search: Search, markers: set[np.float32], remedies: Remedies) -> list[str]:
+    """Report the most frequent value outside the search range, unless it is a marker."""
+    sample = disparity[:: max(1, disparity.shape[0] // _ROWS)]
     # Sub-pixel estimates may lie half a level outside.
     half = 0.5 * min(search.step, 1)
-    outside = some[np.isfinite(some) & ((some < search.minimum - half) | (some > search.maximum + half))]
-    values, counts = np.unique(outside, return_counts=True)
-    if not counts.size or counts.max() < _STUCK * some.size:
+    is_outside = np.isfinite(sample) & ((sample < search.minimum - half) | (sample > search.maximum + half))
+    values, counts = np.unique(sample[is_outside], return_counts=True)
+    if not counts.size or counts.max() < _STUCK * sample.size:
         return []
-    value = f"{values[counts.argmax()]:g}"
-    return [
-        f"{scene.name}: {100 * counts.max() / some.size:.0f} % of the map hold {value}, outside the search range {search.minimum:g}..{search.maximum:g}; "
-        f"if that means no estimate, say so: --unknown {value}"
-    ]
+    value = values[counts.argmax()]
+    if value in markers:
+        return []
+
+    share = 100 * counts.max() / sample.size
+    stored = _stored_text(float(value), remedies.map_scale)
+    instruction = remedies.disparity_map.format(value=stored)
+    line = (
+        f"{name}: {share:.0f} % of the map hold {value:g}, outside the search range {search.minimum:g}..{search.maximum:g}; "
+        f"if this value means no estimate, {instruction}"
+    )
+    return [line]
 
 
-def _by_truth(disparity: Disparity, scene: Scene, truth: Disparity) -> list[str]:
+def _by_truth(disparity: Disparity, scene: Scene, truth: Disparity, remedies: Remedies) -> list[str]:
     # Small disparities prove nothing: estimates that are scaled down far enough would agree with all of them.
     step = max(1, disparity.shape[0] // _ROWS)
     disparity, truth = disparity[::step], truth[::step]
@@ -89,9 +205,10 @@ def _by_truth(disparity: Disparity, scene: Scene, truth: Disparity) -> list[str]
     alike = float(np.mean(np.abs(np.median(estimate) / best - true) <= 1)) if np.ptp(true) > 1 else 0.0
     if share(best) <= max(0.5, alike) or as_it_is > share(best) / 2:
         return []
+    instruction = remedies.other_scale.format(value=f"{best * remedies.map_scale:.4g}")
     return [
         f"{scene.name}: the map or the truth seems to have the wrong {_wrong(best)}: {100 * share(best):.0f} % of the estimates lie within "
-        f"1 px of the truth when {_right(best)}, {100 * as_it_is:.0f} % as they are"
+        f"1 px of the truth when {_right(best)}, {100 * as_it_is:.0f} % as they are{instruction}"
     ]
 
 
@@ -99,11 +216,13 @@ def _of_other_view(disparity: Disparity, scene: Scene, truth: Disparity, mask: N
     """The share of the true disparities that the map holds at the places where the match frame shows these pixels."""
     rows, columns = np.nonzero(mask)
     true = truth[mask]
-    places = np.rint(columns - scene.direction * true).astype(np.int64)
+    places = np.rint(columns - scene.direction * true)
+    # A marker such as the largest float is a place that no integer can hold.
     inside = (places >= 0) & (places < truth.shape[1])
+    places_inside = places[inside].astype(np.int64)
     with np.errstate(invalid="ignore"):
-        found = np.abs(disparity[rows[inside], places[inside]] - true[inside]) <= 1
-    return float(found.mean()) if found.size else 0.0
+        is_there = np.abs(disparity[rows[inside], places_inside] - true[inside]) <= 1
+    return float(is_there.mean()) if is_there.size else 0.0
 
 
 def _wrong(scale: float) -> str:

@@ -196,10 +196,10 @@ def read_opencv_calibration(path: PathLike) -> Calibration:
     """
     size = None
     if Path(path).suffix.lower() == ".npy":
-        found = {"Q": read_numpy(path).astype(float)}
+        found = {"Q": read_numpy(path, "matrix").astype(float)}
     else:
         found = _matrices(path)
-        size = _stated_size(path, _entries(path))
+        size = _stated_size(path, _file_storage(path))
     shapes = {"Q": (4, 4), "P1": (3, 4), "P2": (3, 4)}
     matrices = {name: m for name, m in found.items() if m.shape == shapes.get(name) and np.isfinite(m).all()}
     if "Q" in matrices and matrices["Q"][3, 2]:
@@ -246,7 +246,7 @@ def read_stereo_calibration(paths: Sequence[PathLike]) -> StereoCalibration:
     found: dict[str, NDArray[np.float64]] = {}
     stated_sizes: dict[tuple[int, int], PathLike] = {}
     for path in paths:
-        entries = _entries(path)
+        entries = _file_storage(path)
         _refuse_other_lenses(path, entries)
         if size := _stated_size(path, entries):
             stated_sizes[size] = path
@@ -288,13 +288,13 @@ def _matrices(path: PathLike) -> dict[str, NDArray[np.float64]]:
     """
     found = {
         name: _matrix(one)
-        for name, one in _entries(path).items()
+        for name, one in _file_storage(path).items()
         if isinstance(one, dict) and {"rows", "cols", "data"} <= one.keys()
     }
     return {name: matrix for name, matrix in found.items() if matrix is not None}
 
 
-def _entries(path: PathLike) -> dict[str, Any]:
+def _file_storage(path: PathLike) -> dict[str, Any]:
     """Return the entries at the top level of a file of OpenCV's FileStorage."""
     text = read_bytes(path, limits.TEXT).decode("latin-1")
     # The first line that OpenCV writes, "%YAML:1.0", is not a legal directive.

@@ -2,12 +2,14 @@
 
 | file | disparity | unknown |
 | --- | --- | --- |
-| ``.pfm`` | pixels | infinite or NaN |
-| ``.npy``, ``.npz`` (first array), ``.tif`` of floats | pixels | not finite |
-| 16-bit grey | grey / scale, scale 256 unless given | grey 0 unless told otherwise |
-| 8-bit grey | minimum + grey / scale, scale required | grey 0 unless told otherwise |
+| ``.pfm`` | value / scale, scale 1 unless given | infinite or NaN |
+| ``.npy``, ``.npz``, ``.tif`` of floats | value / scale, scale 1 unless given | not finite |
+| ``.tif`` of other integers | value / scale, scale required | none unless given |
+| 16-bit grey | grey / scale, scale 256 unless given | grey 0 unless given |
+| 8-bit grey | minimum + grey / scale, scale required | grey 0 unless given |
 
-Of maps that others made: which file of a folder is the map of which scene, and how to read it.
+A negative scale reads a file whose disparities have the other sign. Of maps that others
+made: which file of a folder is the map of which scene, and how to read it.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,24 +27,42 @@ from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Disparity, Mask, Scene, unmasked
 from stereo_framework.io._files import PathLike, own_read, own_suffixes, write_bytes
 from stereo_framework.io.images import stored_grey, write_image
-from stereo_framework.io.raw import read_numpy, read_pfm, write_pfm
+from stereo_framework.io.raw import numpy_array, read_numpy, read_pfm, write_pfm
 from stereo_framework.io.tiff import GeoTags, write_float_tiff
 
 KITTI_SCALE = 256.0
 """Grey levels per pixel of disparity in 16-bit maps, the convention of KITTI."""
 
 
-def read_disparity(path: PathLike, *, scale: float | None = None, unknown: int | None = 0, minimum: float = 0.0) -> Disparity:
+FORMAT_MARKER: Literal["format"] = "format"
+"""Stands for the marker of unknown disparities that the format of a file defines."""
+
+Unknown = float | Literal["format"] | None
+"""A stored value that means unknown, `FORMAT_MARKER`, or None if no value does."""
+
+
+def read_disparity(
+    path: PathLike, *, scale: float | None = None, unknown: Unknown = FORMAT_MARKER, minimum: float = 0.0
+) -> Disparity:
     """Read a disparity map.
 
     Parameters
     ----------
     path : path-like
-        ``.pfm``, ``.npy``, ``.npz``, a ``.tif`` of floats, or a grey picture (PNG, PGM, ...) with 8 or 16 bits.
+        ``.pfm``, ``.npy``, ``.npz``, a ``.tif`` of floats or integers, or a grey
+        picture (PNG, PGM, ...) with 8 or 16 bits. If a ``.npz`` holds several maps, the
+        array that is called ``disparity`` is read.
     scale : float, optional
-        Grey levels per pixel of disparity, for pictures only. Required for 8 bits; the default for 16 bits is 256.
-    unknown : int or None
-        Grey value that means unknown; None if every value is a disparity (Middlebury 2001: sawtooth, venus, map).
+        Stored units per pixel of disparity, such as 16 for the integers of OpenCV's
+        StereoSGBM. It may be a fraction, and it is negative if the file holds
+        disparities of the other sign. Required for pictures of 8 bits and for integers
+        with a sign in a ``.tif``; the default is 256 for pictures of 16 bits and 1 for
+        all other files.
+    unknown : float, "format" or None
+        Stored value that means unknown, before it is divided by the scale. "format":
+        the marker of the format, which is grey 0 in pictures; other files have none.
+        None: every finite value is a disparity (Middlebury 2001: sawtooth, venus, map).
+        Values that are not finite are always unknown.
     minimum : float
         Disparity of grey 0 in pixels, for pictures only.
 
@@ -54,48 +74,129 @@ def read_disparity(path: PathLike, *, scale: float | None = None, unknown: int |
     Raises
     ------
     DataError
-        The file is missing, damaged, in colour or a JPEG; the scale is missing; or a scale or minimum is given for a file that holds
-        disparities in pixels.
+        The file is missing, damaged, in colour or a JPEG; the scale is missing or 0;
+        the file cannot hold the value `unknown`; or a minimum is given for a file that
+        is no picture.
     """
     return in_pixels(path, map_values(path), scale, unknown, minimum)
 
 
 Stored = tuple[NDArray[Any], Mask | None]
+"""Values of a map file as stored, and the pixels that hold data, None for all."""
 
 
 def map_values(path: PathLike) -> Stored:
-    """What a file holds: disparities themselves, floats, or grey levels that stand for them, uint8 or uint16; and the pixels that hold data, None for all."""
-    suffix, values = Path(path).suffix.lower(), own_read(path, "disparity")
+    """Read the values of a map file as they are stored.
+
+    Pictures give grey levels, uint8 or uint16. TIFF files may give other integers. All
+    other files give float32.
+    """
+    suffix = Path(path).suffix.lower()
+    values = own_read(path, "disparity")
     if values is None and suffix not in (".pfm", ".npy", ".npz"):
-        values, valid = stored_grey(path)
-        if values.dtype.kind != "f" and values.dtype not in (np.uint8, np.uint16):
-            raise DataError(f"{path}: holds {values.dtype} samples; expected floats, or 8 or 16 bits without sign")
-        return values, valid
+        return stored_grey(path)
     if values is None:
-        values = read_pfm(path) if suffix == ".pfm" else read_numpy(path)
+        values = read_pfm(path) if suffix == ".pfm" else read_numpy(path, "disparity")
     if values.ndim != 2:
-        raise DataError(f"{path}: has shape {values.shape}; a disparity map is (rows, columns)")
+        message = f"{path}: has shape {values.shape}; a disparity map is (rows, columns)"
+        raise DataError(message)
     return values.astype(np.float32), None
 
 
-def in_pixels(path: PathLike, stored: Stored, scale: float | None, unknown: int | None = 0, minimum: float = 0.0) -> Disparity:
-    """The disparities that `map_values` found in a file, or that the grey levels there stand for; as `read_disparity` returns them."""
+def grey_bits(path: PathLike) -> int:
+    """Return the bits of a grey level if a map file is a picture; otherwise 0."""
+    stored = map_values(path)
+    return 8 * stored[0].dtype.itemsize if is_grey(stored) else 0
+
+
+def holds_integers(path: PathLike) -> bool:
+    """Return whether a map file holds integers, which may have a scale."""
+    if Path(path).suffix.lower() in (".npy", ".npz") and own_read(path, "disparity") is None:
+        return numpy_array(path, "disparity").dtype.kind in "iu"
+    return map_values(path)[0].dtype.kind in "iu"
+
+
+def is_grey(stored: Stored) -> bool:
+    """Return whether stored values are grey levels, which mark unknown by 0."""
+    return stored[0].dtype in (np.uint8, np.uint16)
+
+
+def has_pixel_units(stored: Stored) -> bool:
+    """Return whether stored values are disparities in pixels if no scale is given."""
+    return stored[0].dtype.kind == "f"
+
+
+def in_pixels(
+    path: PathLike, stored: Stored, scale: float | None, unknown: Unknown = FORMAT_MARKER, minimum: float = 0.0
+) -> Disparity:
+    """Convert the stored values of a map file to disparities in pixels."""
     values, valid = stored
-    if values.dtype.kind == "f":
-        if scale is not None or minimum != 0:
-            raise DataError(f"{path}: holds disparities in pixels; scale and minimum are for grey pictures")
-        known = np.isfinite(values) if valid is None else np.isfinite(values) & valid
-        return np.where(known, values, np.nan).astype(np.float32)
-    if scale is not None and not (math.isfinite(scale) and scale > 0):
-        raise DataError(f"{path}: scale {scale:g} is not above 0")
-    if scale is None and values.dtype == np.uint8:
-        raise DataError(
-            f"{path}: an 8-bit disparity map needs its scale, the grey levels per pixel (Tsukuba: 16, Middlebury 2001: 8, 2003: 4)"
+    if minimum != 0 and not is_grey(stored):
+        message = f"{path}: is no grey picture, and minimum {minimum:g} is the disparity of grey 0; leave minimum out"
+        raise DataError(message)
+
+    is_known = np.isfinite(values) if valid is None else np.isfinite(values) & valid
+    marker = _marker_of(path, stored, unknown)
+    if marker is not None:
+        is_known &= values != marker
+
+    factor = scale_of(path, stored, scale)
+    disparity: NDArray[Any] = values
+    # Floats in pixels stay as they are, to the last bit.
+    if factor != 1:
+        disparity = values / factor
+    if minimum != 0:
+        disparity = minimum + disparity
+    with np.errstate(over="ignore"):
+        converted = np.where(is_known, disparity, np.nan).astype(np.float32)
+    # Numbers beyond the range of float32 are no disparities.
+    converted[~np.isfinite(converted)] = np.nan
+    return converted
+
+
+def scale_of(path: PathLike, stored: Stored, scale: float | None) -> float:
+    """Return the stored units per pixel; without a scale, that of the format."""
+    dtype = stored[0].dtype
+    if scale is not None:
+        if scale == 0 or not math.isfinite(scale):
+            message = f"{path}: the scale is {scale:g}; expected a finite number other than 0, the stored units per pixel"
+            raise DataError(message)
+        return scale
+    if has_pixel_units(stored):
+        return 1.0
+    if dtype == np.uint16:
+        return KITTI_SCALE
+    if dtype == np.uint8:
+        message = f"{path}: an 8-bit disparity map needs its scale, the grey levels per pixel (Tsukuba: 16, Middlebury 2001: 8, 2003: 4)"
+        raise DataError(message)
+    message = (
+        f"{path}: holds {dtype} samples, and no scale is given; give its scale, the units per pixel "
+        "(OpenCV's StereoSGBM and StereoBM: 16; whole pixels: 1)"
+    )
+    raise DataError(message)
+
+
+def _marker_of(path: PathLike, stored: Stored, unknown: Unknown) -> float | np.generic | None:
+    """Return the stored value that means unknown, in the type of the values, or None."""
+    dtype = stored[0].dtype
+    if unknown is None:
+        return None
+    if unknown == FORMAT_MARKER:
+        return 0 if is_grey(stored) else None
+    number = float(unknown)
+    if dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            return dtype.type(number)
+    if math.isnan(number):
+        return None
+    limits_of_type = np.iinfo(dtype)
+    if not number.is_integer() or not limits_of_type.min <= number <= limits_of_type.max:
+        message = (
+            f"{path}: holds {dtype} samples, none of which can be {number:g}, the value for unknown; "
+            f"expected a whole number from {limits_of_type.min} to {limits_of_type.max}, as the file stores it"
         )
-    disparity: Disparity = (minimum + values / (scale or KITTI_SCALE)).astype(np.float32)
-    missing = np.zeros(values.shape, bool) if valid is None else ~valid
-    disparity[missing if unknown is None else missing | (values == unknown)] = np.nan
-    return disparity
+        raise DataError(message)
+    return dtype.type(int(number))
 
 
 def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None = None, tags: GeoTags = ()) -> None:
@@ -230,20 +331,21 @@ def map_of(place: str, scene: str) -> Path:
 
 
 def read_map(
-    path: PathLike, scene: Scene, *, scale: float | None = None, unknown: int | None = None, zero_is_known: bool | None = None
+    path: PathLike, scene: Scene, *, scale: float | None = None, unknown: float | None = None, zero_is_known: bool | None = None
 ) -> Disparity:
     """Read a disparity map of a scene in the encoding of the scene's data set.
 
     Parameters
     ----------
     path : path-like
-        PFM, npy, TIFF of floats and what a reader of somebody's reads hold pixels.
+        A file as in `read_disparity`, or one that a registered reader reads.
     scene : Scene
     scale : float, optional
-        Grey levels per pixel of disparity. Default: that of the scene for 8 bits, 256 for 16 bits.
-    unknown : int, optional
-       Grey level, or number in files of pixels, that means no estimate. Default: 0 in pictures, except in 8-bit maps in which 0 is a disparity; in files of
-        pixels only what is not finite.
+        Stored units per pixel of disparity, negative for the other sign. Default: that
+        of the scene for pictures of 8 bits; otherwise as in `read_disparity`.
+    unknown : float, optional
+        Stored value that means no estimate. Default: 0 in pictures, except in 8-bit
+        maps in which 0 is a disparity; in other files only what is not finite.
     zero_is_known : bool, optional
         Whether 0 is a disparity in 8-bit maps. Default: only for scenes that are measured as in the 2002 paper, whose maps use it so.
 
@@ -257,13 +359,22 @@ def read_map(
     DataError
         The file is missing or damaged, or the scale is missing.
     """
+    _, disparity = read_encoded(path, scene, scale=scale, unknown=unknown, zero_is_known=zero_is_known)
+    return disparity
+
+
+def read_encoded(
+    path: PathLike, scene: Scene, *, scale: float | None = None, unknown: float | None = None, zero_is_known: bool | None = None
+) -> tuple[float, Disparity]:
+    """Return the stored units per pixel of a map, and the map of `read_map`."""
     stored = map_values(path)
-    if stored[0].dtype.kind == "f":
-        disparity = in_pixels(path, stored, scale)
-        return disparity if unknown is None else np.where(disparity == unknown, np.float32(np.nan), disparity)
-    eight_bits = stored[0].dtype == np.uint8
-    if scale is None and eight_bits:
+    if zero_is_known is None:
+        zero_is_known = scene.protocol == "taxonomy2002"
+    has_eight_bits = stored[0].dtype == np.uint8
+
+    if scale is None and has_eight_bits:
         scale = scene.grey_levels
-    if unknown is None and not (eight_bits and (scene.protocol == "taxonomy2002" if zero_is_known is None else zero_is_known)):
-        unknown = 0
-    return in_pixels(path, stored, scale, unknown)
+    marker: Unknown = unknown
+    if unknown is None and not (has_eight_bits and zero_is_known):
+        marker = FORMAT_MARKER
+    return scale_of(path, stored, scale), in_pixels(path, stored, scale, marker)

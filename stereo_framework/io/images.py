@@ -124,11 +124,11 @@ def _stored(path: PathLike, *, exact: bool = False) -> tuple[Samples, int, Mask 
     without sign: 255 or 65535, or the value in the header of a PGM or PPM file; and the pixels that hold data. `exact` refuses what changes values.
     """
     if is_tiff(path):
-        samples, valid = read_tiff(path)
+        samples, valid = read_tiff(path, exact=exact)
         return samples, {np.dtype(np.uint8): 255, np.dtype(np.uint16): 65535}.get(samples.dtype, 0), valid
     data = read_bytes(path)
     if data.startswith((b"Pf", b"PF", *_NUMPY)):
-        samples = read_numpy(path) if data.startswith(_NUMPY) else read_pfm(path)
+        samples = read_numpy(path, "image") if data.startswith(_NUMPY) else read_pfm(path)
         if samples.ndim not in (2, 3) or samples.shape[2:] not in ((), (3,)) or 0 in samples.shape:
             raise DataError(f"{path}: has shape {samples.shape}; an image is (rows, columns[, 3])")
         return samples, 0, None

@@ -9,13 +9,14 @@ import math
 import os
 import re
 import zipfile
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core import limits
-from stereo_framework.core.errors import DataError
+from stereo_framework.core.errors import DataError, few
 from stereo_framework.io._files import PathLike, read_bytes, write_bytes
 
 _SPACE = rb"(?:\s|#[^\n\r]*[\n\r])"
@@ -141,23 +142,40 @@ def write_pfm(path: PathLike, array: NDArray) -> None:
     write_bytes(path, header + array[::-1].astype("<f4").tobytes())
 
 
-def read_numpy(path: PathLike) -> NDArray[np.float32]:
-    """The array in a ``.npy`` file, or the first one in a ``.npz`` archive, as float32. Values that overflow become infinite.
+Content = Literal["disparity", "image", "matrix"]
+"""Content of a file of numbers, and the name of its array in an archive of several."""
+
+_SHAPES: Mapping[str, str] = {"disparity": "(rows, columns)", "image": "(rows, columns[, 3])", "matrix": "(rows, columns)"}
+"""Shape of an array, by its content."""
+
+
+def read_numpy(path: PathLike, content: Content) -> NDArray[np.float32]:
+    """Read the array of a ``.npy`` or ``.npz`` file as float32; overflow gives infinity."""
+    with np.errstate(over="ignore"):
+        return numpy_array(path, content).astype(np.float32)
+
+
+def numpy_array(path: PathLike, content: Content) -> NDArray[Any]:
+    """Read the array of a ``.npy`` file or ``.npz`` archive as it is stored.
+
+    Parameters
+    ----------
+    path : path-like
+        If an archive holds several arrays, the array that is named like the content is
+        read, or the only one whose shape and type fit.
+    content : {"disparity", "image", "matrix"}
 
     Raises
     ------
     DataError
-        The file is missing or damaged, or holds no array or something other than real numbers.
+        The file is missing or damaged, holds no array or something other than real
+        numbers, or it is an archive in which several arrays fit.
     """
     data = read_bytes(path)
     try:
         if data.startswith(b"PK"):
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                first = archive.infolist()[0]
-                if first.file_size > limits.most_bytes():
-                    raise DataError(f"{path}: unpacks to {first.file_size} bytes; too many are not read ({limits.RAISED})")
-                data = archive.read(first)
-        array = np.load(io.BytesIO(data), allow_pickle=False)
+            data = _array_of_archive(data, path, content)
+        array: NDArray[Any] = np.load(io.BytesIO(data), allow_pickle=False)
     except DataError:
         raise
     except Exception as error:  # whatever the parsers of headers and archives raise on bytes that are neither
@@ -165,8 +183,71 @@ def read_numpy(path: PathLike) -> NDArray[np.float32]:
         raise DataError(f"{path}: is damaged or not a numpy file: {reason}") from None
     if array.dtype.kind not in "fiu" or array.size == 0:
         raise DataError(f"{path}: holds {array.dtype} of shape {array.shape}; expected numbers")
-    with np.errstate(over="ignore"):
-        return array.astype(np.float32)
+    return array
+
+
+def _array_of_archive(data: bytes, path: PathLike, content: Content) -> bytes:
+    """Return the bytes of the ``.npy`` file that an archive holds for a content."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = archive.infolist()
+        member = members[0] if len(members) < 2 else _fitting_member(archive, path, content)
+        if member.file_size > limits.most_bytes():
+            message = f"{path}: unpacks to {member.file_size} bytes; too many are not read ({limits.RAISED})"
+            raise DataError(message)
+        return archive.read(member)
+
+
+def _fitting_member(archive: zipfile.ZipFile, path: PathLike, content: Content) -> zipfile.ZipInfo:
+    """Return the member of an archive with a content's name, or the only one that fits.
+
+    Raises
+    ------
+    DataError
+        No member fits, or several do and none has the name.
+    """
+    descriptions = []
+    fitting: dict[str, zipfile.ZipInfo] = {}
+    for member in archive.infolist():
+        name = member.filename.removesuffix(".npy")
+        header = _array_header(archive, member)
+        if header is None:
+            descriptions.append(f"{name} (no array)")
+            continue
+        shape, dtype = header
+        descriptions.append(f"{name} ({dtype} {shape})")
+        if dtype.kind in "fiu" and _fits(shape, content):
+            fitting[name] = member
+
+    for name, member in fitting.items():
+        if name.lower() == content:
+            return member
+    if len(fitting) == 1:
+        return next(iter(fitting.values()))
+    event = f"{len(fitting)} of its arrays" if fitting else "none of its arrays"
+    message = (
+        f"{path}: is an archive in which {event} may be the {content}, numbers of shape {_SHAPES[content]}: {few(descriptions, 6)}; "
+        f"name the right array {content!r}, or write it into a file alone"
+    )
+    raise DataError(message)
+
+
+def _fits(shape: tuple[int, ...], content: Content) -> bool:
+    """Return whether an array of a shape may be a content."""
+    is_colour = content == "image" and len(shape) == 3 and shape[2] == 3
+    return 0 not in shape and (len(shape) == 2 or is_colour)
+
+
+def _array_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
+    """Return shape and type of an archive's member, or None if it is no array."""
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    with archive.open(member) as stream:
+        try:
+            version = np.lib.format.read_magic(stream)
+            shape, _, dtype = readers[version](stream)
+        except (ValueError, KeyError):
+            # The member is a text, or its header has a version that only records need.
+            return None
+    return shape, dtype
 
 
 def write_points(path: PathLike, points: NDArray[np.float32], colours: NDArray[np.uint8]) -> None:

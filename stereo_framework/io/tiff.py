@@ -7,8 +7,9 @@ import contextlib
 import io
 import logging
 import math
+import struct
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,15 @@ _REDUCED = 1
 _ALPHA = (1, 2)
 """Kinds of an extra sample that holds transparency: colours are already multiplied by it, or they are not."""
 
+_LERC = 34887
+"""Code of the compression LERC, which keeps values within a bound."""
+
+_LERC_PARAMETERS = 50674
+"""Tag with the version of LERC and its packing: 0 none, 1 deflate, 2 Zstandard."""
+
+_ERROR_OFFSETS = {2: 34, 3: 38, 4: 42, 5: 42, 6: 50}
+"""Place of the largest error in the header of LERC, by version."""
+
 GeoTags = Sequence[tuple[int, int, int, Any]]
 """Tags, each as code, type, count and value."""
 
@@ -61,8 +71,15 @@ def is_tiff(path: PathLike) -> bool:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def read_tiff(path: PathLike) -> tuple[NDArray[Any], Mask | None]:
+def read_tiff(path: PathLike, *, exact: bool = False) -> tuple[NDArray[Any], Mask | None]:
     """Read the first image of a TIFF file.
+
+    Parameters
+    ----------
+    path : path-like
+    exact : bool
+        Refuse an image whose compression has changed its values, as a map or a mask
+        must not be.
 
     Returns
     -------
@@ -74,9 +91,12 @@ def read_tiff(path: PathLike) -> tuple[NDArray[Any], Mask | None]:
     Raises
     ------
     DataError
-        The file is missing, damaged or truncated, or its image is larger than the limit or neither grey nor RGB.
+        The file is missing, damaged or truncated, or its image is larger than the
+        limit, neither grey nor RGB, or not exact.
     """
     with _first_page(path) as page:
+        if exact:
+            _check_exact(page, path)
         if len(page.parent.pages) > 1 and not page.parent.pages[1].subfiletype & _REDUCED:
             warnings.warn(f"{path}: holds several images or a mask, of which the first image is read", DataWarning, stacklevel=2)
         samples, nodata = np.asarray(page.asarray(maxworkers=1)), _nodata(page)
@@ -158,6 +178,115 @@ def _check(page: Any, size: int, path: PathLike) -> None:
     ends = [at + count for at, count in zip(page.dataoffsets, page.databytecounts, strict=True)]
     if 0 in page.shape or len(ends) < math.prod(page.chunked) or max(ends) > size:
         raise DataError(f"{path}: is damaged or truncated: parts of its image are not in the file")
+
+
+def _check_exact(page: Any, path: PathLike) -> None:
+    """Refuse an image whose compression has changed its values; warn in case of doubt.
+
+    Raises
+    ------
+    DataError
+        The compression has changed values by an unknown amount, or by whole grey
+        levels.
+    """
+    kind = int(page.compression)
+    if kind not in (*_LOSSY_TESTS, _LERC):
+        return
+    file = page.parent.filehandle
+    file.seek(page.dataoffsets[0])
+    segment = file.read(page.databytecounts[0])
+    name = page.compression.name.replace("_", " ")
+    remedy = "expected a TIFF without compression or with a lossless one (deflate, LZW)"
+
+    if kind == _LERC:
+        bound = _bound_of_lerc(page, segment)
+        is_integer = page.dtype.kind in "ui"
+        if bound is not None and (bound < 1 if is_integer else bound == 0):
+            return
+        if bound is not None and not is_integer:
+            message = f"{path}: its compression ({name}) has changed values by up to {bound:g}; {remedy}"
+            warnings.warn(message, DataWarning, stacklevel=4)
+            return
+        is_lossy = None if bound is None else True
+    else:
+        is_lossy = _LOSSY_TESTS[kind](segment)
+
+    if is_lossy is None:
+        message = f"{path}: its compression ({name}) may have changed values; {remedy}"
+        warnings.warn(message, DataWarning, stacklevel=4)
+    elif is_lossy:
+        message = f"{path}: its compression ({name}) has changed values, and they cannot be recovered; {remedy}"
+        raise DataError(message)
+
+
+def _is_lossy_jpeg(segment: bytes) -> bool:
+    """Return whether the frame of a JPEG is not lossless, which marker FFC3 begins."""
+    at = 2
+    while at + 4 <= len(segment) and segment[at] == 0xFF:
+        marker = segment[at + 1]
+        is_frame = 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC)
+        if is_frame:
+            return marker != 0xC3
+        at += 2 + int.from_bytes(segment[at + 2 : at + 4])
+    return True
+
+
+def _is_lossy_jpeg2000(segment: bytes) -> bool | None:
+    """Return True for the irreversible wavelet; the reversible one may be cut: None."""
+    # After marker FF52 come its length, nine bytes of style, and the wavelet.
+    at = segment.find(b"\xff\x52")
+    if at < 0 or at + 14 > len(segment):
+        return None
+    is_reversible = segment[at + 13] == 1
+    return None if is_reversible else True
+
+
+def _is_lossy_webp(segment: bytes) -> bool:
+    """Return whether a WebP stream is not of the lossless kind."""
+    return b"VP8L" not in segment[:64]
+
+
+def _bound_of_lerc(page: Any, segment: bytes) -> float | None:
+    """Return the largest error that a LERC stream allows, None if it is unknown."""
+    import imagecodecs
+
+    parameters = page.tags.get(_LERC_PARAMETERS)
+    packing = int(parameters.value[1]) if parameters is not None else 0
+    if packing == 1:
+        segment = bytes(imagecodecs.zlib_decode(segment))
+    elif packing == 2:
+        segment = bytes(imagecodecs.zstd_decode(segment))
+
+    if not segment.startswith(b"Lerc2 "):
+        return None
+    version = struct.unpack_from("<i", segment, 6)[0]
+    offset = _ERROR_OFFSETS.get(version)
+    if offset is None:
+        return None
+    bound: float = struct.unpack_from("<d", segment, offset)[0]
+    return bound
+
+
+_LOSSY_TESTS: Mapping[int, Callable[[bytes], bool | None]] = {
+    6: lambda segment: True,
+    99: _is_lossy_jpeg,
+    33007: _is_lossy_jpeg,
+    7: _is_lossy_jpeg,
+    34892: _is_lossy_jpeg,
+    33003: _is_lossy_jpeg2000,
+    33004: _is_lossy_jpeg2000,
+    33005: _is_lossy_jpeg2000,
+    34712: _is_lossy_jpeg2000,
+    34927: _is_lossy_webp,
+    50001: _is_lossy_webp,
+    # Streams of JPEG XR and JPEG XL are lossy or lossless.
+    22610: lambda segment: None,
+    34934: lambda segment: None,
+    50002: lambda segment: None,
+    52546: lambda segment: None,
+    48124: lambda segment: True,
+}
+"""Tests whether a stream has lost information, by code; None means unknown."""
 
 
 def _nodata(page: Any) -> float | None:

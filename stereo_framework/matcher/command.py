@@ -22,8 +22,9 @@ import numpy as np
 from stereo_framework.core.calls import CallReport, is_stopped, report_call
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, nearest
 from stereo_framework.core.plugins import check_execution, sources
-from stereo_framework.core.stage import Disparity, Image, Located, NonNegativeInt, Positive, Search, Unit, stage
+from stereo_framework.core.stage import Disparity, Image, Located, Positive, Search, Unit, stage
 from stereo_framework.io import read_disparity, write_image, write_pfm
+from stereo_framework.io.disparity import FORMAT_MARKER, Unknown
 from stereo_framework.matcher import _measured
 from stereo_framework.matcher._outside import FilePaths, existing, left_and_right, taken
 
@@ -126,7 +127,7 @@ def command(
     grey: bool = False,
     scale: Annotated[Positive, Unit("units of the map a pixel")] | None = None,
     sign: Literal[1, -1] = 1,
-    unknown: NonNegativeInt | None = 0,
+    unknown: float | Literal["format"] | None = FORMAT_MARKER,
     least: Annotated[float, Unit("pixels")] | None = None,
     timeout: Annotated[Positive, Unit("seconds")] = 600.0,
     shell: bool = False,
@@ -154,8 +155,10 @@ def command(
         Units of the map per pixel of disparity; null: 1, or 256 for 16-bit pictures.
     sign : int
         -1 if the map holds negative disparities.
-    unknown : int or None
-        Grey level of a picture that means no estimate.
+    unknown : float, "format" or None
+        Stored value that means no estimate, such as -1, before it is divided by the
+        scale; "format": grey 0 in pictures, none in other files; null: every finite
+        value is an estimate.
     least : float or None
         Values below this, in pixels, mean no estimate; null: every finite value is an estimate.
     timeout : float
@@ -281,7 +284,7 @@ def _with_note(error: StereoFrameworkError, messages: IO[bytes], printed: IO[byt
     return error
 
 
-def _read(who: str, output: Path, scale: float | None, unknown: int | None) -> Disparity:
+def _read(who: str, output: Path, scale: float | None, unknown: Unknown) -> Disparity:
     if not output.is_file():
         raise StereoFrameworkError(f"{who}: ended without an error and wrote no map to {{output}}, {output.name}")
     try:

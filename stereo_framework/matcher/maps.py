@@ -5,10 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from annotated_types import Predicate
+
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.core.stage import CallReport, Disparity, Image, Positive, Scene, Search, Unit, report_call, stage
+from stereo_framework.core.parameters import Words
+from stereo_framework.core.stage import CallReport, Disparity, Image, Scene, Search, Unit, report_call, stage
 from stereo_framework.io.disparity import map_of, read_map
 from stereo_framework.matcher._outside import FilePath
+
+
+def _is_factor(scale: float) -> bool:
+    return scale != 0
 
 
 def _files(place: str, scene: Scene | None) -> list[Path]:
@@ -34,8 +41,8 @@ def maps(
     scene: Scene,
     *,
     place: FilePath = "",
-    scale: Annotated[Positive, Unit("grey levels a pixel")] | None = None,
-    unknown: int | None = None,
+    scale: Annotated[float, Predicate(_is_factor), Words("a number other than 0"), Unit("stored units a pixel")] | None = None,
+    unknown: float | None = None,
 ) -> Disparity:
     """Take the disparity map of the scene from a file; scripts write ``maps: PLACE`` instead of all stages.
 
@@ -51,10 +58,13 @@ def maps(
         A path with {scene} for the scene's name (its last part, all of it, or all with hyphens), or a folder as benchmarks ask for it, in which a file or its
         folder is named like the scene; or a single file. Relative paths start at the script's folder.
     scale : float or None
-        Grey levels per pixel of disparity in pictures; null: what the scene's data set uses, 256 with 16 bits.
-    unknown : int or None
-        Grey level in pictures, or number in files of pixels, that means no estimate, such as -1; null: 0 in pictures, but none in 8-bit maps of scenes that are
-        measured as in the 2002 paper, and what is not finite in files of pixels.
+        Stored units per pixel of disparity, negative if the files hold disparities of
+        the other sign; null: 1 in files of pixels, 256 in pictures of 16 bits, and what
+        the scene's data set uses in pictures of 8 bits.
+    unknown : float or None
+        Stored value that means no estimate, such as -1, before it is divided by the
+        scale; null: 0 in pictures, but none in 8-bit maps of scenes that are measured
+        as in the 2002 paper, and what is not finite in files of pixels.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ from stereo_framework.datasets import find_scenes, load_scene, scene_names
 from stereo_framework.evaluation import Protocol, doubts, resolve
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import PRESETS, derive, of_scene
+from stereo_framework.evaluation.sanity import Remedies
 from stereo_framework.io import PathLike, write_bytes, write_disparity
-from stereo_framework.io.disparity import best_scenes, map_files, read_map
+from stereo_framework.io.disparity import best_scenes, map_files, read_encoded
 from stereo_framework.sweep.identity import content_digest, environment, result_key, run_id, scene_digest
 from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.store import Store
@@ -105,6 +106,14 @@ def _candidates(protocol: str | None, scenes: Sequence[str], data: PathLike | No
     return names
 
 
+COMMAND_LINE = Remedies(
+    "write --unknown {value}",
+    "write 'unknown: {value}' below truth in scene.yaml",
+    other_scale="; if it is the map's, write --scale {value}",
+)
+"""Instructions for markers in maps and scenes that commands read."""
+
+
 def measure_map(
     path: PathLike,
     scene: str | Scene,
@@ -113,9 +122,10 @@ def measure_map(
     method: str = "",
     place: PathLike | None = None,
     scale: float | None = None,
-    unknown: int | None = None,
+    unknown: float | None = None,
     changes: Mapping[str, Any] | None = None,
     data: PathLike | None = None,
+    remedies: Remedies | None = None,
 ) -> Result:
     """Read a disparity map and measure it.
 
@@ -131,14 +141,18 @@ def measure_map(
     place : path-like, optional
         Where it was found: the folder with a file for each scene; default: the file.
     scale : float, optional
-        Grey levels per pixel; default: for 8 bits the scene's, for 16 bits 256.
-    unknown : int, optional
-        Grey level, or number in files of pixels, that means no estimate; default: 0 in pictures, but none in 8-bit maps under a protocol that
-        counts missing estimates as bad, since 0 is a disparity in the maps of the 2002 paper; in files of pixels only what is not finite.
+        Stored units per pixel, negative for disparities of the other sign; default: in
+        pictures of 8 bits the scene's, with 16 bits 256, otherwise 1.
+    unknown : float, optional
+        Stored value that means no estimate; default: 0 in pictures, but none in 8-bit
+        maps under a protocol that counts missing estimates as bad, since 0 is a
+        disparity in the maps of the 2002 paper; in other files only what is not finite.
     changes : mapping, optional
         Fields that differ from the protocol.
     data : path-like, optional
         As in `load_scene`.
+    remedies : Remedies, optional
+        Instructions for markers; default: those for commands.
 
     Returns
     -------
@@ -154,7 +168,8 @@ def measure_map(
     """
     loaded = load_scene(scene, data=data) if isinstance(scene, str) else scene
     chosen = derive(of_scene(loaded) if protocol is None else resolve(protocol), changes or {})
-    disparity = read_map(path, loaded, scale=scale, unknown=unknown, zero_is_known=chosen.missing == "bad")
+    encoding, disparity = read_encoded(path, loaded, scale=scale, unknown=unknown, zero_is_known=chosen.missing == "bad")
+    remedies = replace(remedies or COMMAND_LINE, map_scale=encoding)
     reading = {key: value for key, value in (("scale", scale), ("unknown", unknown)) if value is not None}
     name = method or Path(path).stem
     parameters = {"matcher.use": "maps", **{f"matcher.{key}": value for key, value in reading.items()}}
@@ -171,7 +186,7 @@ def measure_map(
         axes={},
         protocol=chosen.name,
         statistics=statistics_of(disparity, loaded, chosen),
-        warnings=tuple(doubts(disparity, loaded)),
+        warnings=tuple(doubts(disparity, loaded, remedies=remedies)),
         script={"name": name, "scenes": [loaded.name], "maps": maps, "evaluation": {"protocol": spec}},
         protocol_text=str(chosen),
         environment=environment(),

@@ -15,13 +15,16 @@ from stereo_framework.engine.step import blame
 from stereo_framework.engine.walk import Walk
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import Protocol
-from stereo_framework.evaluation.sanity import doubts
+from stereo_framework.evaluation.sanity import Remedies, doubts
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.threads import threads
 from stereo_framework.sweep.identity import code_digest, environment
 from stereo_framework.sweep.plan import Task, Unit
 from stereo_framework.sweep.reference import reference
 from stereo_framework.sweep.result import EVALUATION, GAP, LOWER_BOUND, MEMORY, MESSAGES, TRACE, Result, text_of_trace
+
+_EXTERNAL = ("maps", "command", "python", "onnx")
+"""Matchers whose maps other programs compute."""
 
 Done = tuple[Task, list[Result]]
 """A task and its results, one for each protocol."""
@@ -96,7 +99,7 @@ def _measured(task: Task, disparity: Disparity, confidence: Mapping[str, Dispari
             reference_map = reference(task.scene, task.search)
         except StereoFrameworkError as error:
             told.append(f"no distances to a reference map: {error}")
-    warnings = tuple(dict.fromkeys((*told, *doubts(disparity, task.scene, task.search))))
+    warnings = tuple(dict.fromkeys((*told, *_doubts_of(task, disparity))))
     results = []
     for protocol in task.protocols:
         start = working_time()
@@ -105,6 +108,20 @@ def _measured(task: Task, disparity: Disparity, confidence: Mapping[str, Dispari
         own = {"warnings": warnings, "statistics": {**statistics, **found["statistics"]}, "seconds": seconds}
         results.append(_result(task, protocol, **(found | own)))
     return results
+
+
+def _doubts_of(task: Task, disparity: Disparity) -> list[str]:
+    """Return the doubts about the map of a task and its truth, with remedies for scripts."""
+    matchers = [step for step in task.setting.pipeline.steps if step.stage.slot == "matcher"]
+    is_external = any(step.stage.name in _EXTERNAL or not step.stage.shipped for step in matchers)
+    instruction = "let the matcher return NaN there"
+    scale = 1.0
+    for step in matchers:
+        if "unknown" in step.parameters:
+            instruction = "set 'unknown: {value}' of the matcher, the value as the file stores it"
+            scale = (step.parameters.get("scale") or 1.0) * step.parameters.get("sign", 1)
+    remedies = Remedies(disparity_map=instruction, map_scale=scale)
+    return doubts(disparity, task.scene, task.search, is_external=is_external, remedies=remedies)
 
 
 def _result(task: Task, protocol: Protocol, **found: Any) -> Result:

@@ -82,6 +82,25 @@ def test_unknown_may_be_null(folder, unknown, expected):
     np.testing.assert_array_equal(scene.truth[2, 3], expected)
 
 
+def test_a_truth_of_floats_may_have_a_marker_and_a_scale(folder):
+    write_disparity("desk/marked.pfm", np.where(np.isnan(TRUTH), -9999.5, -2 * TRUTH))
+    scene = load(folder, FRAMES + "truth: {file: marked.pfm, scale: -2, unknown: -9999.5}")
+    np.testing.assert_array_equal(scene.truth, TRUTH)
+    pair = pair_scene("desk/left.png", "desk/right.png", truth="desk/marked.pfm", truth_scale=-2, truth_unknown=-9999.5)
+    np.testing.assert_array_equal(pair.truth, TRUTH)
+    for marker in ("", ", unknown: null"):
+        scene = load(folder, f"{FRAMES}truth: {{file: marked.pfm, scale: -2{marker}}}")
+        assert scene.truth[2, 3] == np.float32(9999.5 / 2)
+
+
+def test_maps_of_a_scene_have_all_keys_of_an_encoding(folder):
+    write_disparity("desk/high.pfm", np.where(np.isnan(TRUTH), -1, -2 * TRUTH))
+    high = "{file: high.pfm, scale: -2, unknown: -1}"
+    scene = load(folder, f"{FRAMES}search: {{minimum: 0, maximum: 4, high: {high}}}\nmatch_truth: {high}")
+    np.testing.assert_array_equal(scene.match_truth, TRUTH)
+    np.testing.assert_array_equal(scene.range(0, 1)[1], TRUTH)
+
+
 @pytest.mark.parametrize("path", ["desk", "./desk", "desk/scene.yaml", "../{parent}/desk"])
 def test_names_follow_the_path(folder, path):
     (folder / "scene.yaml").write_text("frames: [left.png, right.png]")

@@ -73,8 +73,15 @@ def test_one_value_outside_the_range_at_several_percent_of_the_pixels(marked):
     holes = truth.copy()
     holes[:, :2] = marked
     (line,) = doubts(holes, scene)
-    assert "5 % of the map hold" in line
-    assert f"hold {marked:g}, outside the search range 1..16; if that means no estimate, say so: --unknown {marked:g}" in line
+    # Values across zero or beyond the image of 40 columns cannot be disparities.
+    is_marker = marked != 16.75
+    assert ("40 of 800 pixels of the disparity map" in line) == is_marker
+    assert ("5 % of the map hold 16.75, outside the search range 1..16" in line) == (marked == 16.75)
+    assert re.search(rf"hold (exactly )?{marked:g}, ", line)
+    assert (
+        f"if this value means no estimate, set these pixels to NaN, or read the file with read_disparity(..., unknown={marked:g})"
+        in line
+    )
     assert not doubts(holes, scene, Search(-1, 99))
     # Nothing is odd about a percent, about many different values, or about a value that a sub-pixel step may give.
     few = truth.copy()

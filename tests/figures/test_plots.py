@@ -104,6 +104,13 @@ def test_several_statistics_are_series():
     np.testing.assert_allclose([c.get_ydata() for c in _curves(figure.axes[1])], [[1, 5], [2, 10]])
 
 
+def test_the_title_of_a_plot_stands_above_it():
+    found = sweep({TRUNCATION: [1, 5]}, lambda scene, t: {BAD: 1.0 * t}, SCENES[:1])
+    figure = plot_figure(_plot(x=TRUNCATION, y=BAD, title="Errors of 2002"), found)
+    titles = [figure.get_suptitle(), *(axes.get_title() for axes in figure.axes)]
+    assert "Errors of 2002" in titles
+
+
 def test_statistics_of_different_units_in_panels():
     found = sweep({TRUNCATION: [1, 5]}, lambda scene, t: {BAD: 1.0 * t, "rms_error_all": 200.0 * t})
     figure = plot_figure(_plot(x=TRUNCATION, y=[BAD, "rms_error_all"], panels="statistic", series="scene"), found)

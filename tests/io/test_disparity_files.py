@@ -3,9 +3,10 @@
 import naive_files
 import numpy as np
 import pytest
+import tifffile
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.io import read_disparity, read_pfm, write_disparity, write_image, write_pfm
+from stereo_framework.io import read_disparity, read_image, read_pfm, write_disparity, write_image, write_pfm
 
 NAN = np.nan
 
@@ -66,21 +67,113 @@ def test_pictures_whose_values_are_lost(tmp_path):
 def test_numpy_files(tmp_path):
     values = np.array([[1.25, np.inf], [NAN, 3]])
     np.save(tmp_path / "a.npy", values)
-    np.savez(tmp_path / "a.npz", first=values, second=np.zeros((1, 1)))
+    np.savez(tmp_path / "a.npz", first=values, second=np.zeros((1, 1, 1)))
     np.save(tmp_path / "i.npy", np.array([[0, 7]]))
     check(read_disparity(tmp_path / "a.npy"), [[1.25, NAN], [NAN, 3]])
     check(read_disparity(tmp_path / "a.npz"), [[1.25, NAN], [NAN, 3]])
     check(read_disparity(tmp_path / "i.npy"), [[0, 7]])
 
 
-def test_scale_is_for_pictures(tmp_path):
+def test_any_file_may_have_a_scale_and_the_other_sign(tmp_path):
+    write_pfm(tmp_path / "a.pfm", np.array([[-8, -4, np.inf]]))
+    check(read_disparity(tmp_path / "a.pfm", scale=-1), [[8, 4, NAN]])
+    check(read_disparity(tmp_path / "a.pfm", scale=0.5), [[-16, -8, NAN]])
+    check(read_disparity(grey(tmp_path / "a.png", [[0, 8]]), scale=-2), [[NAN, -4]])
+
+
+def test_scales_and_minima_without_meaning_are_refused(tmp_path):
     write_pfm(tmp_path / "a.pfm", np.ones((2, 2)))
-    for wrong in ({"scale": 16}, {"minimum": 3}):
-        with pytest.raises(DataError, match="holds disparities in pixels; scale and minimum are for grey pictures"):
-            read_disparity(tmp_path / "a.pfm", **wrong)
-    for scale in (0, -2, NAN):
-        with pytest.raises(DataError, match=r"scale .* is not above 0"):
-            read_disparity(grey(tmp_path / "a.png", [[1]]), scale=scale)
+    with pytest.raises(DataError, match=r"a\.pfm: is no grey picture, and minimum 3 is the disparity of grey 0"):
+        read_disparity(tmp_path / "a.pfm", minimum=3)
+    for scale in (0, NAN, np.inf):
+        for path in (tmp_path / "a.pfm", grey(tmp_path / "a.png", [[1]])):
+            with pytest.raises(DataError, match=r"the scale is (0|nan|inf); expected a finite number other than 0"):
+                read_disparity(path, scale=scale)
+
+
+MARKERS = [0, -1, -9999, -32768, 0.1, 1e9, 3.4028234663852886e38]
+
+
+@pytest.mark.parametrize("marker", MARKERS)
+@pytest.mark.parametrize("ending", ["pfm", "npy", "npz", "tif"])
+def test_a_marker_in_floats_means_unknown_if_the_caller_names_it(tmp_path, ending, marker):
+    path, values = tmp_path / f"a.{ending}", np.array([[1.5, marker, 3]], np.float32)
+    if ending == "npz":
+        np.savez(path, values)
+    elif ending == "tif":
+        tifffile.imwrite(path, values)
+    else:
+        write_disparity(path, values)
+    check(read_disparity(path), values)
+    check(read_disparity(path, unknown=None), values)
+    check(read_disparity(path, unknown=marker), [[1.5, NAN, 3]])
+    check(read_disparity(path, unknown=marker, scale=2), [[0.75, NAN, 1.5]])
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_number_beyond_float32_is_unknown(tmp_path):
+    values = np.array([[1.5, -np.finfo(np.float64).max, 3]])
+    tifffile.imwrite(tmp_path / "a.tif", values)
+    np.save(tmp_path / "a.npy", values)
+    for name in ("a.tif", "a.npy"):
+        check(read_disparity(tmp_path / name), [[1.5, NAN, 3]])
+
+
+def test_a_marker_that_a_picture_cannot_hold_is_refused(tmp_path):
+    path = grey(tmp_path / "a.png", [[0, 8]])
+    for marker in (-1, 256, 0.5, np.inf):
+        with pytest.raises(
+            DataError, match=r"a\.png: holds uint8 samples, none of which can be .*expected a whole number from 0 to 255"
+        ):
+            read_disparity(path, scale=4, unknown=marker)
+
+
+@pytest.mark.parametrize("dtype", ["i2", "i4", "u4"])
+def test_integers_of_opencv_in_arrays_and_tiff_files(tmp_path, dtype):
+    marker = 0 if dtype == "u4" else -16
+    values = np.array([[marker, 24, 33]]).astype(dtype)
+    np.save(tmp_path / "cv.npy", values)
+    tifffile.imwrite(tmp_path / "cv.tif", values)
+    for name in ("cv.npy", "cv.tif"):
+        check(read_disparity(tmp_path / name, scale=16), [[marker / 16, 1.5, 2.0625]])
+        check(read_disparity(tmp_path / name, scale=16, unknown=marker), [[NAN, 1.5, 2.0625]])
+    check(read_disparity(tmp_path / "cv.npy"), values)  # whole pixels
+    with pytest.raises(
+        DataError, match=r"cv\.tif: holds u?int(16|32) samples, and no scale is given; .*OpenCV's StereoSGBM and StereoBM: 16"
+    ):
+        read_disparity(tmp_path / "cv.tif")
+
+
+def test_an_archive_of_several_arrays_gives_the_one_that_is_called_disparity(tmp_path):
+    truth, other, bands = np.full((2, 3), 7.0), np.full((2, 3), 0.5), np.zeros((2, 3, 3), np.uint8)
+    np.savez_compressed(tmp_path / "a.npz", confidence=other, Disparity=truth)
+    check(read_disparity(tmp_path / "a.npz"), truth)
+    np.savez(tmp_path / "b.npz", mask=truth > 3, names=np.array(["left"]), scale=np.array(2.0), picture=bands, map=truth)
+    check(read_disparity(tmp_path / "b.npz"), truth)
+    np.savez(tmp_path / "c.npz", confidence=other, left=truth)
+    with pytest.raises(DataError) as error:
+        read_disparity(tmp_path / "c.npz")
+    assert "2 of its arrays may be the disparity" in str(error.value)
+    assert "confidence (float64 (2, 3)), left (float64 (2, 3)); name the right array 'disparity'" in str(error.value)
+    np.savez(tmp_path / "d.npz", rgb=bands, mask=truth > 3)
+    with pytest.raises(DataError, match=r"none of its arrays may be the disparity, .*rgb \(uint8 \(2, 3, 3\)\), mask \(bool"):
+        read_disparity(tmp_path / "d.npz")
+
+
+def test_an_archive_of_several_images_is_refused_unless_one_is_called_image(tmp_path):
+    left, right = np.full((2, 3, 3), 9.0), np.full((2, 3, 3), 8.0)
+    np.savez(tmp_path / "a.npz", left=left, right=right)
+    with pytest.raises(DataError, match=r"2 of its arrays may be the image, .*left \(float64 \(2, 3, 3\)\), right"):
+        read_image(tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", other=right, image=left)
+    np.testing.assert_array_equal(read_image(tmp_path / "b.npz"), left)
+
+
+def test_the_array_of_an_archive_is_not_unpacked_beyond_the_limit(tmp_path, monkeypatch):
+    np.savez_compressed(tmp_path / "a.npz", disparity=np.zeros((400, 400)), confidence=np.zeros((400, 400)))
+    monkeypatch.setenv("STEREO_MAX_PIXELS", "1000")
+    with pytest.raises(DataError, match=r"a\.npz: unpacks to 1280128 bytes; too many are not read"):
+        read_disparity(tmp_path / "a.npz")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from PIL import Image
 
 from stereo_framework.core.errors import DataError, DataWarning, ParameterError
 from stereo_framework.datasets import pair_scene
-from stereo_framework.io import geo_tags, read_disparity, read_image, write_disparity
+from stereo_framework.io import geo_tags, read_disparity, read_grey, read_image, read_mask, write_disparity
 from stereo_framework.io.disparity import read_map
 
 RANDOM = np.random.default_rng(5)
@@ -166,6 +166,51 @@ def test_images_that_are_not_read(tmp_path, monkeypatch, array, options, said):
 def test_jpeg_inside(tmp_path):
     dim = made("u1", 3) // 250 + 100
     np.testing.assert_allclose(read_image(written(tmp_path / "b.tif", dim, compression="jpeg")), dim, atol=2)
+
+
+LOSSY = {
+    "jpeg": ("u1", {"compression": "jpeg"}, "JPEG"),
+    "lerc": ("u1", {"compression": "lerc", "compressionargs": {"level": 8}}, "LERC"),
+    "lerc with deflate": ("u2", {"compression": "lerc", "compressionargs": {"level": 8, "compression": "deflate"}}, "LERC"),
+    "webp": ("u1", {"compression": "webp", "compressionargs": {"level": 50, "lossless": False}}, "WEBP"),
+}
+EXACT = {
+    "lerc": ("u1", {"compression": "lerc"}),
+    "lerc of floats": ("f4", {"compression": "lerc", "compressionargs": {"compression": "zstd"}}),
+    "webp": ("u1", {"compression": "webp"}),
+    "deflate": ("u1", {"compression": "zlib"}),
+}
+
+
+@pytest.mark.parametrize("name", LOSSY)
+def test_maps_and_masks_whose_compression_changes_values_are_refused(tmp_path, name):
+    dtype, options, compression = LOSSY[name]
+    grey = np.repeat(made(dtype)[..., None], 3, axis=2) if "webp" in name else made(dtype)
+    path = written(tmp_path / "a.tif", grey, **options)
+    for read in (lambda: read_disparity(path, scale=4), lambda: read_grey(path), lambda: read_mask(path)):
+        with pytest.raises(DataError, match=rf"a\.tif: its compression \({compression}\) has changed values, and they cannot"):
+            read()
+    read_image(path)  # an image may be lossy
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_maps_whose_compression_keeps_values_are_read_without_a_warning(tmp_path, name):
+    dtype, options = EXACT[name]
+    grey = np.repeat(made(dtype)[..., None], 3, axis=2) if "webp" in name else made(dtype)
+    path = written(tmp_path / "a.tif", grey + 1, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read = read_disparity(path, scale=4)
+    np.testing.assert_array_equal(read, np.atleast_3d(grey + 1)[..., 0] / np.float32(4))
+
+
+def test_a_bound_or_doubt_about_a_compression_is_a_warning(tmp_path):
+    path = written(tmp_path / "a.tif", made("f4") + 0.3, compression="lerc", compressionargs={"level": 0.1})
+    with pytest.warns(DataWarning, match=r"a\.tif: its compression \(LERC\) has changed values by up to 0\.1; expected"):
+        read_disparity(path)
+    path = written(tmp_path / "b.tif", made("u1"), compression="jpeg2000")
+    with pytest.warns(DataWarning, match=r"b\.tif: its compression \(JPEG2000\) may have changed values"):
+        read_disparity(path, scale=4)
 
 
 def test_maps_keep_the_place_on_the_ground(tmp_path):

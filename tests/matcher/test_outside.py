@@ -63,6 +63,16 @@ def test_maps_in_pictures_have_the_scene_s_scale_or_their_own(tmp_path):
     np.testing.assert_array_equal(_maps(scene, place=str(tmp_path), scale=4.0, unknown=8), [[0, np.nan, 3]])
 
 
+def test_maps_of_the_other_sign_with_a_marker_in_pixels(tmp_path):
+    scene = textured(rows=1, columns=3)
+    write_disparity(tmp_path / "made.pfm", np.array([[-9999.5, -2, -3]], np.float32))
+    options = {"place": str(tmp_path), "scale": -1.0, "unknown": -9999.5}
+    np.testing.assert_array_equal(_maps(scene, **options), [[np.nan, 2, 3]])
+    assert "maps.scale: 0.0 is not a number other than 0" in _fails(
+        maps, scene.reference, scene.match, scene.search, scene, scale=0.0
+    )
+
+
 def test_maps_that_do_not_fit_are_told(tmp_path):
     scene = textured(rows=2, columns=3)
     assert "no map of made" in _fails(_maps, scene, place=str(tmp_path))
@@ -174,6 +184,25 @@ def test_a_program_s_map(tmp_path, format):
 
 
 @posix
+@posix
+@pytest.mark.parametrize("format", ["pfm", "tif", "npy", "png"])
+@pytest.mark.parametrize(("unknown", "expected"), [("format", 0.0), (0.0, np.nan), (2.0, 0.0), (None, 0.0)])
+def test_a_program_s_marker_counts_in_every_format(tmp_path, format, unknown, expected):
+    scale = 1.0 if format == "png" else None
+    values = np.zeros((4, 6), np.float32)
+    values[:, 1:3] = 2
+    if format == "png":
+        write_image(tmp_path / "made.png", values.astype(np.uint16))
+        # In pictures grey 0 is the marker of the format.
+        expected = np.nan if unknown == "format" else expected
+    else:
+        write_disparity(tmp_path / f"made.{format}", values)
+    run = f"cp {tmp_path}/made.{format} {{output}}"
+    found = command(LEFT, RIGHT, SEARCH, run=run, format=format, scale=scale, unknown=unknown)
+    np.testing.assert_array_equal(found[:, 3:], np.full((4, 3), expected))
+    assert np.isnan(found[:, 1]).all() == (unknown == 2)
+
+
 def test_time_memory_and_messages_of_a_program():
     # 64 MiB are touched by the program alone; half a second is its own, whatever else the stage does.
     run = f"{sys.executable} -S -c \"import sys,time; a=b'x'*(64<<20); time.sleep(0.3); sys.stderr.write('said so')\" && {PFM}"

@@ -42,6 +42,30 @@ def test_a_scene_without_a_map_costs_the_others_nothing(tmp_path, maps):
     np.testing.assert_array_equal(found["set/d", "theirs"].disparity, TRUTH + 2)
 
 
+def test_markers_in_maps_of_other_programs_are_reported_with_the_parameter(tmp_path, maps):
+    marked = (TRUTH + 0.01 * np.arange(32)).astype(np.float32)
+    marked[:, ::4] = 0
+    write_disparity(maps / "a.pfm", -2 * marked)
+    theirs = tmp_path / "marking.py"
+    theirs.write_text(f"import numpy as np\ndef go(*_):\n    return np.load({str(tmp_path / 'a.npy')!r})\n")
+    np.save(tmp_path / "a.npy", marked)
+    place = {"place": str(maps), "scale": -2}
+    methods = {
+        "maps": {"maps": place},
+        "cured": {"maps": place | {"unknown": 0}},
+        "function": {"matcher": {"use": "python", "function": f"{theirs}:go"}},
+    }
+    results = {r.method: r for r in run({"methods": methods}, SCENES[:1])}
+    matched = {method: r.statistics["fraction_matched"] for method, r in results.items()}
+    assert matched == {"maps": 1, "cured": 0.75, "function": 1}
+    event = "set/a: 192 of 768 pixels of the disparity map hold exactly 0, apart from all other values (3.01 to 3.31); if this value means"
+    assert (
+        results["maps"].warnings[-1] == f"{event} no estimate, set 'unknown: 0' of the matcher, the value as the file stores it"
+    )
+    assert results["cured"].warnings == ()
+    assert results["function"].warnings[-1] == f"{event} no estimate, let the matcher return NaN there"
+
+
 def test_the_content_of_files_is_part_of_the_identity(tmp_path, maps):
     theirs, helper = tmp_path / "theirs.py", tmp_path / "helper_of_a_test.py"
     found = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nimport helper_of_a_test\ndel sys.path[0]\nimport numpy as np\n"
