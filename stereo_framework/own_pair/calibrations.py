@@ -68,8 +68,8 @@ def calibration_of_pair(
         message = "cameras: only calibration files of KITTI hold several pairs of cameras; leave the cameras out"
         raise ParameterError(message)
     if not is_file:
-        given_calibration, remarks = _calibration_without_file(source, scene)
-        return given_calibration, None, remarks
+        number_calibration, remarks = _calibration_without_file(source, scene)
+        return number_calibration, None, remarks
 
     remarks = []
     if available is not None and cameras is None:
