@@ -67,15 +67,11 @@ def calibration_of_pair(
     if cameras is not None and available is None:
         message = "cameras: only calibration files of KITTI hold several pairs of cameras; leave the cameras out"
         raise ParameterError(message)
-    if source is None or isinstance(source, Calibration):
-        return source, None, []
-    if isinstance(source, tuple):
-        for name, value in zip(("focal length", "baseline"), source, strict=True):
-            if not 0 < value < np.inf:
-                raise ParameterError(f"the {name} {value:g} is not a number above 0")
-        return Calibration(*source), None, []
+    if not is_file:
+        number_calibration, remarks = _calibration_without_file(source, scene)
+        return number_calibration, None, remarks
 
-    remarks: list[str] = []
+    remarks = []
     if available is not None and cameras is None:
         cameras, remarks = _cameras_of_images(source, scene, available)
     calibration, levels = read_any_calibration(source, cameras=cameras)
@@ -85,6 +81,32 @@ def calibration_of_pair(
         calibration = replace(calibration.scaled(ratio), size=image_size(scene.reference))
         levels = None if levels is None else scaled_levels(levels, ratio)
     return calibration, levels, remarks
+
+
+def _calibration_without_file(
+    source: Calibration | tuple[float, float] | None, scene: Scene
+) -> tuple[Calibration | None, list[str]]:
+    """Return a calibration that was given as numbers, and remarks.
+
+    A calibration of Python that was read from a file states a size, too. Another shape is
+    no error there, because a caller may have cropped the images on purpose.
+    """
+    if source is None:
+        return None, []
+    if isinstance(source, tuple):
+        for name, value in zip(("focal length", "baseline"), source, strict=True):
+            if not 0 < value < np.inf:
+                raise ParameterError(f"the {name} {value:g} is not a number above 0")
+        return Calibration(*source), []
+    actual = image_size(scene.reference)
+    if source.size is None or source.size == actual:
+        return source, []
+    sizes = _sizes("the calibration", source.size, scene.frames[scene.reference_index].name, actual)
+    ratio = size_ratio(source.size, actual)
+    if ratio is None:
+        return source, [f"{sizes}; it was taken as it is, which is right only if the images were cropped; {_REMEDY}"]
+    scaled = replace(source.scaled(ratio), size=actual)
+    return scaled, [f"{sizes}, so its pixels were multiplied by {ratio:.4g}; {_REMEDY}"]
 
 
 def image_size(image: Image) -> tuple[int, int]:

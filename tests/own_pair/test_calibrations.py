@@ -91,6 +91,24 @@ def test_a_calibration_of_images_of_another_shape_is_refused(tmp_path, pair, kin
         match(*pair, (0, 20), method="ssd", calibration=path)
 
 
+@pytest.mark.parametrize(
+    ("size", "factor", "remark"),
+    [
+        (None, 1, ""),
+        ((COLUMNS, ROWS), 1, ""),
+        ((2 * COLUMNS, 2 * ROWS), 0.5, "so its pixels were multiplied by 0.5"),
+        ((2 * COLUMNS, ROWS), 1, "right only if the images were cropped"),
+    ],
+)
+def test_the_size_of_a_calibration_of_python_is_compared_too(images, size, factor, remark):
+    calibration = Calibration(400, 100, 0, (60, 50), size)
+    found = match(*images, (0, 20), method="ssd", calibration=calibration)
+    assert found.scene.calibration.focal_length == 400 * factor
+    remarks = [text for text in found.warnings if "the calibration: is for images" in text]
+    assert len(remarks) == bool(remark)
+    assert all(remark in text for text in remarks)
+
+
 def test_the_range_of_a_calibration_is_scaled(tmp_path, pair):
     (tmp_path / "c.txt").write_text(middlebury(800, (2 * COLUMNS, 2 * ROWS), ndisp=48))
     assert match(*pair, method="ssd", calibration=tmp_path / "c.txt").search.maximum == 24
