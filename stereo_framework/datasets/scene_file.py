@@ -148,8 +148,8 @@ def pair_scene(
     """
     for side, given in {"left": left, "right": right}.items():
         check_kind("pair_scene", side, given, (str, os.PathLike), "the path of an image, or both images as numpy arrays")
-    left = Path(left).absolute()
-    right = Path(right).absolute()
+    left = Path(left)
+    right = Path(right)
     # The folder tells apart pairs whose files have the same names.
     name = harmless("/".join(filter(None, (left.resolve().parent.name, f"{left.stem}-{right.stem}"))))
     search = _range_beside(left, upright=upright) if search is None else Search.of(search)

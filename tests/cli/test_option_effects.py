@@ -292,3 +292,19 @@ def test_import_writes_the_scripts_to_a_folder(desk):
     call("import", "old.txt", "--out", "converted")
     [script] = (desk / "converted").glob("*.yaml")
     assert "squared_difference" in script.read_text()
+
+
+def test_cameras_choose_among_those_of_a_calibration_of_kitti():
+    texture = np.random.default_rng(1).integers(0, 256, (40, 130), dtype=np.uint8)
+    write_image("left.png", texture[:, :120])
+    write_image("right.png", texture[:, 10:])
+    offsets = {0: 0, 1: -387.5744, 2: 45.3, 3: -339.1}
+    rows = [f"P{i}: 720 0 60 {offset} 0 720 20 0 0 0 1 0\n" for i, offset in offsets.items()]
+    with open("calib.txt", "w", encoding="utf-8") as file:
+        file.writelines(rows)
+    words = ("match", "left.png", "right.png", "--disparities", "0:16", "--method", "ssd", "--calibration", "calib.txt")
+    for cameras, product in (("0,1", 387.5744), ("2,3", 384.4)):
+        call(*words, "--cameras", cameras, "--out", f"o{cameras[0]}")
+        depth = tifffile.imread(f"o{cameras[0]}/depth.tiff")
+        # The depth is the focal length times the baseline, divided by the disparity of 10 pixels.
+        assert np.nanmedian(depth) == pytest.approx(product / 10, rel=1e-3)

@@ -42,7 +42,7 @@ def test_roots_in_order(nothing, monkeypatch):
     assert data_roots() == (cache,)
     monkeypatch.setenv("STEREO_DATA", "/environment")
     assert data_roots() == (Path("/environment"), cache)
-    assert data_roots("given") == (Path("given"), Path("/environment"), cache)
+    assert data_roots("given") == (Path.cwd() / "given", Path("/environment"), cache)
     assert data_roots("/environment") == (Path("/environment"), cache)
     assert data_roots("~/x")[0] == Path.home() / "x"
 
