@@ -23,13 +23,16 @@ from kernel_inputs import in_threads
 from networks import write_network
 
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
-from stereo_framework import Match, step
+from stereo_framework import Match, Search, step
 from stereo_framework.core.calls import keeping
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
+from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import SLOTS, stages
 from stereo_framework.core.view import Views
 from stereo_framework.core.volume import INTEGERS, SearchMask
 from stereo_framework.io import write_disparity
+from stereo_framework.matching_cost import squared_difference
+from stereo_framework.optimization import winner_take_all
 
 STAGES = [pytest.param(stage, id=f"{stage.slot}.{stage.name}") for stage in stages()]
 every_stage = pytest.mark.parametrize("stage", STAGES)
@@ -249,6 +252,91 @@ def test_refuses_data_of_other_sizes_and_types_before_a_kernel_reads_them(stage,
                 call(stage, world | {name: every_array(world[name], change)})
             changed += 1
     assert changed or stage.slot == "scheme"
+
+
+NUMBERS = {"NaN": np.nan, "infinity": np.inf, "minus infinity": -np.inf, "a huge intensity": 1e28}
+"""Numbers that no image and no cost may hold, by their names in the ids of tests."""
+
+FINITE = (
+    "image",
+    "reference",
+    "match",
+    "corrected",
+    "volume",
+    "raw",
+    "smoothness",
+    "disparity",
+    "other",
+    "alternatives",
+    "confidence",
+)
+"""Data that hold numbers."""
+
+
+def holding(number):
+    """Return a change that puts a number into the middle of an array of floats."""
+
+    def change(array):
+        if array.dtype.kind != "f":
+            return array
+        changed = array.copy()
+        changed.reshape(-1)[array.size // 2] = number
+        return changed
+
+    return change
+
+
+def forbids(name, number):
+    """Return whether data of a name must not hold a number."""
+    if np.isfinite(number):
+        return name in ("image", "reference", "match", "corrected")
+    # NaN is a disparity that is not known, also in the maps of views.
+    return not (np.isnan(number) and name == "disparity")
+
+
+@every_stage
+@pytest.mark.parametrize("number", NUMBERS.values(), ids=NUMBERS.keys())
+def test_direct_calls_refuse_numbers_that_kernels_would_spread(stage, number, worlds):
+    world = worlds["colour float32"]
+    for name in {*stage.data}.intersection(FINITE):
+        if not forbids(name, number):
+            continue
+        changed = world | {name: every_array(world[name], holding(number))}
+        # Some functions refuse their smoothness term themselves.
+        with pytest.raises(
+            StereoFrameworkError, match=rf"^{stage.name}: .*(expected (an? )?(finite|intensities)|all must be finite)"
+        ):
+            call(stage, changed)
+
+
+@pytest.mark.parametrize("stage", [p for p in STAGES if "mask" in p.values[0].data])
+def test_direct_calls_take_masks_whose_limits_are_not_known_everywhere(stage, worlds):
+    world = worlds["grey uint8"]
+    low = np.zeros((ROWS, COLUMNS), np.float32)
+    low[2:5] = np.nan
+    mask = SearchMask(low=low, high=low + 5)
+    call(stage, world | {"mask": mask})
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, 1e28])
+def test_direct_calls_and_pairs_name_what_they_refuse(number, worlds):
+    world = worlds["colour float32"]
+    image = holding(number)(world["reference"])
+    with pytest.raises(DataError, match=r"^squared_difference: reference has .* expected (finite )?intensities in 0..255"):
+        squared_difference(image, world["match"], (0, 5))
+    with pytest.raises(DataError, match=r"^pair: the match image has .* expected (finite )?intensities in 0..255"):
+        Pair(world["reference"], image, Search(0, 5))
+
+
+def test_direct_calls_refuse_costs_that_are_not_finite(worlds):
+    volume = worlds["grey uint8"]["volume"]
+    for given in (holding(np.nan)(volume.costs), dataclasses.replace(volume, costs=holding(np.inf)(volume.costs))):
+        with pytest.raises(
+            DataError, match=r"^winner_take_all: volume.costs has NaN or infinite costs \(values: 1\); expected finite costs"
+        ):
+            winner_take_all(given)
+    with pytest.raises(DataError, match=r"^winner_take_all: volume.outside is nan; expected a finite cost"):
+        winner_take_all(dataclasses.replace(volume, outside=np.nan))
 
 
 @every_stage

@@ -35,7 +35,7 @@ def scene(*positions, loaders=(), **others):
         ((0, 1, 0.25), [0, 0.25, 0.5, 0.75, 1]),
         ((0, 1, 1 / 3), [0, 1 / 3, 2 / 3, 1]),
         ((0, 0.3, 0.1), [0, 0.1, 0.2, 0.3]),
-        ((1.5, 2.9), [1.5, 2.5]),
+        ((1.5, 2.9, 0.5), [1.5, 2, 2.5]),
     ],
 )
 def test_levels(arguments, disparities):
@@ -83,9 +83,17 @@ def test_levels_in_view(arguments, in_view):
     assert Search(*arguments).in_view(4).tolist() == [[c == "x" for c in levels] for levels in in_view]
 
 
-def test_first_level_off_the_grid_is_refused():
-    with pytest.raises(ParameterError, match=r"search.minimum: 0.5 is not a multiple of 1/1 pixel; choose a minimum on the grid"):
-        _ = Search(0.5, 4).first
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0.5, 4), "0.5 is not a whole number of pixels, as a step of 1 needs; use 0 or 1, or a step of which 0.5 is a multiple"),
+        ((-2.5, 4, 2), "-2.5 is not a whole number of pixels, as a step of 2 needs; use -3 or -2, or a step"),
+        ((5.25, 9, 0.5), "5.25 is not a multiple of 1/2 pixel, as a step of 0.5 needs; use 5 or 5.5, or a step"),
+    ],
+)
+def test_a_minimum_off_the_grid_is_refused(arguments, message):
+    with pytest.raises(ParameterError, match=f"^search.minimum: {message}"):
+        Search(*arguments)
 
 
 @pytest.mark.parametrize(

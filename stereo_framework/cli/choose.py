@@ -64,7 +64,7 @@ def choose(
     elif left is None or right is None:
         raise ParameterError("two images are needed: choose LEFT RIGHT; or --scene NAME")
     else:
-        own = None if disparity_range in (None, "auto") else Search(*_shared.disparities(str(disparity_range)))
+        own = None if disparity_range in (None, "auto") else Search.covering(*_shared.disparities(str(disparity_range)))
         known = pair_scene(left, right, own, upright=True)
     known, told = stretched(known) if stretch else (known, "")
     _shared.tell("warning", *intensity_doubts(known))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -15,6 +15,7 @@ from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 
 if TYPE_CHECKING:
     from stereo_framework.own_pair import Matched
+    from stereo_framework.script import Setting
 
 
 def match(
@@ -52,7 +53,8 @@ def match(
     right
         Right image; or a folder or pattern of right images.
     disparity_range
-        Search range in pixels, both ends included, or auto: estimated; for several pairs one, or one each. Default: that of --calibration or of a calib.txt beside the image, else auto.
+        Search range in pixels, both ends included, or auto: estimated; for several pairs one, or one each. Ends between the levels of the method are
+        widened to the next level. Default: that of --calibration or of a calib.txt beside the image, else auto.
     calibration
         calib.txt of Middlebury or KITTI; OpenCV's YAML or JSON; Q as .npy.
     cameras
@@ -116,7 +118,7 @@ def match(
     options: dict[str, Any] = given | {"method": script.only, "memory": memory}
     planes = load_scene("synthetic/planes") if example else None
     found: Mapping[str, Any] = {"planes": (planes.reference, planes.match)} if planes else pairs(str(left), str(right))
-    ranges: list[Any] = ["auto" if text == "auto" else _shared.disparities(text) for text in disparity_range or []]
+    ranges: list[Any] = [_ends(script.only, text) for text in disparity_range or []]
     if planes and planes.search:
         ranges = [(planes.search.minimum, planes.search.maximum)]
     if len(ranges) not in (0, 1, len(found)):
@@ -166,6 +168,23 @@ def _truth_encoding(scale: float | None, truth_scale: float | None, truth_unknow
         message = f"--scale {scale:g} and --truth-scale {truth_scale:g}: both are the scale of --truth; leave out --scale"
         raise ParameterError(message)
     return _shared.Encoding(truth_scale=scale if truth_scale is None else truth_scale, truth_unknown=truth_unknown)
+
+
+def _ends(setting: Setting, text: str) -> tuple[float, float] | Literal["auto"]:
+    """Return the ends of a search range as the user typed them, or "auto".
+
+    Raises
+    ------
+    ParameterError
+        The text is no range, or the method cannot search it. The message gives the option.
+    """
+    from stereo_framework.own_pair.matching import requested_range
+
+    if text == "auto":
+        return "auto"
+    ends = _shared.disparities(text)
+    requested_range(setting, ends, f"--disparities {text}")
+    return ends
 
 
 def _record(stem: str, matched: Matched, folder: Path, written: list[str]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.errors import DataError, ParameterError, warn
-from stereo_framework.core.pair import Pair
+from stereo_framework.core.pair import Pair, intensity_fault
 from stereo_framework.core.parameters import check_kind, in_short
 from stereo_framework.core.scene import Search, intensities, read_only, scale_doubt
 from stereo_framework.core.view import View, in_one_form, mapped
@@ -45,7 +45,9 @@ def border(stage: str, data: Mapping[str, Any], named: Iterable[str], *, integer
     ParameterError
         Something is of another kind than its name stands for, or volumes and ``search`` have different levels.
     DataError
-        Arrays of other types than their kinds have, or of different rows and columns.
+        Arrays of other types than their kinds have, of different rows and columns, or with
+        numbers that no stage can use: NaN or infinite intensities, costs and maps, infinite
+        disparities.
 
     Warns
     -----
@@ -80,6 +82,8 @@ def border(stage: str, data: Mapping[str, Any], named: Iterable[str], *, integer
     smoothness = found.get("smoothness")
     for name, volume in volumes.items():
         search = found.get("search", volume.search)
+        if not np.isfinite(volume.outside):
+            raise DataError(f"{stage}: {name}.outside is {volume.outside}; expected a finite cost")
         if volume.search != search:
             raise ParameterError(f"{stage}: {name} is of the range {volume.search}, search is {search}; both must be the same")
         rho = search.levels if smoothness is None else len(smoothness.rho)
@@ -104,14 +108,20 @@ def _meant(name: str, value: Any) -> Any:
     if name == "search" and np.shape(value) in ((2,), (3,)):
         return Search.of(value)
     if isinstance(value, np.ndarray) and _KINDS.get(name) is _VOLUME and value.ndim == 3 and value.size:
-        return CostVolume(value, Search(0, max(value.shape[2] - 1, 1)), float(np.nanmax(value)))
+        return CostVolume(value, Search(0, max(value.shape[2] - 1, 1)), float(value.max()))
     if isinstance(value, np.ndarray) and name == "other" and value.dtype.kind == "f":
         return View(value, status_of(value))
     return value
 
 
 def _in_form(name: str, array: NDArray, role: str) -> NDArray:
-    """An array in the one form of its role."""
+    """Return an array in the one form of its role, or refuse it.
+
+    Raises
+    ------
+    DataError
+        The array is masked, is of another type or shape, or holds numbers that its role forbids.
+    """
     if isinstance(array, np.ma.MaskedArray):
         raise DataError(
             f"{name} is a masked array; give its numbers, with NaN where a map has no estimate, and masks in a SearchMask"
@@ -120,8 +130,11 @@ def _in_form(name: str, array: NDArray, role: str) -> NDArray:
         array = intensities(array)
     elif array.dtype.kind == "f" and role:
         array = array.astype(np.float32, copy=False)
+
     if wrong := fault(array, role):
         raise DataError(f"{name} is {wrong}")
+    if numbers := fault_of_numbers(array, role):
+        raise DataError(f"{name} has {numbers}")
     if role == "image" and (doubt := scale_doubt(array)):
         warn([f"{name} image: {doubt}"])
     return in_one_form(array)
@@ -149,7 +162,7 @@ def role_of(name: str) -> str:
 
 
 def fault(value: Any, role: str, shape: tuple[int, ...] | None = None) -> str:
-    """What is wrong with a value that should be an array of a role; empty if nothing is.
+    """Describe the fault of a value that should be an array of a role; empty without a fault.
 
     Parameters
     ----------
@@ -157,23 +170,76 @@ def fault(value: Any, role: str, shape: tuple[int, ...] | None = None) -> str:
     role : str
         ``image``, ``map``, ``disparity``, ``status``, ``levels``, ``costs`` or ``rho``; empty: any.
     shape : tuple of int, optional
-        With it the array must have this shape and hold finite numbers alone, or NaN where there is no disparity.
+        Shape that the array must have. The numbers are checked as well, except costs, because
+        a search through whole volumes takes time. Default: any shape that fits the role, and
+        any numbers; `fault_of_numbers` checks these.
     """
     if not role:
         return ""
     types, axes, form = _ROLES[role]
-    right = isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray) and value.dtype in types
-    if right and shape:
-        right = value.shape == shape
-    elif right:
-        right = value.ndim in axes and 0 not in value.shape and (value.ndim < 3 or role == "costs" or value.shape[2] == 3)
-    if not right:
-        return f"{in_short(value)}; expected {' or '.join(np.dtype(kind).name for kind in types)} {shape or form}"
-    if shape and value.dtype == np.float32 and role != "costs":
-        nan = role == "disparity"
-        if np.isinf(value).any() or (not nan and np.isnan(value).any()):
-            return f"values that are not finite; expected finite numbers{', NaN = no estimate' * nan}"
+    fits = isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray) and value.dtype in types
+    if fits and shape:
+        fits = value.shape == shape
+    elif fits:
+        channels = value.ndim < 3 or role == "costs" or value.shape[2] == 3
+        fits = value.ndim in axes and 0 not in value.shape and channels
+    if not fits:
+        expected_types = " or ".join(np.dtype(kind).name for kind in types)
+        return f"{in_short(value)}; expected {expected_types} {shape or form}"
+
+    if shape and role != "costs" and _forbidden_numbers(value, role):
+        expected = "finite numbers, NaN = no estimate" if role == "disparity" else "finite numbers"
+        return f"values that are not finite; expected {expected}"
     return ""
+
+
+def fault_of_numbers(array: NDArray, role: str) -> str:
+    """Describe the numbers of an array that its role forbids; empty if there are none.
+
+    Data from outside a pipeline are checked, because kernels spread NaN over the image or use
+    it as an index.
+
+    Parameters
+    ----------
+    array : ndarray
+        Array of the type of its role.
+    role : str
+        As in `fault`.
+
+    Returns
+    -------
+    str
+        Noun phrase that continues "the array has", with the expected numbers and a remedy.
+    """
+    if role == "image":
+        return intensity_fault(array)
+    # Only arrays with a role have a rule; the limits of a SearchMask may be NaN, for instance.
+    if not role:
+        return ""
+    count = _forbidden_numbers(array, role)
+    if not count:
+        return ""
+
+    if role == "costs":
+        return (
+            f"NaN or infinite costs (values: {count}); expected finite costs: give cells that must not be chosen "
+            "a large finite cost, or exclude pixels with a SearchMask"
+        )
+    if role == "disparity":
+        return f"infinite disparities (values: {count}); expected finite disparities, or NaN for pixels without an estimate"
+    return f"NaN or infinite numbers (values: {count}); expected finite numbers"
+
+
+def _forbidden_numbers(array: NDArray, role: str) -> int:
+    """Return the number of values that are infinite or, where the role forbids it, NaN."""
+    if array.dtype.kind != "f":
+        return 0
+    if role == "disparity":
+        return int(np.count_nonzero(np.isinf(array)))
+    # The extremes are NaN if a value is, and need no array of truth values.
+    if np.isfinite(array.min()) and np.isfinite(array.max()):
+        return 0
+    return int(np.count_nonzero(~np.isfinite(array)))
 
 
 _WORDS = {"disparity": "disparities", "reference": "reference image"}

@@ -13,6 +13,40 @@ from stereo_framework.core.parameters import brief
 from stereo_framework.core.scene import Image, Scene, Search, intensities
 from stereo_framework.core.volume import SearchMask
 
+LARGEST_INTENSITY = 1e6
+"""Largest magnitude of an intensity. Products of squared sums stay finite in float32."""
+
+
+def intensity_fault(image: NDArray) -> str:
+    """Describe intensities that no stage can match; empty if there are none.
+
+    Parameters
+    ----------
+    image : ndarray
+        Integers are always correct; floats are checked.
+
+    Returns
+    -------
+    str
+        Noun phrase that continues "the image has", with the expected values.
+    """
+    if image.dtype.kind != "f" or not image.size:
+        return ""
+
+    # Comparisons with NaN are false.
+    lowest = float(image.min())
+    highest = float(image.max())
+    if lowest >= -LARGEST_INTENSITY and highest <= LARGEST_INTENSITY:
+        return ""
+
+    count = int(np.count_nonzero(~np.isfinite(image)))
+    if count:
+        return (
+            f"NaN or infinite intensities (values: {count}); expected finite intensities in 0..255: "
+            "replace these values, and exclude their pixels with SearchMask(valid=...)"
+        )
+    return f"intensities from {lowest:g} to {highest:g}; expected intensities in 0..255"
+
 
 @brief
 @dataclass(frozen=True, eq=False)
@@ -31,7 +65,8 @@ class Pair:
     Raises
     ------
     DataError
-        Images of different sizes, or a mask of another size.
+        Images of different sizes, intensities that are not finite or far outside 0..255, or a
+        mask of another size.
     """
 
     reference: Image
@@ -47,7 +82,10 @@ class Pair:
             )
         object.__setattr__(self, "search", Search.of(self.search))
         for name in ("reference", "match"):
-            object.__setattr__(self, name, intensities(getattr(self, name)))
+            image = intensities(getattr(self, name))
+            if fault := intensity_fault(image):
+                raise DataError(f"pair: the {name} image has {fault}")
+            object.__setattr__(self, name, image)
         if self.reference.shape != self.match.shape:
             raise DataError(f"a pair of images of different sizes: {self.reference.shape} and {self.match.shape}")
         if self.reference.dtype != self.match.dtype:
@@ -106,39 +144,65 @@ class Pair:
             scene=None,
         )
 
-    def reduced(self, factor: int) -> Pair:
-        """The pair `factor` times smaller in both directions: means of blocks, of which the last ones are filled up with the border's pixels.
+    def reduced(self, factor: int, step: float | None = None) -> Pair:
+        """Return the pair `factor` times smaller in both directions.
 
-        The levels keep their distance, so that there are about `factor` times fewer. A block is valid when one of its pixels is, and its
-        range holds those of all, rounded outwards to levels; a pixel without a limit leaves its block without one.
+        Each pixel of the smaller images is the mean of a block of pixels; the last blocks
+        are filled up with copies of the border's pixels.
+
+        Parameters
+        ----------
+        factor : int
+            Width and height of a block, in pixels.
+        step : float, optional
+            Distance of the levels of the smaller pair, in its pixels. Default: the step of
+            this pair, so that the smaller pair has about `factor` times fewer levels.
+
+        Returns
+        -------
+        Pair
+            Its search range contains the reduced range and lies on multiples of the step. A
+            block is valid if one of its pixels is valid. The range of a block contains the
+            ranges of all its pixels and lies on levels too; if a pixel has no limit, its
+            block has none.
+
+        Raises
+        ------
+        ParameterError
+            `factor` is below 1, or `step` is neither N nor 1/N.
         """
         if factor < 1:
             raise ParameterError(f"pair.reduced: {factor} is below 1")
-        search, step = self.search, self.search.step
+        search = self.search
+        if step is None:
+            step = search.step
 
-        def down(value: Any) -> Any:
-            return np.floor(value / factor / step + 1e-6) * step
+        def down(disparity: Any) -> Any:
+            return np.floor(disparity / factor / step + 1e-6) * step + 0.0  # no -0
 
-        def up(value: Any) -> Any:
-            return np.ceil(value / factor / step - 1e-6) * step + 0.0  # no -0
+        def up(disparity: Any) -> Any:
+            return np.ceil(disparity / factor / step - 1e-6) * step + 0.0  # no -0
 
-        least = down(search.minimum)
-        most = max(up(search.maximum), least + step)
-        mask = None
-        if self.mask is not None:
-            found: dict[str, Any] = {}
-            given = {name: array for name, array in vars(self.mask).items() if array is not None}
-            for name, array in given.items():
-                blocks = _blocks(array, factor)
-                if name.endswith("valid"):
-                    found[name] = blocks.any(axis=(1, 3))
-                elif name.endswith("low"):
-                    found[name] = down(blocks.min(axis=(1, 3))).astype(np.float32)
-                else:
-                    found[name] = up(blocks.max(axis=(1, 3))).astype(np.float32)
-            mask = SearchMask(**found)
-        reference, match = shrunk(self.reference, factor), shrunk(self.match, factor)
-        return Pair(reference, match, replace(search, minimum=least, maximum=most), mask)
+        lowest = down(search.minimum)
+        highest = max(up(search.maximum), lowest + step)
+        smaller_search = Search(lowest, highest, step, search.direction)
+        reference = shrunk(self.reference, factor)
+        match = shrunk(self.match, factor)
+        if self.mask is None:
+            return Pair(reference, match, smaller_search)
+
+        maps: dict[str, Any] = {}
+        for name, array in vars(self.mask).items():
+            if array is None:
+                continue
+            blocks = _blocks(array, factor)
+            if name.endswith("valid"):
+                maps[name] = blocks.any(axis=(1, 3))
+            elif name.endswith("low"):
+                maps[name] = down(blocks.min(axis=(1, 3))).astype(np.float32)
+            else:
+                maps[name] = up(blocks.max(axis=(1, 3))).astype(np.float32)
+        return Pair(reference, match, smaller_search, SearchMask(**maps))
 
 
 def _blocks(array: NDArray, factor: int) -> NDArray:

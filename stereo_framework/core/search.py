@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,8 @@ class Search:
     Parameters
     ----------
     minimum, maximum : float
-        Ends of the range in pixels, both included; `minimum` may be negative.
+        Ends of the range in pixels, both included; `minimum` may be negative. It is a
+        multiple of 1/N for a step of 1/N pixel, and whole for a step of N pixels.
     step : float
         Distance of neighbouring levels in pixels: N or 1/N. Values within 0.001 of N or 0.1 % of 1/N are snapped to it.
     direction : int
@@ -31,7 +32,8 @@ class Search:
     Raises
     ------
     ParameterError
-        `maximum` not above `minimum`, fewer than two levels, a step that is neither N nor 1/N.
+        `maximum` not above `minimum`, fewer than two levels, a step that is neither N nor 1/N,
+        a minimum that is not on the grid of the step.
     """
 
     minimum: float
@@ -41,24 +43,64 @@ class Search:
 
     def __post_init__(self) -> None:
         for name in ("minimum", "maximum", "step"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not math.isfinite(value):
-                raise ParameterError(f"search.{name}: {value!r} is not a finite number")
-            if isinstance(value, np.number):  # those of few bits wrap in sums
-                object.__setattr__(self, name, value.item())
-        if not self.maximum > self.minimum:
-            raise ParameterError(f"search.maximum: {self.maximum:g} is not above search.minimum, {self.minimum:g}")
+            object.__setattr__(self, name, _checked_number(name, getattr(self, name)))
+
+        _check_order(self.minimum, self.maximum)
         if self.direction not in (1, -1):
             raise ParameterError(f"search.direction: {self.direction!r} is neither 1 nor -1")
-        if self.step <= 0:
-            raise ParameterError(f"search.step: {self.step:g} is not above 0")
         object.__setattr__(self, "step", _snap(self.step))
+        _check_grid(self.minimum, self.step, self.denominator)
+
         if self.levels < 2:
             raise ParameterError(
                 f"search.step: {self.step:g} leaves one level between {self.minimum:g} and {self.maximum:g}; at least two are needed"
             )
         if self.levels > np.iinfo(np.int16).max:
             raise ParameterError(f"search: {self.levels} levels; at most {np.iinfo(np.int16).max} are possible")
+
+    @staticmethod
+    def covering(minimum: float, maximum: float, step: float = 1, direction: int = 1) -> Search:
+        """Return the smallest valid search range that contains two disparities.
+
+        Use it if the ends of a range come from a user or an estimate, because these ends
+        may lie between the levels. Each end moves outwards to the next multiple of 1/N
+        for a step of 1/N pixel, and to the next whole number for a step of N pixels.
+
+        Parameters
+        ----------
+        minimum, maximum : float
+            Disparities that the range contains, in pixels.
+        step : float
+            Distance of neighbouring levels in pixels: N or 1/N.
+        direction : int
+            Direction of the search range, 1 or -1.
+
+        Returns
+        -------
+        Search
+            Search range with at least two levels; its ends are `minimum` and `maximum` if
+            these lie on the grid.
+
+        Raises
+        ------
+        ParameterError
+            A number is not finite, `maximum` is not above `minimum`, or the step is neither
+            N nor 1/N.
+
+        Examples
+        --------
+        >>> print(Search.covering(5.5, 58.7), Search.covering(5.5, 58.7, 0.5), sep=", ")
+        5..59 step 1, 5.5..59 step 0.5
+        """
+        lowest = _checked_number("minimum", minimum)
+        highest = _checked_number("maximum", maximum)
+        _check_order(lowest, highest)
+        spacing = _snap(_checked_number("step", step))
+
+        first = _grid_position(lowest, spacing, math.floor)
+        last = _grid_position(highest, spacing, math.ceil)
+        last = max(last, first + spacing)
+        return Search(first, last, spacing, direction)
 
     @staticmethod
     def of(given: Search | Sequence[float] | NDArray) -> Search:
@@ -149,20 +191,8 @@ class Search:
 
     @property
     def first(self) -> int:
-        """Disparity of level 0 in units of ``1 / denominator`` pixels.
-
-        Raises
-        ------
-        ParameterError
-            `minimum` is not a multiple of 1/`denominator`.
-        """
-        first = self.minimum * self.denominator
-        if abs(first - round(first)) > 1e-3:
-            raise ParameterError(
-                f"search.minimum: {self.minimum:g} is not a multiple of 1/{self.denominator} pixel; "
-                "choose a minimum on the grid of the step"
-            )
-        return round(first)
+        """Disparity of level 0 in units of ``1 / denominator`` pixels."""
+        return round(self.minimum * self.denominator)
 
     @property
     def stride(self) -> int:
@@ -181,11 +211,6 @@ class Search:
         -------
         ndarray, bool, (columns, levels)
             The same for every row. A level is in view in consecutive columns, a column has consecutive levels in view.
-
-        Raises
-        ------
-        ParameterError
-            `minimum` is not a multiple of 1/`denominator`.
 
         Examples
         --------
@@ -246,6 +271,29 @@ class Search:
         return f"{self.minimum:g}..{self.maximum:g} step {self.step:g}"
 
 
+def _checked_number(name: str, value: Any) -> Any:
+    """Return a number of a search range as a Python number, or refuse it.
+
+    Raises
+    ------
+    ParameterError
+        The value is not a finite number, or it is a step that is not above 0.
+    """
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value):
+        raise ParameterError(f"search.{name}: {value!r} is not a finite number")
+    if name == "step" and value <= 0:
+        raise ParameterError(f"search.step: {value:g} is not above 0")
+    # int8(-100) - int8(100) would wrap around.
+    return value.item() if isinstance(value, np.number) else value
+
+
+def _check_order(minimum: float, maximum: float) -> None:
+    """Refuse a range whose maximum is not above its minimum."""
+    if not maximum > minimum:
+        raise ParameterError(f"search.maximum: {maximum:g} is not above search.minimum, {minimum:g}")
+
+
 def _snap(step: float) -> float:
     """The nearest N or 1/N within 0.001, else an error."""
     if step >= 1:
@@ -254,6 +302,44 @@ def _snap(step: float) -> float:
     elif abs(1 / step - round(1 / step)) * step <= 1e-3:
         return 1 / round(1 / step)
     raise ParameterError(f"search.step: {step:g} is neither a whole number of pixels nor 1/N of one")
+
+
+_GRID_TOLERANCE = 1e-3
+"""Largest distance from the grid at which a disparity lies on it, in units of the grid."""
+
+
+def _check_grid(minimum: float, step: float, denominator: int) -> None:
+    """Refuse a minimum that is not a multiple of 1/N pixel, or not whole for a step of N pixels.
+
+    Raises
+    ------
+    ParameterError
+        The minimum lies between two points of the grid; the message gives both.
+    """
+    position = minimum * denominator
+    if abs(position - round(position)) <= _GRID_TOLERANCE:
+        return
+
+    below = math.floor(position) / denominator
+    above = math.ceil(position) / denominator
+    if denominator > 1:
+        grid = f"a multiple of 1/{denominator} pixel"
+    else:
+        grid = "a whole number of pixels"
+    message = (
+        f"search.minimum: {minimum:g} is not {grid}, as a step of {step:g} needs; "
+        f"use {below:g} or {above:g}, or a step of which {minimum:g} is a multiple"
+    )
+    raise ParameterError(message)
+
+
+def _grid_position(disparity: float, step: float, rounding: Callable[[float], int]) -> float:
+    """Return a disparity rounded to the grid of a step; unchanged if it lies on the grid."""
+    denominator = max(1, round(1 / step))
+    position = disparity * denominator
+    if abs(position - round(position)) <= _GRID_TOLERANCE:
+        return disparity
+    return rounding(position) / denominator
 
 
 class Geometry(NamedTuple):

@@ -94,6 +94,10 @@ class Stage:
     check_parameters : callable, optional
         Takes legal values of the stage's parameters by name (those it names) and returns why they cannot stand together, or None. Scripts are checked with it, and
         every call of the stage. An optimizer's may name ``smoothness``, and gets the name of the method's smoothness term, or None.
+    whole_steps : str
+        Reason why the stage does not support search ranges with a step below a pixel, as a
+        phrase that continues the stage's name. Scripts and pipelines with such a range are
+        refused before anything is computed. Default: the stage supports every step.
     """
 
     name: str
@@ -110,6 +114,7 @@ class Stage:
     files: Callable[..., Iterable[Path]] | None = None
     executes: Callable[..., str] | None = None
     check_parameters: Callable[..., str | None] | None = None
+    whole_steps: str = ""
 
     @property
     def shipped(self) -> bool:
@@ -196,7 +201,7 @@ def stage(slot: str, *, source: str = "", halo: Callable[..., int | None] | None
     halo : callable, optional
         How many rows around its own the stage needs, by its parameters; None: it sees the whole.
     **declared
-        What `Stage` tells about ``resume``, ``memory``, ``integer``, ``other_needs``, ``files``, ``executes`` and ``check_parameters``.
+        What `Stage` tells about ``resume``, ``memory``, ``integer``, ``other_needs``, ``files``, ``executes``, ``check_parameters`` and ``whole_steps``.
 
     Raises
     ------

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import NoneType
-from typing import Any
+from typing import Any, NamedTuple
 
 from stereo_framework.core.calls import kept_here
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest, warn
@@ -19,6 +19,36 @@ from stereo_framework.engine.match import Match
 from stereo_framework.engine.memory import free_memory, peak_memory, refusal
 from stereo_framework.engine.step import ALTERNATIVES, RESTORE, VOLUMES, Step, cost_sum, step
 from stereo_framework.engine.walk import walked
+
+
+class UnsupportedStep(NamedTuple):
+    """A step of a search range that a stage does not support.
+
+    Parameters
+    ----------
+    address, name : str
+        Address and name of the stage.
+    reason : str
+        Reason why the stage supports whole steps only, a phrase that continues its name.
+    step : float
+        Step at which the stage would run, in pixels.
+    scheme : str
+        Address of the scheme that determines the step; empty if the search range does.
+    """
+
+    address: str
+    name: str
+    reason: str
+    step: float
+    scheme: str
+
+    def message(self) -> str:
+        """Return the fault and the remedy, without the parameter that determines the step."""
+        return (
+            f"{self.step:g} pixel is not a whole step, and {self.name} ({self.address}) {self.reason}; "
+            "use a step of 1, and refine the disparities afterwards"
+        )
+
 
 _ORDER = {slot: number for number, slot in enumerate(SLOTS)}
 
@@ -175,6 +205,53 @@ class Pipeline:
         """Files from outside that decide what stages do, by address, as of `Step.files`."""
         return {address: one.files(scene) for address, one in self.stages() if one.stage.files}
 
+    def unsupported_steps(self, step: float | None, home: str = "", scheme: str = "") -> Iterator[UnsupportedStep]:
+        """Yield the stages that need whole steps, but get a step below a pixel.
+
+        The auxiliary methods are included. A scheme with a parameter ``step`` makes pairs
+        that have this step.
+
+        Parameters
+        ----------
+        step : float or None
+            Step of the search range in pixels; None if the scene determines it.
+        home : str
+            Prefix of the addresses.
+        scheme : str
+            Address of the scheme that determines the step; empty if the search range does.
+        """
+        for address, stage_step in self.own_stages(home):
+            scheme_step = stage_step.parameters.get("step")
+            if stage_step.stage.slot == "scheme" and scheme_step is not None:
+                step = scheme_step
+                scheme = address
+
+        for name, method in self.alternatives:
+            yield from method.unsupported_steps(step, f"{home}alternatives.{name}.", scheme)
+        if step is None or step >= 1:
+            return
+        for address, stage_step in self.own_stages(home):
+            if reason := stage_step.stage.whole_steps:
+                yield UnsupportedStep(address, stage_step.stage.name, reason, step, scheme)
+
+    def check_step(self, step: float) -> None:
+        """Refuse a step of the search range that a stage does not support.
+
+        Parameters
+        ----------
+        step : float
+            Distance of neighbouring levels, in pixels.
+
+        Raises
+        ------
+        ParameterError
+            A stage needs whole steps, and its step is below a pixel. The message names the
+            parameter that determines the step, and the stage.
+        """
+        for unsupported in self.unsupported_steps(step):
+            source = unsupported.scheme or "search"
+            raise ParameterError(f"{source}.step: {unsupported.message()}")
+
     # --- running --------------------------------------------------------------------------------------------------------
 
     @functools.cached_property
@@ -245,6 +322,7 @@ class Pipeline:
         check_kind("Pipeline", "scene", scene, (Scene, Pair), "a Scene or a Pair, such as Pair(left, right, Search(0, 63))")
         check_kind("Pipeline", "search", search, (Search, NoneType), "a Search, such as Search(0, 63)")
         pair = Pair.of(scene, search) if isinstance(scene, Scene) else replace(scene, search=search or scene.search)
+        self.check_step(pair.search.step)
         need, free = peak_memory([self], pair.shape, pair.search, keep_volume=options.get("keep_volume", False)), free_memory()
         if need > free:
             raise StereoFrameworkError(refusal(self, pair.shape, pair.search, need, free, "free"))

@@ -15,7 +15,11 @@ _FILTERS = {"sobel": cv2.STEREO_BM_PREFILTER_XSOBEL, "normalized": cv2.STEREO_BM
 Odd = Annotated[int, Ge(5), Le(255)]
 
 
-@stage("matcher", source="Konolige 1997, in the form of OpenCV's StereoBM")
+@stage(
+    "matcher",
+    source="Konolige 1997, in the form of OpenCV's StereoBM",
+    whole_steps="searches whole pixels and interpolates between them",
+)
 def opencv_bm(
     reference: Image,
     match: Image,
@@ -42,7 +46,8 @@ def opencv_bm(
         Intensities 0..255; fractions are rounded, and colours are matched as grey.
     search : Search
         Disparities between its ends, in pixels, are searched; OpenCV rounds their number up to a multiple of 16, and what it finds among
-        the additional ones counts as no estimate. The step is not used, but for half of it that estimates may lie outside.
+        the additional ones counts as no estimate. The step is not used, but for half of it that estimates may lie outside. Pipelines and scripts
+        refuse steps below a pixel, because estimates are seldom as accurate as half of such a step.
     mask : SearchMask, optional
         OpenCV knows none: what it finds in closed cells counts as no estimate.
     size : int

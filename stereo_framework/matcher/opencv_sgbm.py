@@ -18,7 +18,11 @@ _MODES = {
 }
 
 
-@stage("matcher", source="Hirschmueller 2008, in the form of OpenCV's StereoSGBM")
+@stage(
+    "matcher",
+    source="Hirschmueller 2008, in the form of OpenCV's StereoSGBM",
+    whole_steps="searches whole pixels and interpolates between them",
+)
 def opencv_sgbm(
     reference: Image,
     match: Image,
@@ -43,7 +47,8 @@ def opencv_sgbm(
         Intensities 0..255; fractions are rounded.
     search : Search
         Disparities between its ends, in pixels, are searched; OpenCV rounds their number up to a multiple of 16, and what it finds among
-        the additional ones counts as no estimate. The step is not used, but for half of it that estimates may lie outside.
+        the additional ones counts as no estimate. The step is not used, but for half of it that estimates may lie outside. Pipelines and scripts
+        refuse steps below a pixel, because estimates are seldom as accurate as half of such a step.
     mask : SearchMask, optional
         OpenCV knows none: what it finds in closed cells counts as no estimate.
     mode : str

@@ -31,7 +31,7 @@ class _Problem(NamedTuple):
     saved: float
 
 
-@stage("optimization", source="Kolmogorov & Zabih 2001, sections 3 and 4", memory=4)
+@stage("optimization", source="Kolmogorov & Zabih 2001, sections 3 and 4", whole_steps="matches pixels one to one", memory=4)
 def graph_cut_occlusion(
     volume: CostVolume,
     reference: Image,

@@ -15,7 +15,7 @@ from stereo_framework.kernels.threads import over_rows
 _BOTH, _MATCH, _REFERENCE, _OTHER = 0, 1, 2, 3
 
 
-@stage("optimization", source="Cox, Hingorani, Rao & Maggs 1996", halo=lambda: 0)
+@stage("optimization", source="Cox, Hingorani, Rao & Maggs 1996", whole_steps="matches pixels one to one", halo=lambda: 0)
 def maximum_likelihood_matching(
     volume: CostVolume, *, occlusion_cost: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0
 ) -> Labeling:

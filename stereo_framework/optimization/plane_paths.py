@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
@@ -202,21 +203,58 @@ def _on_both(work: Callable[..., Disparity], *arguments: Sequence[Any]) -> list[
 
 
 def _start(side: _Side, other: Image, p1: float, p2: float) -> Disparity:
-    """The map of semi-global matching over whole levels, with a parabola where all three costs are open."""
+    """Return the map of semi-global matching over whole disparities, refined by a parabola.
+
+    A disparity is not refined if one of the three costs belongs to an excluded cell.
+    """
     search = side.volume.search
-    every = max(1, round(1 / search.step))
-    whole = Search(search.minimum, search.maximum, search.step * every, search.direction)
-    costs = np.ascontiguousarray(side.volume.costs[..., ::every])
+    whole, levels = _whole_disparities(search)
+    costs = np.ascontiguousarray(side.volume.costs[..., levels])
     volume = CostVolume(costs, whole, side.volume.outside)
-    found = semi_global(volume, side.image, other, p1=p1, p2=p2, penalties="edges", edge_threshold=_EDGE)
-    assert found.volume is not None, "semi_global always gives its sums"
-    disparity = whole.disparity_of(found.levels)
-    refined = vertices(read_only(disparity), read_only(found.volume.costs), float(whole.minimum), float(whole.step), 0.5)
-    if np.isinf(side.closed) or whole.levels < 3:
-        return refined
-    around = np.clip(found.levels, 1, whole.levels - 2)[..., None] + np.arange(-1, 2)
-    closed = (np.take_along_axis(costs, around, axis=2) >= side.closed).any(axis=2)
-    return np.where(closed, disparity, refined)
+    labeling = semi_global(volume, side.image, other, p1=p1, p2=p2, penalties="edges", edge_threshold=_EDGE)
+    assert labeling.volume is not None, "semi_global always returns its sums"
+
+    disparity = whole.disparity_of(labeling.levels)
+    sums = read_only(labeling.volume.costs)
+    refined = vertices(read_only(disparity), sums, float(whole.minimum), float(whole.step), 0.5)
+    if np.isfinite(side.closed) and whole.levels >= 3:
+        middle = np.clip(labeling.levels, 1, whole.levels - 2)
+        neighbours = middle[..., None] + np.arange(-1, 2)
+        excluded = (np.take_along_axis(costs, neighbours, axis=2) >= side.closed).any(axis=2)
+        refined = np.where(excluded, disparity, refined)
+
+    # The whole disparities reach up to a pixel beyond the levels of the search range.
+    first, last = search.disparities[[0, -1]]
+    return np.clip(refined, first, last)
+
+
+def _whole_disparities(search: Search) -> tuple[Search, slice | NDArray[np.intp]]:
+    """Return the whole disparities around a search range, and the level that each of them takes.
+
+    Parameters
+    ----------
+    search : Search
+
+    Returns
+    -------
+    whole : Search
+        From the next whole disparity below the first level to the next one above the last
+        level, at least two. For a step of N pixels, it has the levels of `search`.
+    levels : slice or ndarray, (whole.levels,)
+        Level of `search` at each whole disparity. A whole disparity beyond the ends of the
+        range takes the level at that end, so that the end can be chosen.
+    """
+    if search.denominator == 1:
+        return search, slice(None)
+
+    last_level = search.levels - 1
+    first = math.floor(search.first / search.denominator)
+    last = math.ceil((search.first + last_level) / search.denominator)
+    last = max(last, first + 1)
+
+    whole = Search(first, last, 1, search.direction)
+    positions = np.arange(first, last + 1) * search.denominator - search.first
+    return whole, np.clip(positions, 0, last_level)
 
 
 def _filled(side: _Side, disparity: Disparity, other: Disparity) -> Disparity:

@@ -76,7 +76,8 @@ def semi_global(
 
     Whole numbers give the same result in either type. The largest sum that open cells can have is known before the paths are walked, from the
     penalties and the largest cost, so that nothing wraps. Cells that a mask closes, which hold 65535 or 1000000, stay closed in the sums: 65535, or at
-    least 1000000; no path to another cell comes through them as long as `p2` and the costs are smaller. NaN costs count as closed. Through pixels without an open cell, which cost
+    least 1000000; no path to another cell comes through them as long as `p2` and the costs are smaller. Direct calls refuse NaN costs; in
+    pipelines they count as closed. Through pixels without an open cell, which cost
     nothing, paths pass unchanged but for penalties.
 
     At most two threads work, one down and one up the image. Besides the given volume there is that of the sums; paths are kept for a row.

@@ -25,7 +25,12 @@ class Rules(NamedTuple):
     two_sided: bool
 
 
-@stage("optimization", source="Sara 2002; Kostliva, Cech & Sara 2007", halo=lambda size: size // 2)
+@stage(
+    "optimization",
+    source="Sara 2002; Kostliva, Cech & Sara 2007",
+    whole_steps="matches pixels one to one",
+    halo=lambda size: size // 2,
+)
 def stable_matching(
     volume: CostVolume,
     reference: Image,

@@ -17,7 +17,7 @@ from stereo_framework.kernels.window_statistics import Floats, rounded
 from stereo_framework.optimization.stable_matching import Rules, stable_labels
 
 
-@stage("optimization", source="after Kostkova & Sara 2003; Kostliva, Cech & Sara 2007")
+@stage("optimization", source="after Kostkova & Sara 2003; Kostliva, Cech & Sara 2007", whole_steps="matches pixels one to one")
 def stratified_matching(
     volume: CostVolume,
     reference: Image,

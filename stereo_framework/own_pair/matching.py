@@ -53,8 +53,10 @@ def match(
         Two files or two arrays, intensities 0..255; those of 16 bits are divided by 257. The left image is the reference. Photographs are turned by
         their EXIF orientation, as programs show them; masks, ranges and calibrations must be those of the upright images.
     disparities : (float, float) or "auto", optional
-        Smallest and largest disparity in pixels, both included, or "auto" to estimate them. Default: the bounds in the calibration file,
-        or in a calib.txt beside the left image, or an estimate if there are none.
+        Smallest and largest disparity in pixels, both included, or "auto" to estimate them.
+        Ends between the levels of the method are widened to the next level outside them.
+        Default: the bounds in the calibration file, or in a calib.txt beside the left image,
+        or an estimate if there are none.
     method : str, path-like, mapping or Setting
         The name of a shipped script, the file of a script, or a script itself. It must have exactly one setting. Or that, of a script that was loaded.
     calibration : path-like, Calibration or (float, float), optional
@@ -106,46 +108,146 @@ def match(
     ((240, 320), 30)
     """
     setting = method if isinstance(method, Setting) else load(method).only
-    auto = isinstance(disparities, str) and disparities == "auto"
-    given = None if disparities is None or auto else Search.of(disparities)  # type: ignore[arg-type]  # what is no range is refused there
-    masks = {"left_mask": left_mask, "right_mask": right_mask} | dict(zip(("low", "high"), ranges or (), strict=False))
-    scene = _scene(left, right, given, masks)
-    remarks: list[str] = []
-    scene, told = stretched(scene) if stretch else (scene, "")
-    if rectify is not None:
-        if calibration is not None:
-            raise ParameterError("rectify computes the calibration of the rectified pair; leave out the other one")
-        scene = _rectified(scene, rectify)
-    else:
-        known, levels, remarks = calibration_of_pair(calibration, scene, cameras)
-        scene = replace(scene, calibration=known, search=scene.search if levels is None else Search(0, levels - 1))
-    if given or auto or rectify is not None:
-        # A calib.txt beside the images may have said something else.
-        scene = replace(scene, search=given)
-    origin = "given" if given else "of the calibration"
+    pipeline = setting.pipeline.having(**parameters)
+    requested = None
+    if disparities is not None and not _is_auto(disparities):
+        requested = requested_range(setting, disparities, "disparities")
 
-    search, sparse, estimated = looked_at(scene)
+    masks: dict[str, Any] = {"left_mask": left_mask, "right_mask": right_mask}
+    masks |= dict(zip(("low", "high"), ranges or (), strict=False))
+    scene, stretch_note = _scene(left, right, requested, masks), ""
+    if stretch:
+        scene, stretch_note = stretched(scene)
+    scene, remarks = _calibrated(scene, calibration, rectify, cameras)
+    if disparities is not None or rectify is not None:
+        # A calib.txt next to the images may contain another range.
+        scene = replace(scene, search=requested)
+
+    method_step = setting.search.get("step", scene.search.step if scene.search else 1)
+    pipeline.check_step(method_step)
+    searched, sparse, estimated = looked_at(scene)
+    search = own_search(setting, searched)
+    origin = "of the calibration"
     if estimated:
         origin = f"estimated from {sparse.along_rows.size} matched points and a coarse pass"
-    search = own_search(setting, search)
-    pipeline = setting.pipeline.having(**parameters)
+    elif requested is not None:
+        origin = _origin(disparities, search)
+
     if all(step.stage.name != CONFIDENCE for step in pipeline.steps):
         pipeline = pipeline.having(confidence=[pipeline.in_slot("confidence"), left_right_consistency])
     method_of_pair = fitted(pipeline, scene.reference.shape[:2], search, memory)
     if method_of_pair is not pipeline:
-        origin = f"{origin}; in tiles, each where a small map shows something"
+        origin = f"{origin}; in tiles, each searched at the disparities of the reduced pair"
     solve = None if parts is None else functools.partial(kept_match, folder=parts)
     result = method_of_pair.matched(scene, search, solve=solve)
-    found = doubts(sparse, search, result.disparity, estimated=estimated, rectified=rectify is not None)
-    warnings = dict.fromkeys([*remarks, *intensity_doubts(scene), *found, *result.warnings])
+
+    rectified_first = rectify is not None
+    doubts_of_map = doubts(sparse, search, result.disparity, estimated=estimated, rectified=rectified_first)
+    warnings = dict.fromkeys([*remarks, *intensity_doubts(scene), *doubts_of_map, *result.warnings])
     warn(warnings)
-    return Matched(scene, setting.method, result, origin, tuple(warnings), sparse.vertical_offset, rectify is not None, told)
+    return Matched(scene, setting.method, result, origin, tuple(warnings), sparse.vertical_offset, rectified_first, stretch_note)
+
+
+def _is_auto(disparities: Any) -> bool:
+    """Return whether the search range is to be estimated; an array is not compared."""
+    return isinstance(disparities, str) and disparities == "auto"
+
+
+def _calibrated(scene: Scene, calibration: Any, rectify: Any, cameras: tuple[int, int] | None) -> tuple[Scene, list[str]]:
+    """Return the scene with its calibration: the given one, or that of the rectified pair.
+
+    The second result are remarks about the calibration.
+
+    Raises
+    ------
+    ParameterError
+        Both a calibration and a rectification are given.
+    """
+    if rectify is not None:
+        if calibration is not None:
+            raise ParameterError("rectify computes the calibration of the rectified pair; leave out the other one")
+        return _rectified(scene, rectify), []
+
+    known, levels, remarks = calibration_of_pair(calibration, scene, cameras)
+    if levels is not None:
+        scene = replace(scene, search=Search(0, levels - 1))
+    return replace(scene, calibration=known), remarks
+
+
+def requested_range(setting: Setting, ends: Any, source: str) -> Search:
+    """Return the search range that a user requests, widened to the grid of the method's step.
+
+    Parameters
+    ----------
+    setting : Setting
+        Its script may give the step. Default: 1 pixel.
+    ends : Search, or sequence of two or three float
+        Minimum, maximum and possibly the step, in pixels. A `Search` is returned unchanged.
+    source : str
+        Argument or option that gives the range, for messages.
+
+    Returns
+    -------
+    Search
+        Range with the requested ends, or the nearest ends outside them that lie on the grid.
+
+    Raises
+    ------
+    ParameterError
+        The ends are not numbers, the maximum is not above the minimum, or there are too many
+        levels between them.
+    """
+    if isinstance(ends, Search) or np.shape(ends) not in ((2,), (3,)):
+        return Search.of(ends)
+    minimum, maximum, *steps = ends
+    step = setting.search.get("step", steps[0] if steps else 1)
+    try:
+        return Search.covering(minimum, maximum, step)
+    except ParameterError as error:
+        message = str(error).replace("search.", "").removeprefix("search: ")
+        raise ParameterError(f"{source}: {message}") from None
+
+
+def _origin(ends: Any, search: Search) -> str:
+    """Describe the origin of a search range that the user gave, and whether it was widened.
+
+    Parameters
+    ----------
+    ends : Search, or sequence of float
+        Range that the user gave.
+    search : Search
+        Range that is searched.
+    """
+    if isinstance(ends, Search):
+        minimum, maximum = ends.minimum, ends.maximum
+    else:
+        minimum, maximum = ends[:2]
+    if search.minimum < minimum or search.maximum > maximum:
+        return f"given as {minimum:g}:{maximum:g} and widened to the grid of the step"
+    return "given"
 
 
 def own_search(run: Setting, search: Search) -> Search:
-    """A search with what the setting of a script says of it: its step, and bounds where it has any."""
-    given: dict[str, Any] = {key: value for key, value in run.search.items() if key != "truth_margin"}
-    return replace(search, **given)
+    """Return a search range with the step and the bounds of a setting of a script.
+
+    Bounds that the setting does not give are widened to the grid of the setting's step.
+
+    Raises
+    ------
+    ParameterError
+        The setting's minimum is not below the maximum of `search`, or its maximum is not above
+        the minimum of `search`.
+    """
+    minimum = run.search.get("minimum", search.minimum)
+    maximum = run.search.get("maximum", search.maximum)
+    step = run.search.get("step", search.step)
+    if not minimum < maximum:
+        message = (
+            f"method {run.method}: its search range from {minimum:g} to {maximum:g} is empty, because the method limits "
+            f"{search.minimum:g}:{search.maximum:g}; remove search.minimum and search.maximum from the method, or change the range"
+        )
+        raise ParameterError(message)
+    return Search.covering(minimum, maximum, step, search.direction)
 
 
 def _scene(left: Any, right: Any, search: Search | None, masks: Mapping[str, Any]) -> Scene:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import Pair, Positive, PositiveInt, Status, Unit, stage
+from stereo_framework.core.stage import Pair, Positive, PositiveInt, Search, Status, Unit, stage
 
 
 @stage("scheme", source="Quam 1987")
@@ -57,10 +57,13 @@ def coarse(
     >>> match.disparity[0, 2:4].tolist()
     [2.0, 2.0]
     """
-    search = pair.search if step is None else replace(pair.search, step=step)
+    search = pair.search
     if factor == 1:
+        if step is not None:
+            search = Search.covering(search.minimum, search.maximum, step, search.direction)
         return solve(replace(pair, search=search))
-    small = solve(replace(pair, search=search).reduced(factor))
+
+    small = solve(pair.reduced(factor, step))
     rows, columns = pair.shape
 
     def enlarged(array: NDArray) -> NDArray:

@@ -182,6 +182,7 @@ class Method:
                 slots[at.slot], shown[axis.name] = self._made_once(self.put, at, before, value, axis.place)
         search = self._made_once(self._search, *ranges.items())
         pipeline = self._pipeline("", seed, *slots.items())
+        self._check_steps(pipeline, ranges)
         values = tuple(shown[name] for name in self._names)
         return Setting(self.name, pipeline, search, seed, self._names, values, self.shared)
 
@@ -193,19 +194,39 @@ class Method:
         return self._memo[key]
 
     def _search(self, *swept: tuple[str, Node]) -> dict[str, float]:
+        """Return the keys of the search range as plain numbers; an error is reported."""
         if FAULTY in dict(swept).values():
             return {}
-        given: dict[str, Any] = self.search | dict(swept)
-        found: dict[str, Any] = {key: node.value for key, node in given.items()}
-        spacing = found.get("step", 1)
-        ends = [found[key] for key in ("minimum", "maximum") if key in found]
+        nodes: dict[str, Any] = self.search | dict(swept)
+        numbers: dict[str, Any] = {key: node.value for key, node in nodes.items()}
+
+        # The scene determines the keys that the script lacks, so any value that fits will do.
+        step = numbers.get("step", 1)
+        width = 4 * max(step, 1)
+        minimum = numbers.get("minimum", 0)
+        maximum = minimum + width
+        if "minimum" in numbers:
+            maximum = numbers.get("maximum", maximum)
         try:
-            low, high = ends if len(ends) == 2 else (0, 4 * max(spacing, 1))
-            _ = Search(low, high, spacing).first
+            Search(minimum, maximum, step)
         except ParameterError as error:
             key, _, message = str(error).removeprefix("search").removeprefix(".").partition(": ")
-            self._fault(given.get(key, [*given.values()][-1]).place, message)
-        return found
+            self._fault(nodes.get(key, [*nodes.values()][-1]).place, message)
+        return numbers
+
+    def _check_steps(self, pipeline: Pipeline, swept: Mapping[str, Any]) -> None:
+        """Report stages of a pipeline that need whole steps, but get a step below a pixel."""
+        nodes: dict[str, Any] = self.search | dict(swept)
+        if FAULTY in nodes.values():
+            return
+        step = nodes["step"].value if "step" in nodes else None
+
+        for unsupported in pipeline.unsupported_steps(step):
+            if unsupported.scheme:
+                slot = split(unsupported.scheme).slot
+                self._fault(self.slots[slot].place, f"step: {unsupported.message()} (method {self.name!r})")
+            else:
+                self._fault(nodes["step"].place, f"{unsupported.message()} (method {self.name!r})")
 
     def _pipeline(self, home: str, seed: int, *of_slots: tuple[str, Node]) -> Pipeline:
         """The pipeline of a home from what stands in all slots of it; those of alternatives are the same objects where nothing in them differs."""

@@ -138,6 +138,11 @@ def tasks_of(scene: Scene, script: Script, settings: Iterable[Setting]) -> Itera
         if not isinstance(search, Search):
             yield search
             continue
+        try:
+            setting.pipeline.check_step(search.step)
+        except ParameterError as error:
+            yield ParameterError(f"scene {scene.name}: {error}")
+            continue
         pipeline = of_large_pair(setting.pipeline, shape, search)
         if pipeline is not setting.pipeline:
             setting = replace(setting, pipeline=pipeline)

@@ -26,7 +26,7 @@ from stereo_framework.optimization._plane_candidates import (
 )
 from stereo_framework.optimization._plane_passes import LANES, path_sums, spare_array
 from stereo_framework.optimization._semi_global_penalties import by_edges
-from stereo_framework.optimization.plane_paths import _mean_of_near, _start
+from stereo_framework.optimization.plane_paths import _mean_of_near, _start, _whole_disparities
 from stereo_framework.refinement import left_right_check
 
 F = np.float32
@@ -224,6 +224,46 @@ def test_the_start_takes_no_closed_cell_for_a_cost():
     assert (starts[1e6] == 3).all()
     # A parabola through the marker would move it by half a level.
     assert (starts[np.inf] < 2.6).all()
+
+
+@pytest.mark.parametrize(
+    ("ends", "whole_ends", "levels"),
+    [
+        ((0, 3, 0.5), (0, 3), [0, 2, 4, 6]),
+        ((-3, -1, 0.25), (-3, -1), [0, 4, 8]),
+        ((5.5, 8.5, 0.5), (5, 9), [0, 1, 3, 5, 6]),
+        ((1 / 3, 2, 1 / 3), (0, 2), [0, 2, 5]),
+        ((-2.5, -1, 0.5), (-3, -1), [0, 1, 3]),
+        ((0, 0.5, 0.5), (0, 1), [0, 1]),
+        ((0.25, 0.75, 0.25), (0, 1), [0, 2]),
+        ((0, 1.3, 0.5), (0, 1), [0, 2]),
+    ],
+)
+def test_the_start_searches_the_whole_disparities_around_the_range(ends, whole_ends, levels):
+    for direction in (1, -1):
+        whole, level_of = _whole_disparities(Search(*ends, direction))
+        assert whole == Search(*whole_ends, 1, direction)
+        assert np.arange(Search(*ends).levels)[level_of].tolist() == levels
+
+
+@pytest.mark.parametrize("search", [Search(-3, 4), Search(-3, 5, 2), Search(5, 20, 3, -1)])
+def test_the_start_searches_all_levels_at_whole_steps(search):
+    whole, level_of = _whole_disparities(search)
+    assert whole == search
+    assert level_of == slice(None)
+
+
+@pytest.mark.parametrize(
+    "ends", [(5.5, 8.5, 0.5), (1 / 3, 2, 1 / 3), (-2.5, -0.75, 0.25), (0, 0.5, 0.5), (-3, 2, 1), (0.25, 0.5, 0.25)]
+)
+def test_the_start_reaches_the_lowest_and_the_highest_level_and_none_beyond(ends):
+    search = Search(*ends)
+    image = np.zeros((4, 6), np.uint8)
+    for level in (0, search.levels - 1):
+        costs = np.full((4, 6, search.levels), 9, F)
+        costs[..., level] = 0
+        side = SimpleNamespace(volume=CostVolume(costs, search, 9.0), image=image, closed=np.inf)
+        np.testing.assert_array_equal(_start(side, image, 1.0, 2.0), search.disparities[level])
 
 
 @pytest.mark.compiled

@@ -51,6 +51,36 @@ def test_blocks_do_not_decide_which_pixels_are_invalid():
     assert np.isnan(match.disparity[invalid]).all()
 
 
+@pytest.mark.parametrize("direction", [1, -1])
+@pytest.mark.parametrize(
+    ("search", "factor", "spacing", "expected"),
+    [
+        ((5.5, 59, 0.5), 2, None, (2.5, 29.5, 0.5)),
+        ((5.5, 59, 0.5), 2, 1, (2, 30, 1)),
+        ((22, 59, 0.5), 4, None, (5.5, 15, 0.5)),
+        ((1 / 3, 2, 1 / 3), 2, 1, (0, 1, 1)),
+        ((-3, 9, 2), 2, None, (-2, 6, 2)),
+        ((-3, 9, 2), 2, 0.5, (-1.5, 4.5, 0.5)),
+        ((0, 0.5, 0.5), 4, 2, (0, 2, 2)),
+    ],
+)
+def test_a_smaller_pair_has_a_valid_range_of_any_step(search, factor, spacing, expected, direction):
+    whole = pair(search=Search(*search, direction))
+    assert whole.reduced(factor, spacing).search == Search(*expected, direction)
+
+
+@pytest.mark.parametrize(("search", "spacing", "expected"), [((5.5, 9, 0.5), 1, (5, 9, 1)), ((5.5, 9, 0.5), None, (5.5, 9, 0.5))])
+def test_a_pair_of_the_same_size_is_searched_at_the_step_of_the_scheme(search, spacing, expected):
+    searched = []
+
+    def solve(one):
+        searched.append(one.search)
+        return PLAIN(one)
+
+    coarse(solve, pair(search=Search(*search)), factor=1, step=spacing)
+    assert searched == [Search(*expected)]
+
+
 def test_narrow_ranges_leave_smaller_pairs_a_level():
     """Between 3 and 3 lies no level of half the size, where it is 1.5."""
     limit = np.full((7, 10), 3, np.float32)
