@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import shutil
 import sys
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -210,9 +211,20 @@ def say(*lines: str, indent: int = 0) -> None:
 
 
 def tell(kind: str, *lines: str) -> None:
-    """Print what is wrong beside the results, each line with its kind: ``warning: ...``."""
-    for line in lines:
-        print(harmless(f"{kind}: {line}"), file=sys.stderr)
+    """Print errors or warnings, each on a line that begins with its kind, ``warning: ...``."""
+    try:
+        for line in lines:
+            print(harmless(f"{kind}: {line}"), file=sys.stderr)
+    except OSError:
+        # The exit status still reports the error.
+        discard(sys.stderr)
+
+
+def discard(stream: TextIO) -> None:
+    """Discard what is printed to a stream from now on, and what waits in its buffer."""
+    # A stream in memory, as tests use it, has no file.
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def on_a_terminal() -> bool:

@@ -15,6 +15,7 @@ from stereo_framework.core.scene import Scene
 from stereo_framework.core.stage import SLOTS
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve, with_measures
+from stereo_framework.io import encoding_fault
 from stereo_framework.io.places import Faults, Node, Place
 from stereo_framework.io.yaml_text import parse as parse_yaml
 from stereo_framework.script.include import RESOLVED, Reader, find_script
@@ -190,6 +191,9 @@ def _checked(
     if name == stem and len(f"{name}{RESOLVED}".encode(errors="replace")) > 255:
         long = "the name of the file is too long for that of the resolved script"
         faults.add(root.place, f"{long}; shorten it, or give a name: to the script")
+    if fault := encoding_fault(name):
+        remedy = "set PYTHONUTF8=1 in the environment, rename the file, or give another name: to the script"
+        faults.add(root.place, f"{fault}; {remedy}")
     found = methods(root, name, model)
     set_parameters(root, found, waiting, model)
     if not tuning:
