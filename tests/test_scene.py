@@ -110,6 +110,7 @@ def test_a_minimum_off_the_grid_is_refused(arguments, message):
         ((0, 3, 0), r"search.step: 0 is not above 0"),
         ((0, 3, -1), r"search.step: -1 is not above 0"),
         ((0, 3, 1.5), r"search.step: 1.5 is neither a whole number of pixels nor 1/N of one"),
+        ((0, 3, 1e-310), r"search.step: 1e-310 is neither a whole number of pixels nor 1/N of one"),
         ((0, 3, 0.4), r"search.step: 0.4 is neither"),
         ((0, 3, 0.2507), r"search.step: 0.2507 is neither"),
         ((0, 3, 4), r"search.step: 4 leaves one level between 0 and 3; at least two are needed"),

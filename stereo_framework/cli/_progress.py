@@ -51,14 +51,26 @@ class Progress(contextlib.ExitStack):
             from rich.live import Live
 
             self._console = Console(stderr=True)
-            self.enter_context(Live(get_renderable=self._bar, console=self._console, transient=True))
+            bar = Live(get_renderable=self._bar, console=self._console, transient=True)
+            self.callback(bar.stop)
+            # If the system starts no thread, the bar does not move, and the work goes on.
+            with contextlib.suppress(RuntimeError):
+                bar.start()
         else:
-            teller = threading.Thread(target=self._tell, daemon=True)
-            teller.start()
-            # No line comes late, between those of the results.
-            self.callback(teller.join)
-            self.callback(self._ended.set)
+            self._start_lines()
         return self
+
+    def _start_lines(self) -> None:
+        """Start the thread that prints a line every few seconds."""
+        thread = threading.Thread(target=self._tell, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            # If the system starts no thread, the work goes on without these lines.
+            return
+        # No line comes late, between those of the results.
+        self.callback(thread.join)
+        self.callback(self._ended.set)
 
     def watch(self, doing: str) -> None:
         """Note what is being computed in this thread; what was counted before the first call was there already."""

@@ -10,10 +10,10 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -444,8 +444,19 @@ def say(*lines: str, indent: int = 0) -> None:
 
 def tell(kind: str, *lines: str) -> None:
     """Print problems beside the results, each as a line with its kind: ``warning: ...``."""
-    for line in lines:
-        print(one_line(as_typed(f"{kind}: {line}")), file=sys.stderr)
+    try:
+        for line in lines:
+            print(one_line(as_typed(f"{kind}: {line}")), file=sys.stderr)
+    except OSError:
+        # The exit status still reports the error.
+        discard(sys.stderr)
+
+
+def discard(stream: TextIO) -> None:
+    """Discard what is printed to a stream from now on, and what waits in its buffer."""
+    # A stream in memory, as tests use it, has no file.
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def tell_some(kind: str, lines: Sequence[str]) -> None:

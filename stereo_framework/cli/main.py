@@ -5,6 +5,7 @@ Verbs import what they need when they run, so that ``--help`` stays quick.
 
 import contextlib
 import copy
+import errno
 import functools
 import inspect
 import itertools
@@ -23,6 +24,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from stereo_framework import __version__
 from stereo_framework.cli import _shared
+from stereo_framework.cli._environment import check_environment, numba_message
 from stereo_framework.cli._progress import ending, interruptible
 from stereo_framework.cli.check import check
 from stereo_framework.cli.choose import choose
@@ -40,8 +42,11 @@ from stereo_framework.cli.stages import stages
 from stereo_framework.cli.tune import tune
 from stereo_framework.core.docstrings import parameter_texts
 from stereo_framework.core.errors import DataWarning, ParameterError, ResultWarning, StereoFrameworkError, short
+from stereo_framework.kernels.threads import LIMIT, LimitWarning
 
 _INTERRUPTED = 130
+_NO_THREAD = "can't start new thread"
+"""Python's message if the system starts no thread."""
 _LISTED = 66
 """Characters beside a verb in a list that is 80 wide."""
 _NO_FONT = "pictures show boxes for letters that no font here has; install one that has them, such as Noto Sans CJK"
@@ -71,6 +76,7 @@ class _Verbs(TyperGroup):
             _refuse_empty(words)
             _refuse_odd_numbers(words)
             status = super().main(args, *given, **options | {"standalone_mode": False})
+            sys.stdout.flush()
         except _UsageError as error:
             verb = f" {error.ctx.info_name}" if error.ctx and error.ctx.parent else ""
             said = short(error.format_message().rstrip("."), 300)
@@ -79,6 +85,15 @@ class _Verbs(TyperGroup):
             status = _told(f"{said}; stereo-framework{verb} --help tells what is legal", False, 2)
         except ParameterError as error:
             status = _told(str(error), False, 2)
+        except OSError as error:
+            # The version or a help text could not be printed.
+            status = _end_of_output(error)
+        except SystemExit as end:
+            # Click ends the program with status 1 if a help text meets a closed pipe.
+            if not isinstance(end.__context__, BrokenPipeError):
+                raise
+            status = _end_of_output(end.__context__)
+        _flush_output()
         # Verbs end the program themselves: this interrupt came before one had begun.
         if status == _INTERRUPTED:
             print("interrupted", file=sys.stderr)
@@ -155,7 +170,8 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
             if data := os.environ.get("STEREO_DATA"):
                 # A plug-in may change the current folder, from which a relative path starts.
                 os.environ["STEREO_DATA"] = os.path.abspath(os.path.expanduser(data))
-            with interruptible(), _warnings_in_one_line():
+            with interruptible(), _warnings_in_one_line(), _without_silent_end():
+                check_environment()
                 if everywhere["plugin"] and everywhere["no_plugins"]:
                     raise ParameterError("--plugin and --no-plugins contradict each other; give one")
                 if everywhere["plugin"] and "plugin" not in own:
@@ -164,6 +180,7 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
                     for name in everywhere["plugin"]:
                         load_plugin(name)
                 status = verb(*arguments, **options) or 0
+                sys.stdout.flush()
         except StereoFrameworkError as error:
             status = _told(str(error), wanted, 2)
         except KeyboardInterrupt as error:
@@ -171,20 +188,23 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
             print(f"{word}; results so far are kept", file=sys.stderr)
         except MemoryError as error:
             status = _told(f"there is not enough memory: {error or 'the system gives no more'}", wanted, 2)
-        except BrokenPipeError:
-            # The reader of our output has gone (| head); nothing may be written any more, not even at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            status = 0
+        except BrokenPipeError as error:
+            status = _end_of_output(error)
         except OSError as error:
-            status = _told(f"{error.filename}: {error.strerror}" if error.filename else str(error), wanted, 2)
+            status = _told(_system_message(error), wanted, 2)
         except Exception as error:
             stage = getattr(error, "raised_by", None)
             if stage is not None and not stage.shipped:
                 from stereo_framework.engine.step import blame
 
                 status = _told(blame(error), wanted, 2)
+            elif (message := numba_message(error)) is not None:
+                status = _told(message, wanted, 2)
+            elif str(error) == _NO_THREAD:
+                status = _told(_limit_message("thread", _NO_THREAD), wanted, 2)
             else:
                 status = _told(_unexpected(error), wanted, 70)
+        _flush_output()
         sys.exit(status)
 
     wrapped.__signature__ = _documented(verb)  # type: ignore[attr-defined]
@@ -197,6 +217,39 @@ def _told(message: str, wanted: bool, status: int) -> int:
     if wanted:
         traceback.print_exc()
     return status
+
+
+def _end_of_output(error: OSError) -> int:
+    """Stop printing after an error of the output; return the exit status.
+
+    A closed pipe is no error, because programs such as ``head`` close it on purpose.
+    """
+    _shared.discard(sys.stdout)
+    if isinstance(error, BrokenPipeError):
+        return 0
+    return _told(f"the output cannot be printed: {error.strerror}", False, 2)
+
+
+def _flush_output() -> None:
+    """Print what waits in the output, and stop printing if that fails."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _shared.discard(sys.stdout)
+
+
+def _system_message(error: OSError) -> str:
+    """Describe an error of the system in one line."""
+    if error.filename:
+        return f"{error.filename}: {error.strerror}"
+    if error.errno == errno.EAGAIN:
+        return _limit_message("process", str(error.strerror))
+    return str(error)
+
+
+def _limit_message(thing: str, reason: str) -> str:
+    """Describe that the system starts no thread or process."""
+    return f"the system starts no {thing}: {reason}; {LIMIT}; raise the limit, or use --workers 1 if the command has it"
 
 
 def _unexpected(error: Exception) -> str:
@@ -227,7 +280,7 @@ def _warnings_in_one_line() -> Iterator[None]:
     def show(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
         # Matplotlib's words about each letter.
         line = _NO_FONT if " missing from font(s) " in str(message) else str(message)
-        if line != _NO_FONT and not issubclass(category, DataWarning):
+        if line != _NO_FONT and not issubclass(category, DataWarning | LimitWarning):
             usual(message, category, *place, **more)
         elif line != _NO_FONT or line not in told:
             _shared.tell("warning", line)
@@ -238,6 +291,29 @@ def _warnings_in_one_line() -> Iterator[None]:
         warnings.simplefilter("always", ResultWarning)
         warnings.showwarning = show
         yield
+
+
+@contextlib.contextmanager
+def _without_silent_end() -> Iterator[None]:
+    """Let ``os._exit`` raise an error within the block.
+
+    A stage or metric that calls it would end the program without a message, and often
+    with status 0, so that a run that is incomplete looks complete. Processes that a
+    plug-in forks end as usual.
+    """
+    end, process = os._exit, os.getpid()
+
+    def refuse(status: int) -> NoReturn:
+        if os.getpid() != process:
+            end(status)
+        message = f"os._exit({status!r}) would end the whole program without a message; raise an exception instead"
+        raise RuntimeError(message)
+
+    os._exit = refuse
+    try:
+        yield
+    finally:
+        os._exit = end
 
 
 def _documented(verb: Callable[..., Any]) -> inspect.Signature:

@@ -5,6 +5,7 @@ Which source files a module consists of is known too: those that its import load
 
 import ast
 import contextlib
+import dis
 import functools
 import hashlib
 import importlib
@@ -80,8 +81,10 @@ def installed_plugins() -> tuple[str, ...]:
         try:
             module = noted(functools.partial(importlib.import_module, entry.module))
             entry.load()
-        except (Exception, SystemExit) as error:
-            raise StereoFrameworkError(f"plug-in {entry.name} ({entry.value}) cannot be imported: {raised(error)}") from error
+        except BaseException as error:
+            _pass_on_interrupt(error)
+            message = f"plug-in {entry.name} ({entry.value}) cannot be imported: {raised(error)}"
+            raise StereoFrameworkError(message) from error
         files += [_remembered(module.__file__)] if module.__file__ else []
     return tuple(files)
 
@@ -129,13 +132,39 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
         load = functools.partial(_from_file, name, path)
     try:
         noted(load)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         sys.modules.pop(name, None)
-        raise ParameterError(f"plugins: {reference} cannot be imported: {raised(error)}") from error
+        _pass_on_interrupt(error)
+        message = f"plugins: {reference} cannot be imported: {raised(error)}"
+        raise ParameterError(message) from error
     file = getattr(sys.modules[name], "__file__", None)
     if file is None:
         raise ParameterError(f"plugins: {reference} is a folder or built in, not a module with a source file")
     return _remembered(str(file))
+
+
+def _pass_on_interrupt(error: BaseException) -> None:
+    """Raise an interrupt of the user again.
+
+    A plug-in may also raise KeyboardInterrupt itself. Then its own file is the last
+    place of the traceback, and the line there is a ``raise`` statement.
+    """
+    if isinstance(error, KeyboardInterrupt) and not _is_raised_by_statement(error):
+        raise error
+
+
+def _is_raised_by_statement(error: BaseException) -> bool:
+    """Return whether the last frame of a traceback executed a ``raise`` statement."""
+    trace = error.__traceback__
+    if trace is None:
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    code = trace.tb_frame.f_code
+    # A signal handler that raises is the last frame if the signal came meanwhile.
+    if trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in ("stereo_framework", "signal"):
+        return False
+    return dis.opname[code.co_code[trace.tb_lasti]] == "RAISE_VARARGS"
 
 
 def raised(error: BaseException) -> str:

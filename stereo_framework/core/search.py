@@ -295,11 +295,12 @@ def _check_order(minimum: float, maximum: float) -> None:
 
 
 def _snap(step: float) -> float:
-    """The nearest N or 1/N within 0.001, else an error."""
+    """Return the nearest N or 1/N within 0.001, or raise an error."""
     if step >= 1:
         if abs(step - round(step)) <= 1e-3:
             return float(round(step))
-    elif abs(1 / step - round(1 / step)) * step <= 1e-3:
+    # The inverse of the smallest numbers is infinite.
+    elif math.isfinite(1 / step) and abs(1 / step - round(1 / step)) * step <= 1e-3:
         return 1 / round(1 / step)
     raise ParameterError(f"search.step: {step:g} is neither a whole number of pixels nor 1/N of one")
 

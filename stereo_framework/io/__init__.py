@@ -6,6 +6,7 @@ from stereo_framework.io._files import (
     check_file,
     check_own,
     check_plain,
+    encoding_fault,
     file_stem,
     inside,
     is_own,

@@ -17,6 +17,7 @@ import re
 import secrets
 import shutil
 import stat
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -52,6 +53,26 @@ def name_fault(name: str) -> str | None:
         return None
     said = f"{name[:40]!r}{'...' * (len(name) > 40)} cannot be the name of a file"
     return f'{said}; legal: a letter or digit, then up to 99 characters other than / \\ : * ? " < > |, 100 bytes in UTF-8'
+
+
+def encoding_fault(name: str) -> str | None:
+    r"""Describe why a name cannot be written to files of results; None if it can be.
+
+    The name of a file contains surrogates if its bytes are not text in the encoding of
+    the locale.
+
+    Examples
+    --------
+    >>> encoding_fault("\udcfc")
+    "the name '\\udcfc' cannot be written as text in the encoding of this locale (utf-8)"
+    """
+    try:
+        name.encode()
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        encoding = sys.getfilesystemencoding()
+        return f"the name {name[:40]!a} cannot be written as text in the encoding of this locale ({encoding})"
+    return None
 
 
 def file_stem(text: str) -> str:

@@ -8,21 +8,25 @@ each stands the same as an ordinary loop, which `generated` takes where there ar
 
 import contextlib
 import functools
+import hashlib
 import importlib
+import os
+import pickle
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import llvmlite  # type: ignore[import-untyped]
 from numba import __version__, config, types
 from numba.extending import intrinsic
 
 try:
-    from numba.core.caching import FunctionCache
+    from numba.core.caching import FunctionCache, IndexDataCacheFile
 except ImportError:
-    FunctionCache = object
+    FunctionCache = IndexDataCacheFile = object
 
 try:
-    from llvmlite import ir  # type: ignore[import-untyped]
+    from llvmlite import ir
     from numba.core import cgutils
     from numba.np.arrayobj import make_array
 
@@ -35,36 +39,130 @@ except ImportError:
 
 __all__ = ["COUNT", "Vectors", "cgutils", "generated", "intrinsic", "ir", "keep", "listen", "start_numba", "types"]
 
-_CAN_KEEP = hasattr(FunctionCache, "_index_key")
+_FILE_METHODS = ("_load_index", "_save_index", "_load_data", "_save_data", "_open_for_write")
+"""Methods of numba's cache files that `_CheckedFiles` replaces or calls."""
+
+_CAN_KEEP = hasattr(FunctionCache, "_index_key") and all(hasattr(IndexDataCacheFile, name) for name in _FILE_METHODS)
 """Whether numba keeps code in the way that this file extends."""
+
+_VERSIONS = f"{__version__} {llvmlite.__version__}".encode()
+"""Versions that decide whether a process can load machine code from a file."""
+
+
+def _digest_of(content: bytes) -> bytes:
+    """Return the digest that precedes the content of a cache file."""
+    return hashlib.sha256(_VERSIONS + content).digest()
+
+
+class _CheckedFiles(IndexDataCacheFile):
+    """The cache files of a kernel, each of which begins with a digest of its content.
+
+    numba unpickles whatever a file contains. Damaged bytes may therefore raise any
+    exception, end the process or, in machine code, change results. With the digest a
+    damaged file is not unpickled at all. Its digest also differs if another version
+    of numba or llvmlite wrote it.
+    """
+
+    def _load_index(self) -> dict[Any, str]:
+        # Any failure means that the cache does not contain the kernel.
+        with contextlib.suppress(Exception):
+            stamp, names = self._read(self._index_path)
+            if stamp == self._source_stamp:
+                return dict(names)
+        return {}
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        self._write(self._index_path, (self._source_stamp, overloads))
+
+    def _load_data(self, name: str) -> Any:
+        return self._read(self._data_path(name))
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._write(self._data_path(name), data)
+
+    def load(self, key: Any) -> Any:
+        """Return the code that is stored under a key, or None."""
+        stored = super().load(key)
+        if stored is None:
+            return None
+        stored_key, data = stored
+        # Two processes that save code at the same time may choose the same file name.
+        return data if stored_key == key else None
+
+    def save(self, key: Any, data: Any) -> None:
+        """Store code together with its key."""
+        super().save(key, (key, data))
+
+    def _read(self, path: str) -> Any:
+        # Opening a pipe would wait for a program that writes to it.
+        if not os.path.isfile(path):
+            raise FileNotFoundError(path)
+        with open(path, "rb") as file:
+            digest = file.read(hashlib.sha256().digest_size)
+            content = file.read()
+
+        if digest != _digest_of(content):
+            raise ValueError(f"{path}: the digest differs from that of the content")
+        return pickle.loads(content)
+
+    def _write(self, path: str, value: Any) -> None:
+        content = self._dump(value)
+        # A file cannot replace a folder. A folder that is not empty stays.
+        with contextlib.suppress(OSError):
+            os.rmdir(path)
+        with self._open_for_write(path) as file:
+            file.write(_digest_of(content))
+            file.write(content)
 
 
 def keep(compiled: Any, function: Callable[..., Any], digest: Callable[[Callable[..., Any], Any], str]) -> None:
-    """Keep a kernel's code on disk, under a key that contains what `digest` says of its function and the types of its arguments."""
+    """Store a kernel's machine code on disk, and load it from there in later processes.
+
+    The cache decides only whether a kernel is compiled again. If a file of the cache
+    cannot be read or written, for whatever reason, the kernel is compiled, and its
+    files are replaced if possible.
+
+    Parameters
+    ----------
+    compiled : numba dispatcher
+    function : callable
+        Python function of the kernel.
+    digest : callable
+        Returns a text for the function and the types of its arguments. The text is
+        part of the key under which the code is stored.
+    """
     if not _CAN_KEEP:
         _warn()
         return
 
     class Cache(FunctionCache):
-        """Numba's own, its keys extended."""
+        """numba's cache of functions, with longer keys and checked files."""
+
+        def __init__(self, py_func: Callable[..., Any]) -> None:
+            super().__init__(py_func)
+            self._cache_file = _CheckedFiles(
+                cache_path=self._cache_path,
+                filename_base=self._impl.filename_base,
+                source_stamp=self._impl.locator.get_source_stamp(),
+            )
 
         def _index_key(self, signature: Any, *others: Any) -> Any:
             return super()._index_key(signature, *others), digest(function, signature)
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
-            try:
-                found = super().load_overload(sig, target_context)
-            except AttributeError:
-                # What an older file left names a type that this one does not have, and numba reads it before it asks how old it is.
-                found = None
-                self.flush()
-            # Two processes that keep code of one kernel for different types at the same time may give both the same name.
-            if found is not None and tuple(found.signature.args) != tuple(getattr(sig, "args", sig)):
-                found = None
-            return found
+            # Reading, unpickling and LLVM raise exceptions of many kinds.
+            with contextlib.suppress(Exception):
+                return super().load_overload(sig, target_context)
+            return None
 
-    # Numba's error where there is no folder to write to.
-    with contextlib.suppress(RuntimeError):
+        def save_overload(self, sig: Any, data: Any) -> None:
+            # The disk may be full, or the folder may have become read-only.
+            with contextlib.suppress(Exception):
+                super().save_overload(sig, data)
+
+    # numba raises RuntimeError if it can write to no folder. Other errors come from the
+    # file system, for example if the source file cannot be read again.
+    with contextlib.suppress(RuntimeError, OSError, ValueError):
         compiled._cache = Cache(function)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shlex
@@ -25,6 +26,7 @@ from stereo_framework.core.plugins import check_execution, sources
 from stereo_framework.core.stage import Disparity, Image, Located, Positive, Search, Unit, stage
 from stereo_framework.io import read_disparity, write_image, write_pfm
 from stereo_framework.io.disparity import FORMAT_MARKER, Unknown
+from stereo_framework.kernels.threads import LIMIT, environment_of_programs
 from stereo_framework.matcher import _measured
 from stereo_framework.matcher._outside import FilePaths, existing, left_and_right, taken
 
@@ -231,10 +233,18 @@ def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
         start = time.perf_counter()
         try:
             process = subprocess.Popen(
-                call, cwd=folder, stdin=subprocess.DEVNULL, stdout=printed, stderr=messages, start_new_session=True
+                call,
+                cwd=folder,
+                env=environment_of_programs(),
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=messages,
+                start_new_session=True,
             )
         except OSError as error:
-            raise StereoFrameworkError(f"{who}: cannot be started: {error.strerror}") from error
+            hint = f"; {LIMIT}" if error.errno == errno.EAGAIN else ""
+            message = f"{who}: cannot be started: {error.strerror}{hint}"
+            raise StereoFrameworkError(message) from error
         try:
             while (status := process.poll()) is None:
                 if is_stopped():

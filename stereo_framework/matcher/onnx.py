@@ -54,6 +54,10 @@ def onnx(
 ) -> Disparity:
     """Match with a network in an ONNX file, run by onnxruntime.
 
+    There is no time limit: onnxruntime cannot be stopped from outside, so a network
+    with a loop that never ends runs until the program is ended. To set a time limit,
+    run the network in a program of its own with the stage `command`.
+
     Parameters
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)

@@ -30,7 +30,9 @@ def compiled_by_two() -> Iterator[None]:
             # -P: nothing is imported from the folder in which the user happens to be.
             command = [sys.executable, "-P", "-m", __name__]
             nowhere = subprocess.DEVNULL
-            started.append(subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere))
+            # The second process only saves time. The system may refuse to start it.
+            with contextlib.suppress(OSError):
+                started.append(subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere))
 
     try:
         with compiling_announced_to(begin):

@@ -4,10 +4,12 @@ import contextlib
 import io
 import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stereo_framework.core.calls import CallReport, report_call
 from stereo_framework.core.errors import DataError
@@ -16,10 +18,12 @@ from stereo_framework.engine.match import Match
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.walk import walked
 from stereo_framework.io import check_file, inside, write_bytes
-from stereo_framework.sweep.identity import content_digest
+from stereo_framework.sweep.identity import content_digest, files_digest
 
 _ARRAYS = ("disparity", "status")
 _VALUES = ("warnings", "memory", "messages")
+_CONFIDENCE = "confidence/"
+"""Beginning of the names of confidence maps in a file."""
 
 
 def kept_match(method: Pipeline, pair: Pair, folder: Path, **options: Any) -> Match:
@@ -54,20 +58,32 @@ def kept_match(method: Pipeline, pair: Pair, folder: Path, **options: Any) -> Ma
 
 def remove_kept(folder: Path) -> None:
     """Remove what was kept in a folder, and what other versions of the code have left beside it, once the map is written."""
-    shutil.rmtree(inside(folder.parents[1], folder.parent), ignore_errors=True)
+    # If the folder is a link that leads elsewhere, the link and its target stay.
+    with contextlib.suppress(DataError, OSError):
+        shutil.rmtree(inside(folder.parents[1], folder.parent), ignore_errors=True)
 
 
 def _digest(method: Pipeline, pair: Pair) -> str:
-    files = [(str(path), path.stat().st_mtime_ns, path.stat().st_size) for paths in method.files().values() for path in paths]
+    """Return the name under which the match of a pair is stored.
+
+    It depends on the content of the files that the method's stages use.
+    """
+    files = {address: files_digest(paths) for address, paths in method.files().items()}
     return content_digest([repr(method.stages()), files, pair], {}).hex()[:32]
 
 
 def _write(path: Path, match: Match) -> None:
-    arrays = {name: getattr(match, name) for name in _ARRAYS} | {f"confidence/{name}": v for name, v in match.confidence.items()}
+    arrays = {name: getattr(match, name) for name in _ARRAYS} | {
+        f"{_CONFIDENCE}{name}": v for name, v in match.confidence.items()
+    }
     # Numbers of plug-ins may be numpy's.
     text = json.dumps({name: getattr(match, name) for name in _VALUES}, default=float)
-    # What could not be read is damaged.
-    inside(path.parents[2], path).unlink(missing_ok=True)
+    # A file or an empty folder that could not be read is damaged.
+    damaged = inside(path.parents[2], path)
+    if damaged.is_dir() and not damaged.is_symlink():
+        damaged.rmdir()
+    else:
+        damaged.unlink(missing_ok=True)
     buffer = io.BytesIO()
     np.savez(buffer, text=np.array(text), **arrays)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -75,12 +91,39 @@ def _write(path: Path, match: Match) -> None:
 
 
 def _read(path: Path, pair: Pair) -> Match:
-    # Opening a pipe would wait without end for a program that writes to it.
+    """Return the match that a file holds.
+
+    Raises
+    ------
+    Exception
+        Of any kind: the file is missing, damaged, or holds something else.
+    """
+    # Opening a pipe would wait for a program that writes to it.
     check_file(path)
-    # numpy does not close a file that it opens and cannot read.
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
-        values = json.loads(str(found["text"]))
-        confidence = {name.partition("/")[2]: found[name] for name in found.files if name.startswith("confidence/")}
-        arrays = {name: found[name] for name in _ARRAYS}
+    # numpy does not close what it opens and cannot read.
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        values = json.loads(str(archive["text"]))
+        names = [name for name in archive.files if name.startswith(_CONFIDENCE)]
+        confidence = {name.removeprefix(_CONFIDENCE): archive[name] for name in names}
+        arrays = {name: archive[name] for name in _ARRAYS}
+
+    _check(arrays, confidence, values, pair.reference.shape[:2])
     values |= dict.fromkeys(("levels", "energy", "objective", "lower_bound")) | {"trace": (), "seconds": {}}
     return Match(**arrays, **values | {"warnings": tuple(values["warnings"])}, search=pair.search, confidence=confidence)
+
+
+def _check(arrays: Mapping[str, NDArray], confidence: Mapping[str, NDArray], values: Any, shape: tuple[int, ...]) -> None:
+    """Raise ValueError if the content of a file is not that of a match of this shape."""
+    maps = [arrays["disparity"], *confidence.values()]
+    are_maps = all(array.dtype == np.float32 and array.shape == shape for array in maps)
+    has_status = arrays["status"].dtype == np.uint8 and arrays["status"].shape == shape
+    if not are_maps or not has_status:
+        raise ValueError("an array has another type or shape than the pair")
+
+    is_record = isinstance(values, dict) and values.keys() == set(_VALUES)
+    if not is_record:
+        raise ValueError("the record has other keys")
+    are_texts = isinstance(values["warnings"], list) and all(isinstance(line, str) for line in values["warnings"])
+    has_memory = values["memory"] is None or isinstance(values["memory"], int | float)
+    if not are_texts or not has_memory or not isinstance(values["messages"], str):
+        raise ValueError("a value of the record has another type")

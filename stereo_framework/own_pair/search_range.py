@@ -4,7 +4,6 @@ Sparse matches are a few hundred points that are found anywhere in both images. 
 """
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +16,7 @@ from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.kernels.counting import announce
 from stereo_framework.kernels.internals import start_numba
+from stereo_framework.kernels.threads import ThreadPool
 from stereo_framework.matching_cost import census
 from stereo_framework.optimization import semi_global
 from stereo_framework.refinement import left_right_check
@@ -141,15 +141,24 @@ def _best(these: NDArray[np.float32], those: NDArray[np.float32]) -> dict[int, i
 def looked_at(scene: Scene) -> tuple[Search, SparseMatches, bool]:
     """Look at the pair of a scene: returns its search range, its own or an estimate; its sparse matches; and whether the range is estimated."""
     announce("sparse matches")
-    with ThreadPoolExecutor(1) as beside:
-        # OpenCV works without holding Python's lock, so that numba can start at the same time.
-        found = beside.submit(sparse_matches, scene)
-        start_numba()
-        sparse = found.result()
+    sparse = _sparse_matches_while_numba_starts(scene)
     if scene.search is not None:
         return scene.search, sparse, False
     announce("estimating the range of disparities")
     return Search(*estimate_range(scene, sparse)), sparse, True
+
+
+def _sparse_matches_while_numba_starts(scene: Scene) -> SparseMatches:
+    # OpenCV works without holding Python's lock, so that numba can start meanwhile.
+    try:
+        pool = ThreadPool(1, "sparse matches")
+    except RuntimeError:
+        # The system starts no thread.
+        return sparse_matches(scene)
+    with pool:
+        matches = pool.submit(sparse_matches, scene)
+        start_numba()
+        return matches.result()
 
 
 def estimate_range(scene: Scene, sparse: SparseMatches) -> tuple[float, float]:

@@ -17,6 +17,7 @@ from stereo_framework.core.scene import Scene
 from stereo_framework.core.stage import SLOTS
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve, with_measures
+from stereo_framework.io import encoding_fault
 from stereo_framework.io.places import Faults, Node, Place
 from stereo_framework.io.yaml_text import parse as parse_yaml
 from stereo_framework.script.include import RESOLVED, Reader, find_script
@@ -293,6 +294,9 @@ def _name(root: Node, path: Path | None, model: Model) -> str:
     if name == stem and len(f"{name}{RESOLVED}".encode(errors="replace")) > 255:
         message = "the name of the file is too long for that of the resolved script"
         model.fault(root.place, f"{message}; shorten it, or give a name: to the script")
+    if encoding_message := encoding_fault(name):
+        remedy = "set PYTHONUTF8=1 in the environment, rename the file, or give another name: to the script"
+        model.fault(root.place, f"{encoding_message}; {remedy}")
     return name
 
 

@@ -7,6 +7,7 @@ setting, each alone in a process: a setting that kills its worker is found out a
 import collections
 import contextlib
 import contextvars
+import functools
 import logging
 import math
 import multiprocessing
@@ -27,7 +28,7 @@ from stereo_framework.core.errors import DataError, MissingExtraError, Parameter
 from stereo_framework.engine.memory import free_memory, peak_memory, refusal
 from stereo_framework.engine.step import blame
 from stereo_framework.kernels.counting import announce
-from stereo_framework.kernels.threads import available_cores
+from stereo_framework.kernels.threads import LIMIT, ThreadPool, available_cores
 from stereo_framework.sweep.plan import Task, Unit, units
 from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.work import Done, failed, measure, measured, pack, work
@@ -39,6 +40,9 @@ _GONE = "--dask: the scheduler is gone; results so far are kept, and the same co
 
 _CONNECTING = 4
 """Seconds in which a Dask scheduler must have answered."""
+
+_WAITING = 0.5
+"""Seconds after which a thread that waits for a process looks whether the block was left."""
 
 _PATIENCE = 20
 """Seconds without a Dask worker, after which that is told."""
@@ -94,6 +98,15 @@ class Crew(contextlib.ExitStack):
         # Before that pool waits for its threads.
         self.callback(self._leave)
 
+    def _use_threads(self) -> None:
+        """Compute in threads of this process, or in this thread if no other starts."""
+        try:
+            pool = ThreadPool(self._workers, "sweep")
+        except RuntimeError:
+            warn([f"workers: the system starts no thread, so that runs are computed one after the other; {LIMIT}"])
+        else:
+            self._use(pool)
+
     def _leave(self) -> None:
         self._stopped.set()
         if not self._is_gone():
@@ -110,7 +123,7 @@ class Crew(contextlib.ExitStack):
         Raises
         ------
         StereoFrameworkError
-            A Dask scheduler is gone.
+            A Dask scheduler is gone, or the system starts no worker process.
         ParameterError
             A stage cannot be sent to another process.
         """
@@ -118,7 +131,7 @@ class Crew(contextlib.ExitStack):
             announce(f"{len(todo)} runs")
         bundles = list(units(todo, self._workers))
         if self._pool is None and min(self._workers, len(bundles)) > 1:
-            self._use(ThreadPoolExecutor(self._workers, thread_name_prefix="sweep"))
+            self._use_threads()
         try:
             yield from self._all(bundles)
             if self._lost:
@@ -189,7 +202,7 @@ class Crew(contextlib.ExitStack):
         try:
             yield from zip(unit, future.result(), strict=True)
         except Exception as error:
-            if self._is_gone():
+            if self._is_gone() or isinstance(error, CannotStartError):
                 raise
             if isinstance(error, BrokenExecutor | CancelledError) or type(error).__name__ == "KilledWorker":
                 self._lost += unit
@@ -213,51 +226,148 @@ class Crew(contextlib.ExitStack):
 _SPAWNING = multiprocessing.get_context("spawn")
 
 
-class Processes(Executor):
-    """Worker processes, one for each core unless told otherwise, which are killed at the end of the block, whatever they are at.
+class CannotStartError(StereoFrameworkError):
+    """The system starts no worker process."""
 
-    Each has a pipe to a thread of its own, which nobody else writes to. So one that dies takes nothing along but the call that it was at.
+    def __init__(self, error: Exception) -> None:
+        reason = getattr(error, "strerror", None) or str(error)
+        super().__init__(
+            f"--executor process: the system starts no worker process: {reason}; {LIMIT}; raise the limit or use "
+            "--executor thread --workers 1; results so far are kept, and the same command continues"
+        )
+
+
+class _Worker:
+    """A worker process and the pipe to it."""
+
+    def __init__(self) -> None:
+        self.pipe, end_of_worker = _SPAWNING.Pipe()
+        self.process: SpawnProcess = _SPAWNING.Process(target=_serve, args=(end_of_worker,), daemon=True)
+        try:
+            self.process.start()
+        finally:
+            end_of_worker.close()
+
+
+class Processes(Executor):
+    """Worker processes, which are killed at the end of the block, whatever they compute.
+
+    Each process has a pipe, to which one thread at a time writes. A process that dies
+    therefore affects only the call that it computes. If the system starts fewer
+    processes than asked for, calls wait until one of the started processes is free.
+
+    Parameters
+    ----------
+    workers : int, optional
+        Maximum number of processes; default: one for each core.
+
+    Raises
+    ------
+    CannotStartError
+        The system starts no thread or process.
     """
 
     def __init__(self, workers: int | None = None):
         self._max_workers = workers or available_cores()
-        # A process begins with the mask of its thread, and is deaf until it has begun.
-        self._threads = ThreadPoolExecutor(self._max_workers, initializer=_hear_interrupts, initargs=(False,))
         self._left = False
-        self._of_thread: dict[int, tuple[SpawnProcess, Any]] = {}
+        self._workers: set[_Worker] = set()
+        self._idle: list[_Worker] = []
+        self._starting = 0
+        self._refusal: Exception | None = None
+        self._is_warned = False
+        self._changed = threading.Condition()
+        try:
+            # This starts a process, which would fail in a thread with a traceback.
+            resource_tracker.ensure_running()
+            # A process begins with the signal mask of the thread that starts it, and
+            # ignores interrupts until it can handle them.
+            self._threads = ThreadPool(self._max_workers, "process", functools.partial(_hear_interrupts, False))
+        except (OSError, RuntimeError) as error:
+            raise CannotStartError(error) from error
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:  # type: ignore[override]
-        """As of any executor. The future raises BrokenExecutor if the process dies."""
-        return self._threads.submit(self._asked, function, *arguments)
+        """Send a call to a process. The future raises BrokenExecutor if the process dies."""
+        return self._threads.submit(self._call, function, *arguments)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:
         """Kill the processes."""
+        # The main thread takes no lock, because an interrupt could leave it locked.
         self._left = True
-        for process, _ in list(self._of_thread.values()):
-            process.kill()
+        for worker in list(self._workers):
+            worker.process.kill()
         self._threads.shutdown(wait, cancel_futures=cancel_futures)
 
-    def _asked(self, *call: Any) -> Any:
-        thread = threading.get_ident()
-        if thread not in self._of_thread:
-            here, there = _SPAWNING.Pipe()
-            process = _SPAWNING.Process(target=_serve, args=(there,), daemon=True)
-            process.start()
-            there.close()
-            self._of_thread[thread] = process, here
-        process, pipe = self._of_thread[thread]
-        if self._left:  # which may have come to pass meanwhile
-            process.kill()
+    def _call(self, *call: Any) -> Any:
+        """Return the result of a call that a process computes."""
+        worker = self._free_worker()
+        if self._left:
+            worker.process.kill()
         try:
-            pipe.send(call)
-            found = pipe.recv()
+            worker.pipe.send(call)
+            result = worker.pipe.recv()
         except (EOFError, OSError) as error:
-            del self._of_thread[thread]
-            process.join()
+            self._remove(worker)
             raise BrokenExecutor("a worker process died") from error
-        if isinstance(found, Exception):
-            raise found
-        return found
+        except Exception:
+            # A call that cannot be pickled was not sent.
+            self._release(worker)
+            raise
+        self._release(worker)
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    def _free_worker(self) -> _Worker:
+        """Return an idle process, or start one, or wait for one."""
+        while True:
+            with self._changed:
+                if self._idle:
+                    return self._idle.pop()
+                if self._refusal is None:
+                    self._starting += 1
+                elif self._left or not (self._workers or self._starting):
+                    raise CannotStartError(self._refusal)
+                else:
+                    self._changed.wait(_WAITING)
+                    continue
+            worker = self._new_worker()
+            if worker is not None:
+                return worker
+
+    def _new_worker(self) -> _Worker | None:
+        """Start a process; return None if the system refuses to."""
+        worker = refusal = None
+        try:
+            worker = _Worker()
+        except (OSError, RuntimeError) as error:
+            refusal = error
+
+        with self._changed:
+            self._starting -= 1
+            if worker is not None:
+                self._workers.add(worker)
+            self._refusal = refusal
+            count = len(self._workers)
+            is_news = refusal is not None and count > 0 and not self._is_warned
+            self._is_warned |= is_news
+            self._changed.notify_all()
+        if is_news:
+            warn([f"--executor process: the system starts only {count} of {self._max_workers} worker processes; {LIMIT}"])
+        return worker
+
+    def _release(self, worker: _Worker) -> None:
+        """Let another call use a process."""
+        with self._changed:
+            self._idle.append(worker)
+            self._changed.notify()
+
+    def _remove(self, worker: _Worker) -> None:
+        """Forget a process that has died. The system may start another one instead."""
+        worker.process.join()
+        with self._changed:
+            self._workers.discard(worker)
+            self._refusal = None
+            self._changed.notify_all()
 
 
 def _hear_interrupts(hear: bool) -> None:
@@ -270,7 +380,9 @@ def _serve(pipe: Any) -> None:
     # Interrupts are the parent's to handle, and without a parent there is nothing to do. Programs that stages begin hear of them.
     signal.signal(signal.SIGINT, lambda number, frame: None)
     _hear_interrupts(True)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    # Without this thread, the worker ends only after its call when its parent has died.
+    with contextlib.suppress(RuntimeError):
+        threading.Thread(target=_end_with_parent, daemon=True).start()
     with contextlib.suppress(EOFError, OSError):
         while True:
             function, *arguments = pipe.recv()

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from stereo_framework.core.errors import DataError
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import find_scenes, load_scene, scene_names
 from stereo_framework.evaluation import Protocol, doubts, resolve
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import PRESETS, derive, of_scene
 from stereo_framework.evaluation.sanity import Remedies
-from stereo_framework.io import PathLike, write_bytes, write_disparity
+from stereo_framework.io import PathLike, encoding_fault, write_bytes, write_disparity
 from stereo_framework.io.disparity import best_scenes, map_files, read_encoded
 from stereo_framework.sweep.identity import content_digest, environment, result_key, run_id, scene_digest
 from stereo_framework.sweep.result import Result
@@ -172,6 +172,9 @@ def measure_map(
     remedies = replace(remedies or COMMAND_LINE, map_scale=encoding)
     reading = {key: value for key, value in (("scale", scale), ("unknown", unknown)) if value is not None}
     name = method or Path(path).stem
+    if fault := encoding_fault(name):
+        message = f"{fault}; set PYTHONUTF8=1 in the environment, or name the method (--name)"
+        raise ParameterError(message)
     parameters = {"matcher.use": "maps", **{f"matcher.{key}": value for key, value in reading.items()}}
     # The protocol decides too how a file is read, so the map itself is part of the identity.
     content = parameters | {"matcher.map": content_digest(disparity, {}).hex()}

@@ -1,5 +1,6 @@
 """While `match` compiles for the first time, a second process compiles too."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -37,6 +38,17 @@ def test_a_second_process_is_started_where_something_is_compiled(monkeypatch, co
         assert one.command == [sys.executable, "-P", "-m", "stereo_framework.own_pair.first_use"]
         assert set(one.streams.values()) == {subprocess.DEVNULL}
         assert one.done == ["killed", "waited for"]
+
+
+def test_a_second_process_that_cannot_start_stops_nothing(monkeypatch):
+    def refuse(*arguments, **options):
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    with compiled_by_two():
+        announce_compiling("first")
+        announce_compiling("")
 
 
 def test_the_second_process_runs_the_default_method():

@@ -1,3 +1,5 @@
+import json
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -65,6 +67,61 @@ def test_a_damaged_file_is_made_again(tmp_path, content, calls):
     assert len(calls) == 2
     # Where nothing can be written, nothing is kept.
     np.testing.assert_array_equal(kept_match(METHOD, pair(), path / "parts").disparity, first.disparity)
+
+
+def _replace_by_folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+def _replace_by_pipe(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+def _change(**changes):
+    """Return a function that replaces arrays of a file; the values remain those of numpy's format."""
+
+    def change(path):
+        with np.load(path) as archive:
+            arrays = dict(archive)
+        np.savez(path, **arrays | changes)
+
+    return change
+
+
+def _record(**changes):
+    values = {"warnings": [], "memory": None, "messages": ""} | changes
+    return _change(text=np.array(json.dumps(values)))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="makes a pipe")
+@pytest.mark.parametrize(
+    "damage",
+    [
+        _replace_by_folder,
+        _replace_by_pipe,
+        _change(disparity=np.zeros((3, 3), np.float32)),
+        _change(disparity=np.zeros((8, 12))),
+        _change(status=np.zeros((8, 12), np.float32)),
+        _change(**{"confidence/matching_score": np.zeros(2, np.float32)}),
+        _change(text=np.array("no JSON")),
+        _change(text=np.array("[]")),
+        _record(warnings="text"),
+        _record(warnings=[1]),
+        _record(memory="much"),
+        _record(messages=None),
+        _record(extra=1),
+    ],
+)
+def test_a_file_with_other_content_is_replaced(damage, tmp_path, calls):
+    first = kept_match(METHOD, pair(), tmp_path)
+    [path] = tmp_path.rglob("*.npz")
+    damage(path)
+    for _ in range(2):
+        again = kept_match(METHOD, pair(), tmp_path)
+        np.testing.assert_array_equal(again.disparity, first.disparity)
+    assert len(calls) == 2
 
 
 def test_a_stopped_match_goes_on_with_the_tiles_that_are_left(tmp_path, registry):

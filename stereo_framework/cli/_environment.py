@@ -1,0 +1,78 @@
+"""Environment variables that libraries read, and that stop them if their value is wrong."""
+
+import os
+import re
+import warnings
+
+from stereo_framework.core.errors import ParameterError, short
+
+_NUMBA_WARNING = "Environment variable '(NUMBA_[A-Z_]+)' is defined but its associated value '(.*?)' could not be parsed"
+"""Beginning of the warning, with a traceback, that numba gives when it is imported."""
+
+_THREADS = "NUMBA_NUM_THREADS"
+_BACKEND = "MPLBACKEND"
+
+_USUAL_BACKENDS = (
+    "agg",
+    "cairo",
+    "pdf",
+    "pgf",
+    "ps",
+    "svg",
+    "template",
+    "webagg",
+    "nbagg",
+    "tkagg",
+    "qtagg",
+    "qt5agg",
+    "gtk3agg",
+)
+"""Backends that matplotlib accepts. They are listed so that it is not imported only to look."""
+
+
+def check_environment() -> None:
+    """Refuse values that would stop numba or matplotlib, perhaps only after a long run.
+
+    Raises
+    ------
+    ParameterError
+        The value of a variable is wrong. The message names the variable.
+    """
+    # numba gives this warning when it is imported, in whichever module that is.
+    warnings.filterwarnings("error", _NUMBA_WARNING, RuntimeWarning)
+
+    threads = os.environ.get(_THREADS)
+    if threads is not None and not _is_above_zero(threads):
+        message = _variable_message(_THREADS, threads, "is not a whole number above 0")
+        raise ParameterError(message)
+
+    backend = os.environ.get(_BACKEND, "")
+    if backend and backend.lower() not in _USUAL_BACKENDS and not backend.startswith("module://"):
+        _check_backend(backend)
+
+
+def numba_message(error: Exception) -> str | None:
+    """Describe numba's warning about a variable in one line; None for other errors."""
+    match = re.match(_NUMBA_WARNING, str(error), re.DOTALL)
+    if match is None or not isinstance(error, RuntimeWarning):
+        return None
+    return _variable_message(match[1], match[2], "cannot be read by numba")
+
+
+def _is_above_zero(text: str) -> bool:
+    try:
+        return int(text) > 0
+    except ValueError:
+        return False
+
+
+def _check_backend(backend: str) -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ValueError as error:
+        message = _variable_message(_BACKEND, backend, "is not a backend of matplotlib")
+        raise ParameterError(message) from error
+
+
+def _variable_message(name: str, value: str, fault: str) -> str:
+    return f"the environment variable {name}: {short(value, 40)!r} {fault}; correct the value or unset the variable"
