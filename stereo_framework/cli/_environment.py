@@ -1,4 +1,4 @@
-"""Environment variables that libraries read, and that stop them if their value is wrong."""
+"""Checks of environment variables whose wrong values would stop a library."""
 
 import os
 import re
@@ -7,7 +7,10 @@ import warnings
 from stereo_framework.core.errors import ParameterError, short
 
 _NUMBA_WARNING = "Environment variable '(NUMBA_[A-Z_]+)' is defined but its associated value '(.*?)' could not be parsed"
-"""Beginning of the warning, with a traceback, that numba gives when it is imported."""
+"""Pattern for the beginning of numba's warning about a variable.
+
+numba gives the warning, with a traceback, when it is imported.
+"""
 
 _THREADS = "NUMBA_NUM_THREADS"
 _BACKEND = "MPLBACKEND"
@@ -27,7 +30,7 @@ _USUAL_BACKENDS = (
     "qt5agg",
     "gtk3agg",
 )
-"""Backends that matplotlib accepts. They are listed so that it is not imported only to look."""
+"""Common backends. For these, matplotlib need not be imported to check the name."""
 
 
 def check_environment() -> None:
@@ -38,7 +41,7 @@ def check_environment() -> None:
     ParameterError
         The value of a variable is wrong. The message names the variable.
     """
-    # numba gives this warning when it is imported, in whichever module that is.
+    # The warning becomes an error in whichever module numba is imported.
     warnings.filterwarnings("error", _NUMBA_WARNING, RuntimeWarning)
 
     threads = os.environ.get(_THREADS)
@@ -67,6 +70,10 @@ def _is_above_zero(text: str) -> bool:
 
 
 def _check_backend(backend: str) -> None:
+    """Refuse a backend that matplotlib does not know.
+
+    matplotlib reads the variable when it is imported, and raises ValueError.
+    """
     try:
         import matplotlib  # noqa: F401
     except ValueError as error:

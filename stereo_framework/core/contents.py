@@ -6,10 +6,10 @@ import time
 from pathlib import Path
 
 _LARGE = 1 << 20
-"""Number of bytes from which the digest of a file is remembered."""
+"""Smallest size in bytes of a file whose digest is remembered."""
 
 _CLOCK_STEP = 2 * 10**9
-"""Nanoseconds within which two changes of a file may get the same time of change."""
+"""Two changes of a file within this many nanoseconds may get the same time of change."""
 
 _REMEMBERED: dict[tuple[int, int], tuple[tuple[int, ...], bytes]] = {}
 """The state and the digest of large files, by device and inode."""
@@ -20,7 +20,8 @@ def file_digest(path: Path) -> bytes:
 
     The digest of a large file is remembered as long as the file's size, time of
     modification and time of change stay the same. Programs can set the time of
-    modification but not the time of change, so a copy that preserves times is noticed.
+    modification but not the time of change, so a changed file is noticed even if a program
+    restored its time of modification.
 
     Parameters
     ----------
@@ -50,18 +51,19 @@ def file_digest(path: Path) -> bytes:
 
 
 def content_digest_of(path: Path) -> bytes:
-    """Return the digest of a file, of a folder with all files below it, or of nothing.
+    """Return the digest of a file or of a folder with all files below it.
 
     Parameters
     ----------
     path : Path
-        A file or folder. If neither exists, the digest says so.
+        A file or folder. If neither exists, the digest is a fixed value.
 
     Returns
     -------
     bytes
-        Digests of a file, of a folder and of a missing path never agree. Names count only
-        for the files of a folder, relative to this folder.
+        Digests of a file, of a folder and of a missing path never agree. The digest of a
+        folder includes the relative names of its files; the digest of a file does not
+        include its name.
     """
     digest = hashlib.sha256()
     if path.is_file():

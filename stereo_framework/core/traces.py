@@ -1,4 +1,4 @@
-"""The trace of an optimizer and single numbers that stages return in addition to arrays."""
+"""Checks of results that stages return beside arrays: optimizer traces and single numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def as_number(value: Any) -> float:
     Raises
     ------
     ValueError
-        The value is a text, a truth value, complex, an array or another object.
+        The value is not a real number, for example a text, a truth value or an array with
+        axes, or it is too large.
     """
     scalar = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
     if not isinstance(scalar, numbers.Real) or isinstance(scalar, bool):
@@ -42,7 +43,7 @@ def as_finite_number(value: Any) -> float:
     Raises
     ------
     ValueError
-        The value is no number, or it is not finite.
+        The value is not a number, or it is not finite.
     """
     number = as_number(value)
     if not math.isfinite(number):
@@ -56,7 +57,7 @@ def as_lower_bound(value: Any) -> float:
     Raises
     ------
     ValueError
-        The value is no number, NaN or plus infinity.
+        The value is not a number, or it is NaN or plus infinity.
     """
     number = as_number(value)
     if math.isnan(number) or number == math.inf:
@@ -77,12 +78,13 @@ def as_trace(value: Any) -> tuple[Point, ...]:
     Returns
     -------
     tuple of tuple of float
-        Evenly spaced points, the last one included, if there are too many.
+        All points, or `limits.TRACE` evenly spaced ones if there are more.
 
     Raises
     ------
     ValueError
-        The value is no such sequence, a number is not finite, or the seconds decrease.
+        The value is not such a sequence, seconds or an energy are not finite, a lower bound
+        is NaN or plus infinity, or the seconds are negative or decrease.
 
     Examples
     --------
@@ -123,7 +125,7 @@ def _point(i: int, point: Any) -> Point:
     Raises
     ------
     ValueError
-        The point has another length, or one of its numbers is not allowed.
+        The point has neither two nor three numbers, or one of them is not allowed.
     """
     if not _is_sequence(point) or len(point) not in (2, 3):
         raise ValueError(f"the point {in_short(point)} at place {i}; {_EXPECTED}")

@@ -10,7 +10,7 @@ from stereo_framework.core.errors import DataError
 from stereo_framework.io._files import PathLike, check_plain
 
 _LOCKED_BY_ANOTHER = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
-"""Errors of the system that mean that another process holds the lock."""
+"""Error numbers by which the system reports that another process holds the lock."""
 
 _open_locks: set[int] = set()
 """File descriptors of the locks that this process holds."""
@@ -26,7 +26,7 @@ def locked(path: PathLike) -> Iterator[None]:
     Parameters
     ----------
     path : path-like
-        File that stands for the lock. It is created if it is missing.
+        The file to lock. It is created if it is missing.
 
     Raises
     ------
@@ -61,18 +61,20 @@ if sys.platform == "win32":
     import msvcrt
 
     def _lock(descriptor: int) -> None:
+        """Lock a file at once, or raise OSError."""
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 
 else:
     import fcntl
 
     def _lock(descriptor: int) -> None:
+        """Lock a file at once, or raise OSError."""
         # Unlike lockf, flock also excludes a second lock of the same process.
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _leave_locks_to_the_parent() -> None:
-    """Close the locks that a forked process inherits.
+    """Close, in a newly forked process, the lock files that it has inherited.
 
     Otherwise a worker that survives its parent would keep the parent's locks.
     """

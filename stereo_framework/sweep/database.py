@@ -3,9 +3,10 @@
 SQLite trusts the files that it opens. A journal beside the database can name any file,
 which SQLite then deletes. A trigger in the database changes the values that are written.
 A view, or pages that refer to each other in circles, can make a query that never ends.
-Therefore a database is opened only if the files beside it are plain files and no journal
-names another file; only if it holds exactly the one table of a results store; and a query
-that takes longer than its file can justify is stopped.
+Therefore three checks are made. The files beside a database must be plain files, and its
+journal must not name another file. The database must hold exactly the one table of a
+results store. A query is stopped if it takes far more steps than the size of its file
+can explain.
 """
 
 import contextlib
@@ -25,9 +26,11 @@ VERSION = 3
 TABLE = "CREATE TABLE results (key TEXT PRIMARY KEY, place INTEGER, row TEXT, details TEXT)"
 """The one table of a results store.
 
-`place` is the position in the plan that was made last. It is null for results of earlier
-plans, and -1 for maps of other programs. `row` is null until the result is computed.
-`details` holds values that are rarely read.
+`key` identifies a result, see `identity.result_key`. `place` is the result's position in
+the list of results that the last command planned. It is null if only an earlier command
+planned the result, and -1 if the result measures a disparity map that another program
+made. `row` is null until the result is computed. `details` holds values that are rarely
+read.
 """
 
 _SCHEMA = [("table", "results", "results", TABLE), ("index", "sqlite_autoindex_results_1", "results", None)]
@@ -37,13 +40,19 @@ _COMPANIONS = ("-journal", "-wal", "-shm")
 """Endings of the names of the files that SQLite keeps beside a database."""
 
 _END_OF_SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
-"""Last bytes of a journal that names a super-journal, the file that SQLite deletes."""
+"""Last bytes of a journal that names a second file, the super-journal.
+
+SQLite deletes that file.
+"""
 
 _FREE_STEPS = 20_000_000
-"""Steps of SQLite's virtual machine that a query may take, however small its file is."""
+"""Steps of SQLite's virtual machine that every query may take."""
 
 _STEPS_PER_BYTE = 4
-"""Further steps that a query may take for each byte of its file; honest ones need one."""
+"""Steps that a query may take in addition for each byte of its file.
+
+A query on a sound file needs about one.
+"""
 
 _STEPS_PER_CHECK = 1_000_000
 """Steps of SQLite's virtual machine between two checks of a query's length."""
@@ -78,24 +87,25 @@ class Database:
         Raises
         ------
         DataError
-            The statement takes longer, or returns more text, than the file can hold.
+            The statement takes more steps than the size of the file explains, or it
+            returns more text than the file can hold.
         sqlite3.Error
             SQLite cannot run the statement.
         """
         self._steps = 0
         characters = 0
-        # Each character takes at least one byte of a sound file.
+        # A sound file stores at least one byte for each character.
         allowed_characters = self._size_of_files()
         rows = []
         try:
             for row in self._connection.execute(sql, values):
                 characters += sum(len(value) for value in row if isinstance(value, str))
                 if characters > allowed_characters:
-                    raise self._endless()
+                    raise self._endless_error()
                 rows.append(row)
         except sqlite3.OperationalError as error:
             if self._steps > _FREE_STEPS:
-                raise self._endless() from error
+                raise self._endless_error() from error
             raise
         return rows
 
@@ -105,14 +115,14 @@ class Database:
         Raises
         ------
         sqlite3.Error
-            SQLite cannot run the statement.
+            SQLite cannot run the statement, or it was stopped because it does not end.
         """
         self._steps = 0
         self._connection.executemany(sql, values)
 
     @contextlib.contextmanager
     def transaction(self, content: str) -> Iterator[None]:
-        """Write everything in the block, or nothing of it.
+        """Commit all statements of the block, or none of them.
 
         Parameters
         ----------
@@ -125,15 +135,13 @@ class Database:
             The file cannot be written, for example because the disk is full. Everything
             that was written before is kept.
         DataError
-            The file is not the one that was opened, so that the content would be lost.
+            The path no longer leads to the file that was opened, so the content is lost.
         """
         try:
             with self._connection:
                 yield
         except sqlite3.Error as error:
-            message = (
-                f"{self._name}: {content} cannot be written: {error}; earlier results are kept, and the same command continues"
-            )
+            message = f"{self._name}: {content} cannot be written: {error}; earlier results are kept; run the same command again to continue"
             raise StereoFrameworkError(message) from error
         self.check_in_place()
 
@@ -147,8 +155,8 @@ class Database:
         present_file = _file_identity(self._path)
         if present_file is None:
             message = (
-                f"{folder}: was removed or moved during the run; the results in it went with it, and those computed since are lost; "
-                "the same command begins again"
+                f"{folder}: was removed or moved during the run, together with its results; later results are lost; "
+                "run the same command again to start over"
             )
             raise DataError(message)
         if present_file != self._opened_file:
@@ -164,8 +172,8 @@ class Database:
         Raises
         ------
         DataError
-            The file defines anything but the one table of a results store, or its
-            version is another one.
+            The file defines anything but the one table of a results store, or it has
+            another version.
         """
         schema = self.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY rowid LIMIT 3")
         if not schema:
@@ -175,12 +183,12 @@ class Database:
         if 0 < version < VERSION:
             message = (
                 f"{self._name}: holds results of version {version} of this format, and this program reads version {VERSION}; "
-                "choose another folder and run the scripts again, which the old folder keeps as *.resolved.yaml"
+                "choose another folder and run the scripts again; the old folder keeps them as *.resolved.yaml"
             )
             raise DataError(message)
         if schema != _SCHEMA or version != VERSION:
             message = (
-                f"{self._name}: is not a results store of this program: it defines more or other things than the one table of version "
+                f"{self._name}: is not a results store of this program, because it does not define exactly the one table of version "
                 f"{VERSION}; choose another folder"
             )
             raise DataError(message)
@@ -198,22 +206,26 @@ class Database:
         self._connection.close()
 
     def _is_endless(self) -> bool:
-        """Return whether the running query takes longer than its file can justify."""
+        """Count steps, and return whether SQLite must stop the running query.
+
+        SQLite calls this method after every `_STEPS_PER_CHECK` steps.
+        """
         self._steps += _STEPS_PER_CHECK
         return self._steps > _FREE_STEPS and self._steps > _STEPS_PER_BYTE * self._size_of_files()
 
     def _size_of_files(self) -> int:
-        """Return the size of the database and of its log, in bytes."""
+        """Return the size of the database and its write-ahead log in bytes, and 1 MiB more."""
         size = 2**20
         for ending in ("", "-wal"):
             with contextlib.suppress(OSError):
                 size += os.stat(f"{self._path}{ending}").st_size
         return size
 
-    def _endless(self) -> DataError:
-        return DataError(
-            f"{self._name}: is damaged: it cannot be read to an end; choose another folder, or delete it and run again"
+    def _endless_error(self) -> DataError:
+        message = (
+            f"{self._name}: is damaged: reading the file does not end; choose another folder, or delete this file and run again"
         )
+        return DataError(message)
 
 
 @contextlib.contextmanager
@@ -248,7 +260,8 @@ def opened_to_write(path: Path, name: str) -> Iterator[Database]:
             yield database
             database.check_in_place()
         finally:
-            # One file can be read in a folder that cannot be written. A reader may prevent this.
+            # Without a write-ahead log the store is one file, which can be read even in a
+            # read-only folder. The change fails while another process reads the store.
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("PRAGMA journal_mode=DELETE")
 
@@ -279,7 +292,7 @@ def opened_to_read(path: Path, name: str) -> Iterator[Database | None]:
     # SQLite follows a link, and looks for the companions where the link leads.
     target = Path(os.path.realpath(path))
     _check_companions(target)
-    # SQLite must not create companions in the folder to which a link leads.
+    # With immutable=1, SQLite creates no files in the folder to which a link leads.
     mode = "immutable=1" if path.is_symlink() else "mode=ro"
     with contextlib.closing(sqlite3.connect(f"{target.as_uri()}?{mode}", uri=True, timeout=30)) as connection:
         database = Database(path, name, connection)
@@ -314,7 +327,7 @@ def _last_bytes(path: Path, count: int) -> bytes:
 
 
 def _file_identity(path: Path) -> tuple[int, int] | None:
-    """Return the device and number of a file; None if there is no such file."""
+    """Return the device number and inode number of a file; None if there is no such file."""
     try:
         status = os.stat(path)
     except OSError:
