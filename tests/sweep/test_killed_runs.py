@@ -70,6 +70,13 @@ def script(tmp_path_factory):
     return folder / "script.yaml"
 
 
+def use_default_signals():
+    """Undo what nohup, or a shell that starts the tests in the background, has ignored."""
+    for number in SIGNALS:
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def start(script, folder, place):
     """Start a run that writes to a folder."""
     marks = folder / "marks"
@@ -77,7 +84,8 @@ def start(script, folder, place):
     options = ["--out", str(folder / "out"), "--maps", "--workers", "2", *PLACES[place]]
     command = [sys.executable, "-m", "stereo_framework", "run", str(script), *options]
     environment = os.environ | {MARKS: str(marks)}
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, env=environment, text=True, preexec_fn=use_default_signals, **pipes)
 
 
 def finish(script, folder, place):
