@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import PIL.Image
 import yaml
 from networks import move_weights, write_network, write_weights
 from sweep_parts import dots
@@ -568,6 +569,15 @@ def _picture(path, seed):
     write_image(path, np.random.default_rng(seed).integers(0, 256, (ROWS, COLUMNS), dtype=np.uint8))
 
 
+def _turn(path):
+    """Give an image the EXIF orientation of half a turn."""
+    with PIL.Image.open(path) as image:
+        image.load()
+    header = image.getexif()
+    header[0x0112] = 3
+    image.save(path, exif=header)
+
+
 def _mask(path, column):
     mask = np.full((ROWS, COLUMNS), 255, np.uint8)
     mask[:, column : column + 4] = 0
@@ -638,6 +648,7 @@ SCENE_VALUES = {
     "calibration.baseline": (("calibration", "baseline"), 20.0),
     "calibration.doffs": (("calibration", "doffs"), 1.0),
     "border": (("border",), 3),
+    "upright": (("upright",), True),
     "truth.scale": (("truth",), {"file": "truth.png", "scale": 8.0}),
     "truth.unknown": (("truth",), {"file": "truth.png", "scale": 4.0, "unknown": 12}),
     "truth.minimum": (("truth",), {"file": "truth.png", "scale": 4.0, "minimum": 1.0}),
@@ -667,6 +678,9 @@ def _scene_value(folder, name):
         write_image(folder / "truth.png", np.uint8(4 * _varied(1, 4)))
         entry["truth"] = {"file": "truth.png", "scale": 4.0}
         (folder / "scene.yaml").write_text(yaml.safe_dump(entry))
+    if name == "upright":
+        for file in ("left.png", "right.png"):
+            _turn(folder / file)
     yield Run(SCRIPT_OF_SCENES, load_scene(str(folder)))
     place = entry
     for key in path[:-1]:

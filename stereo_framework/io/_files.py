@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core import limits
-from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, close_names, told
+from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, close_names, short, told
 from stereo_framework.core.registry import Registry
 
 PathLike = str | os.PathLike[str]
@@ -136,7 +136,7 @@ def check_file(path: PathLike) -> None:
             f"{_said(path)}: no such file in the folder {_said(folder.resolve())}{_near(path.name, folder)}"
         ) from None
     except (OSError, ValueError) as error:  # a name that no file can have
-        raise DataError(f"{str(path)[:80]!r}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        raise DataError(f"{short(repr(str(path)), 300)}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if stat.S_ISDIR(mode):
         raise DataError(f"{path}: is a folder; expected a file")
     if not stat.S_ISREG(mode):

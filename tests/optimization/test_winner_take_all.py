@@ -28,7 +28,8 @@ def test_agrees_with_twin(volume, threads):
 )
 @example(costs=np.array([[[0.0, -0.0, 1], [-0.0, 0.0, 1], [1, 0.0, -0.0], [-1, -2, -2]]], np.float32))
 def test_any_costs_are_ordered(costs):
-    result = winner_take_all(CostVolume(costs, Search(0, 2), 255.0))
+    # A call from outside refuses infinite costs, but volumes of the engine may hold them.
+    result = winner_take_all.__wrapped__(CostVolume(costs, Search(0, 2), 255.0))
     labels, lowest = naive.winner_take_all(costs)
     np.testing.assert_array_equal(result.levels, labels)
     np.testing.assert_array_equal(result.costs, lowest)

@@ -131,6 +131,7 @@ OTHER_FIELDS = {
     "original_size": True,
     "enlarge": True,
     "border": 10,
+    "truth_limit": 3.0,
     "masks": "scene",
     "regions": ("all",),
     "disparity_gap": 1.0,
