@@ -195,7 +195,7 @@ def test_a_folder_that_goes_away_is_told(maps, home, monkeypatch):
     monkeypatch.setattr(Crew, "computed", going)
     result = call("run", "sw.yaml", "--out", "o", maps)
     assert result.exit_code == 2
-    assert "o: was removed or moved during the run; the results in it went with it" in result.stderr.splitlines()[-1]
+    assert "o: was removed or moved during the run, together with its results" in result.stderr.splitlines()[-1]
     assert not (home / "o").exists()
 
 
