@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import signal
 import string
 
 import catalogues
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from attack import made_files
 from cli_parts import invoke
+from deadline import deadline
 
 from stereo_framework.engine import pipeline  # noqa: F401  registers the stages before a test forgets what it registered
 from stereo_framework.io import write_disparity
@@ -76,25 +76,11 @@ SECONDS = 30
 """A case that takes so long hangs. Most take milliseconds; some are the first to compile a kernel, which took 12 s on a busy machine."""
 
 
-class Hangs(BaseException):
-    """No error of the program's, so that no catch of its own takes it."""
-
-
 @pytest.fixture(autouse=True)
-def _hangs_are_ended():
-    """Where the system can."""
-
-    def hangs(number, frame):
-        raise Hangs
-
-    if not hasattr(signal, "SIGALRM"):
+def _deadline():
+    """End a test that would wait without end."""
+    with deadline(SECONDS):
         yield
-        return
-    before = signal.signal(signal.SIGALRM, hangs)
-    signal.alarm(SECONDS)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 def written(folder):
