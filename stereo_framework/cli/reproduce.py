@@ -18,7 +18,7 @@ def reproduce(
 ) -> int:
     """Run a paper's experiments again: its numbers beside ours, its sentences with a verdict each, and checks of our own, which are in no total.
 
-    The exit status is 1 if a published number lies outside its tolerance or a sentence of the paper does not hold, 3 if only checks of our own fail.
+    The exit status is 1 if a published number lies outside its tolerance or a sentence of the paper does not hold, 3 if only checks of our own or sentences asked of scenes of ours fail.
 
     Example: stereo-framework reproduce taxonomy2002/table4
 
@@ -27,7 +27,7 @@ def reproduce(
     paper
         A paper, or one of its tables, figures or experiments.
     out
-        Folder for the page, figures, tables and runs; default: reproduction/PAPER.
+        Folder for the page, its counts (counts.json), figures, tables and runs; default: reproduction/PAPER.
     quick
         Only what takes seconds: one scene, the fast items.
     workers

@@ -20,7 +20,7 @@ from stereo_framework.figures.plots import plot_figure
 from stereo_framework.figures.saving import rendered, svg_text
 from stereo_framework.io.images import encode_png
 from stereo_framework.page.page import Block, Picture, Statement
-from stereo_framework.papers.claim import Claim
+from stereo_framework.papers.claim import Claim, EarlierRule, Judgement
 from stereo_framework.papers.comparison import Comparison, raw_table
 from stereo_framework.script import load
 from stereo_framework.script.report import read_report
@@ -54,8 +54,8 @@ class Outcome:
         For sentences that are judged in print, the same of our own results.
     absent : str
         Why some of the data were not found.
-    statements : sequence of Statement
-        Sentences with their verdicts; `Paper.build` adds those of the data.
+    judgements : sequence of Judgement
+        Sentences with their verdicts, which `Paper.build` adds.
     """
 
     blocks: Sequence[Block]
@@ -63,7 +63,12 @@ class Outcome:
     data: Mapping[str, Any] = field(default_factory=dict)
     ours: Mapping[str, Any] = field(default_factory=dict)
     absent: str = "not measured"
-    statements: Sequence[Statement] = ()
+    judgements: Sequence[Judgement] = ()
+
+    @property
+    def statements(self) -> list[Statement]:
+        """The blocks of the page that show the sentences."""
+        return [judgement.statement for judgement in self.judgements]
 
 
 @dataclass(frozen=True)
@@ -109,6 +114,8 @@ class Paper:
         All that its items may judge, by name.
     gone : mapping of str to str
         What earlier versions judged although the paper does not say it: the sentence, and its last verdict.
+    not_asked : sequence of str
+        Strong sentences of the paper that are not among the claims, with their sections.
     """
 
     name: str
@@ -119,6 +126,7 @@ class Paper:
     items: tuple[Item, ...]
     claims: Mapping[str, Claim]
     gone: Mapping[str, str] = field(default_factory=dict)
+    not_asked: Sequence[str] = ()
 
     def item(self, name: str) -> Item:
         """The item of that name.
@@ -134,11 +142,11 @@ class Paper:
         return items[name]
 
     def build(self, item: Item, context: Context) -> Outcome:
-        """What an item found, and what the sentences that are asked of it say."""
+        """Return what an item found, with the judgements of its sentences."""
         outcome = item.build(context)
-        asked = [claim for claim in self.claims.values() if claim.is_of(item.name)]
-        told = [claim.stated(outcome.data, outcome.ours, outcome.absent) for claim in asked]
-        return replace(outcome, statements=[*outcome.statements, *told])
+        claims = [claim for claim in self.claims.values() if claim.is_of(item.name)]
+        judgements = [claim.judgement(outcome.data, outcome.ours, outcome.absent) for claim in claims]
+        return replace(outcome, judgements=judgements)
 
 
 def shipped_paper(name: str) -> Paper:
@@ -153,18 +161,27 @@ def paper_of(name: str, texts: Mapping[str, Any], functions: Mapping[str, Any]) 
 
     Each has the name of its item or sentence, or the one that stands there under ``build`` or ``judge``, and takes the parameters that stand under ``with``.
     """
-
-    def bound(key: str, entry: str, own: Mapping[str, Any]) -> dict[str, Any]:
-        own = dict(own)
-        function, parameters = functions[own.get(key, entry)], own.pop("with", {})
-        return own | {key: functools.partial(function, **parameters) if parameters else function}
-
-    items = tuple(Item(item, **bound("build", item, own)) for item, own in texts["items"].items())
-    claims = {
-        claim: Claim(claim, **(own if own.get("kind") == "not judged" else bound("judge", claim, own)))
-        for claim, own in texts["claims"].items()
-    }
+    items = tuple(Item(item, **_bound("build", item, entry, functions)) for item, entry in texts["items"].items())
+    claims = {claim: _claim(claim, entry, functions) for claim, entry in texts["claims"].items()}
     return Paper(name, **{**texts, "items": items, "claims": claims})
+
+
+def _bound(key: str, name: str, entry: Mapping[str, Any], functions: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry of ``paper.yaml`` with its function under `key`, in place of name and parameters."""
+    bound = dict(entry)
+    function = functions[bound.get(key, name)]
+    parameters = bound.pop("with", {})
+    bound[key] = functools.partial(function, **parameters) if parameters else function
+    return bound
+
+
+def _claim(name: str, entry: Mapping[str, Any], functions: Mapping[str, Any]) -> Claim:
+    """Return the sentence that an entry of ``paper.yaml`` holds."""
+    fields = dict(entry)
+    if fields.get("kind") != "not judged":
+        fields = _bound("judge", name, entry, functions)
+    fields["before"] = tuple(EarlierRule(**earlier) for earlier in entry.get("before", ()))
+    return Claim(name, **fields)
 
 
 @dataclass

@@ -1,14 +1,24 @@
-"""Run a paper's items and write one page, its figures and its tables."""
+"""Run a paper's items and write one page, its figures, its tables and its counts."""
 
+import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stereo_framework.io import output_folder, write_bytes
 from stereo_framework.page.page import Block, Details, Page, Picture, Section, Statement, Text
-from stereo_framework.papers.claim import KINDS, failures_first
+from stereo_framework.papers.claim import KINDS, OF_THE_PAPER, Judgement, failures_first
 from stereo_framework.papers.comparison import HEADER, Comparison, comparison_table, plain_table
+from stereo_framework.papers.counts import (
+    SentenceCounts,
+    by_sentence,
+    count_numbers,
+    count_replaced,
+    count_sentences,
+    counts_of,
+    verdict_of,
+)
 from stereo_framework.papers.paper import Context, Item, Outcome, Paper
 from stereo_framework.sweep import Result
 from stereo_framework.tables.environment import environment_text
@@ -40,45 +50,79 @@ class Reproduction:
         return [c for outcome in self.outcomes.values() for c in outcome.comparisons]
 
     @property
+    def judgements(self) -> list[Judgement]:
+        """The judgements of all items."""
+        return [judgement for outcome in self.outcomes.values() for judgement in outcome.judgements]
+
+    @property
     def statements(self) -> list[Statement]:
         """The sentences of all items, of every kind."""
-        return [s for outcome in self.outcomes.values() for s in outcome.statements]
-
-    def holds(self, kind: str) -> list[bool | None]:
-        """The verdicts of the sentences of a kind, in the words of `KINDS`."""
-        return [s.holds for s in self.statements if s.asked == kind]
+        return [judgement.statement for judgement in self.judgements]
 
     @property
     def status(self) -> int:
-        """Exit status: 1 if a published number lies outside its tolerance or a sentence does not hold, 3 if only checks of our own fail, 0 otherwise."""
-        fails = {s.asked == KINDS["own"] for s in self.statements if s.holds is False}
-        return 1 if any(c.outside for c in self.comparisons) or False in fails else 3 if fails else 0
+        """Exit status.
+
+        1 if a published number lies outside its tolerance or a sentence of the paper does
+        not hold, 3 if only our own checks or sentences asked of scenes of ours fail, 0
+        otherwise.
+        """
+        failing_kinds = {judgement.kind for judgement in self.judgements if judgement.holds is False}
+        if any(c.outside for c in self.comparisons) or failing_kinds & set(OF_THE_PAPER):
+            return 1
+        return 3 if failing_kinds else 0
 
     @property
     def totals(self) -> list[str]:
         """The counts as text: published numbers, then sentences by kind."""
-        judged, outside = [c for c in self.comparisons if c.judged], sum(c.outside for c in self.comparisons)
-        absent = sum(c.ours is None for c in self.comparisons)
-        unjudged = len(self.comparisons) - len(judged) - absent
-        numbers = (
-            f"Published numbers: {outside} of {len(judged)} judged lie outside their tolerance, {len(judged) - outside} are met; "
-            f"{unjudged} are shown without a verdict, {absent} were not measured."
+        by_kind = count_sentences(self.judgements)
+        lines = [_total_of_numbers(self.comparisons)]
+        for kind, counts in by_kind.items():
+            if kind == "not judged":
+                lines.append(_total_of_unjudged(by_kind))
+            elif counts.asked > 0:
+                lines.append(_total_of_kind(kind, counts))
+        return [line for line in lines if line]
+
+
+def _total_of_numbers(comparisons: Sequence[Comparison]) -> str:
+    counts = count_numbers(comparisons)
+    text = (
+        f"Published numbers: {counts.judged - counts.met} of {counts.judged} judged lie outside their tolerance, "
+        f"{counts.met} are met; {counts.without_verdict} are shown without a verdict, {counts.not_measured} were not measured."
+    )
+    if counts.one_sided > 0:
+        text += (
+            f" {counts.one_sided} of those judged are limited on one side alone: {counts.one_sided_met} of these are met, "
+            f"{counts.one_sided_near} with the same limit on the other side too."
         )
-        if one_sided := [c for c in judged if c.one_sided]:
-            met = [c for c in one_sided if not c.outside]
-            numbers += (
-                f" {len(one_sided)} of those judged are limited on one side alone: {len(met)} of these are met, "
-                f"{sum(c.near for c in met)} with the same limit on the other side too."
-            )
-        lines = [numbers]
-        for kind in KINDS.values():
-            verdicts = self.holds(kind)
-            counts = f"{verdicts.count(False)} of {len(verdicts)} do not hold, {verdicts.count(True)} hold"
-            lacking = f", {verdicts.count(None)} were not asked" if None in verdicts else ""
-            told = f"{len(verdicts)}" if kind == KINDS["not judged"] else counts + lacking
-            if verdicts:
-                lines.append(f"{'Our own checks, in no total' if kind == KINDS['own'] else f'Sentences {kind}'}: {told}.")
-        return lines
+    return text
+
+
+def _total_of_kind(kind: str, counts: SentenceCounts) -> str:
+    subject = "Our own checks, in no total" if kind == "own" else f"Sentences {KINDS[kind]}"
+    asked = counts.asked
+    if kind in OF_THE_PAPER:
+        # Those without a verdict for what is not printed are counted among those not judged.
+        asked -= counts.undetermined
+    text = f"{subject}: {counts.fail} of {asked} do not hold, {counts.hold} hold"
+    if counts.undetermined > 0 and kind not in OF_THE_PAPER:
+        text += f", {counts.undetermined} turn on what the paper does not print"
+    if counts.no_verdict > 0:
+        text += f", {counts.no_verdict} were not asked"
+    return f"{text}."
+
+
+def _total_of_unjudged(by_kind: Mapping[str, SentenceCounts]) -> str:
+    undetermined = sum(by_kind[kind].undetermined for kind in OF_THE_PAPER)
+    total = by_kind["not judged"].asked + undetermined
+    if total == 0:
+        return ""
+    if undetermined == 0:
+        return f"Sentences not judged: {total}."
+    return (
+        f"Sentences not judged: {total}, of which {undetermined} have a verdict that changes with what the paper does not print."
+    )
 
 
 def reproduce(
@@ -96,7 +140,7 @@ def reproduce(
     ----------
     paper : Paper
     out : Path
-        Folder that gets ``PAPER.html``, ``assets``, ``figures``, ``tables`` and ``runs``; existing runs are not repeated.
+        Folder that gets ``PAPER.html``, ``counts.json``, ``assets``, ``figures``, ``tables`` and ``runs``; existing runs are not repeated.
     item : str, optional
         The only item to reproduce.
     data : Path, optional
@@ -125,13 +169,38 @@ def reproduce(
             sections.append(Section(one.title, [*outcome.blocks, *failures_first(outcome.statements)]))
             _write(out, one, outcome)
     done = Reproduction(out / f"{paper.name}.html", outcomes, context.missing)
-    if paper.gone and item is None:
-        gone = plain_table("What earlier versions judged", ["statement", "verdict, and why it is gone"], paper.gone.items())
-        sections.append(Section("No longer asked", [gone]))
+    sections.extend(_sections_about_rules(paper, done, whole=item is None))
     summary = Section("Summary: failures first", list(_summary(done, time.perf_counter() - start, quick)))
     page = Page(f"{paper.name}: published and ours", " ".join(opening(paper, done)), [summary, *sections])
     page.write(done.page)
+    counts = counts_of(
+        paper=paper.name,
+        item=item,
+        quick=quick,
+        missing=list(context.missing),
+        comparisons={name: outcome.comparisons for name, outcome in outcomes.items()},
+        judgements=done.judgements,
+    )
+    write_bytes(out / "counts.json", (json.dumps(counts, indent=1, ensure_ascii=False, default=float) + "\n").encode())
     return done
+
+
+def _sections_about_rules(paper: Paper, done: Reproduction, *, whole: bool) -> Iterator[Section]:
+    """Yield the sections on replaced rules, and of a whole paper those on what is not asked."""
+    rows = []
+    for judgements in by_sentence(done.judgements).values():
+        claim = judgements[0].claim
+        for earlier in claim.before:
+            rows.append([claim.says, earlier.rule, earlier.verdict, claim.rule, verdict_of(judgements)])
+    if rows:
+        header = ["sentence", "earlier rule", "its verdict", "today's rule", "its verdict"]
+        yield Section("Rules that were replaced", [plain_table("Both verdicts of each sentence", header, rows)])
+    if paper.not_asked and whole:
+        not_asked = plain_table("Sentences that are not among those judged", ["sentence"], [[text] for text in paper.not_asked])
+        yield Section("Not asked", [not_asked])
+    if paper.gone and whole:
+        gone = plain_table("What earlier versions judged", ["statement", "verdict, and why it is gone"], paper.gone.items())
+        yield Section("No longer asked", [gone])
 
 
 def _shown(item: Item, outcome: Outcome, used: Sequence[Result]) -> list[Block]:
@@ -147,19 +216,52 @@ def _shown(item: Item, outcome: Outcome, used: Sequence[Result]) -> list[Block]:
 
 
 def opening(paper: Paper, done: Reproduction) -> list[str]:
-    """Five sentences: what was repeated, what agrees, what does not, why, and what cannot be judged."""
-    found = {"printed numbers that can be judged": [None if not c.judged else not c.outside for c in done.comparisons]}
-    found |= {f"sentences {KINDS[kind]}": done.holds(KINDS[kind]) for kind in ("runs", "printed")}
-    told = {words: judged for words, own in found.items() if (judged := [holds for holds in own if holds is not None])}
-    agree = ", ".join(f"{sum(own)} of {len(own)} {words}" for words, own in told.items()) or "nothing was judged"
-    not_so = ", ".join(f"{len(own) - sum(own)} {words}" for words, own in told.items() if not all(own))
-    return [
-        f"{paper.reference}: {paper.repeated}.",
-        f"What agrees: {agree}.",
-        f"What does not: {(not_so and f'{not_so}, listed first below') or 'nothing that was judged'}.",
-        paper.why,
-        paper.cannot,
-    ]
+    """Return the sentences that open a page.
+
+    They say what was repeated, what agrees, what does not, which verdicts reproduce
+    nothing, which rules were replaced, why something fails, and what cannot be judged.
+    """
+    numbers, by_kind = count_numbers(done.comparisons), count_sentences(done.judgements)
+    runs = by_kind["runs"]
+    agreeing, failing = [], []
+    if numbers.judged > 0:
+        agreeing.append(f"{numbers.met} of {numbers.judged} printed numbers that can be judged")
+    if numbers.judged > numbers.met:
+        failing.append(f"{numbers.judged - numbers.met} printed numbers that can be judged")
+    if runs.judged > 0:
+        agreeing.append(f"{runs.hold} of {runs.judged} sentences {KINDS['runs']}")
+    if runs.fail > 0:
+        failing.append(f"{runs.fail} sentences {KINDS['runs']}")
+
+    agreement = ", ".join(agreeing) or "nothing was judged on our runs"
+    failure = ", ".join(failing)
+    sentences = [f"{paper.reference}: {paper.repeated}.", f"What agrees: {agreement}."]
+    sentences.append(f"What does not: {failure}, listed first below." if failure else "What does not: nothing that was judged.")
+    return [*sentences, *_limits_of_verdicts(done, by_kind), paper.why, paper.cannot]
+
+
+def _limits_of_verdicts(done: Reproduction, by_kind: Mapping[str, SentenceCounts]) -> Iterator[str]:
+    """Yield the sentences on verdicts that are not about the paper's experiments."""
+    printed, our_scenes = by_kind["printed"], by_kind["our scenes"]
+    if printed.judged > 0:
+        yield (
+            f"Judged on the printed numbers alone, {printed.hold} of {printed.judged} sentences hold: "
+            "this compares the paper with itself and reproduces nothing."
+        )
+    if our_scenes.judged > 0:
+        yield (
+            f"Asked of scenes of ours in the place of scenes that are not published, {our_scenes.hold} of {our_scenes.judged} "
+            "sentences hold: these verdicts are about our scenes and do not count as the paper's."
+        )
+    undetermined = sum(counts.undetermined for counts in by_kind.values())
+    if undetermined > 0:
+        yield f"{undetermined} sentences have no verdict, since it changes with what the paper does not print."
+    replaced = count_replaced(group[0].claim for group in by_sentence(done.judgements).values())
+    if replaced["sentences"] > 0:
+        yield (
+            f"The rules of {replaced['sentences']} sentences replaced earlier rules whose verdicts were known; "
+            f"{replaced['after_failure']} of the earlier rules had failed, and a table below shows both verdicts."
+        )
 
 
 def _summary(done: Reproduction, seconds: float, quick: bool) -> Iterator[Block]:

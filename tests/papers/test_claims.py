@@ -3,6 +3,7 @@
 import hashlib
 import importlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from failing_photographs import PAPER as PHOTOGRAPHS
 
 from stereo_framework.page.page import Picture, Text
 from stereo_framework.papers import NAMES, find_paper
-from stereo_framework.papers.claim import KINDS, Claim, failures_first, verdict
+from stereo_framework.papers.claim import KINDS, Claim, EarlierRule, failures_first, verdict
 from stereo_framework.papers.comparison import Comparison, raw_table
 from stereo_framework.papers.paper import Item, Outcome, Paper
 from stereo_framework.papers.reproduce import reproduce
@@ -43,7 +44,7 @@ def test_every_sentence_has_its_rule_or_its_reason(paper):
     for claim in claims.values():
         assert claim.kind in KINDS
         assert bool(claim.section) is (claim.kind != "own"), claim.name
-        assert claim.rule or claim.kind not in ("runs", "printed"), claim.name
+        assert claim.rule or claim.kind not in ("runs", "our scenes", "printed"), claim.name
         assert claim.reason or claim.kind != "not judged", claim.name
         assert not claim.rule.endswith("."), claim.name
 
@@ -70,7 +71,8 @@ def _claim(name, says, section="", rule="below one", kind="runs", **more):
     return Claim(name, says, section, rule, kind, "item", [name], **more)
 
 
-SAID = _claim("said", "It stays below one.", "section 3", judge=_below, why="ours is another method", before="it was above")
+EARLIER = EarlierRule("below a half", holds=False, reason="half is nowhere in the paper")
+SAID = _claim("said", "It stays below one.", "section 3", judge=_below, why="ours is another method", before=[EARLIER])
 PRINTED = _claim("printed", "So it is in print.", "Table 1", kind="printed", judge=_below)
 ALONE = _claim("alone", "So it is of one method.", "Table 1", kind="printed", judge=_below, reason="its map is lost")
 NEVER = _claim("never", "It is beautiful.", "section 4", "", "not judged", reason="beauty is not measured")
@@ -87,7 +89,10 @@ def test_a_sentence_with_its_verdict():
     fails, unasked = asked(SAID, 2), asked(SAID, None, absent="no data")
     assert (fails.text, fails.source, fails.holds, fails.figures) == ("“It stays below one.”", "section 3", False, "NOT 2")
     assert fails.asked == "judged on our runs"
-    assert fails.notes == ("Rule: below one.", "Before: it was above.", "What we know of why not: ours is another method.")
+    earlier = (
+        "Earlier rule, replaced after its verdict was known: below a half; it did not hold. Reason: half is nowhere in the paper."
+    )
+    assert fails.notes == ("Rule: below one.", earlier, "What we know of why not: ours is another method.")
     # Why not is told only where it does not hold.
     assert asked(SAID, 0.5).notes == unasked.notes == fails.notes[:2]
     assert (unasked.holds, unasked.figures) == (None, "no data")
@@ -107,6 +112,36 @@ def test_what_is_so_of_our_own_results_stands_beside_the_print():
     assert PRINTED.stated({"printed": 0, "said": 2}, {}).notes == asked(PRINTED, 0).notes == told.notes[:1]
     assert PRINTED.stated({}, {"printed": 3}, "one scene") == asked(PRINTED, None, 3, "one scene")
     assert (asked(PRINTED, None, 3, "one scene").holds, asked(PRINTED, None, 3, "one scene").figures) == (None, "one scene")
+
+
+def test_sentences_on_scenes_of_ours_are_not_counted_as_the_papers(tmp_path):
+    claims = {"said": replace(SAID, kind="our scenes"), "lacks": replace(LACKS, name="lacks", of=["said"])}
+    item = Item("item", "Figure 1", lambda context: Outcome([], data={"said": 2}))
+    done = reproduce(Paper("made", "A paper", "run", "Why.", "Cannot.", (item,), claims), tmp_path / "both")
+    assert done.status == 1  # `lacks` is the paper's and fails
+    assert "Sentences judged on our runs: 1 of 1 do not hold, 0 hold." in done.totals
+    assert "Sentences asked of scenes of ours, not counted as the paper's: 1 of 1 do not hold, 0 hold." in done.totals
+    alone = reproduce(Paper("made", "A paper", "run", "Why.", "Cannot.", (item,), {"said": claims["said"]}), tmp_path / "alone")
+    assert alone.status == 3
+    text = alone.page.read_text()
+    assert "What agrees: nothing was judged on our runs." in text
+    assert "Asked of scenes of ours in the place of scenes that are not published, 0 of 1 sentences hold" in text
+
+
+def test_the_judged_part_stands_before_the_rule():
+    part = replace(SAID, judged_part="its upper end").stated({"said": 0}, {})
+    assert part.notes[:2] == ("Judged: only its upper end.", "Rule: below one.")
+
+
+@pytest.mark.parametrize(
+    ("holds", "reason", "note"),
+    [
+        (True, "", "below a half; it held. The reason was not recorded."),
+        (None, "why", "below a half; its verdict was not recorded. Reason: why."),
+    ],
+)
+def test_earlier_rules_show_only_what_was_recorded(holds, reason, note):
+    assert EarlierRule("below a half", holds, reason).note.endswith(note)
 
 
 def test_data_are_named_as_the_judge_names_them():
@@ -144,7 +179,17 @@ def _paper(*, number=1.0, said=0.0, printed=0.0, check=0.0):
     other = Claim("other", "It is asked elsewhere.", "section 3", "below one", item=("another",), of=["said"], judge=_below)
     claims = {c.name: c for c in (CHECK, SAID, PRINTED, NEVER, LACKS, other)}
     gone = {"It was said": "held; the text has no such sentence"}
-    return Paper("made", "A paper", "it is run again", "The reason is known.", "Beauty cannot be judged.", (item,), claims, gone)
+    return Paper(
+        "made",
+        "A paper",
+        "it is run again",
+        "The reason is known.",
+        "Beauty cannot be judged.",
+        (item,),
+        claims,
+        gone,
+        ["It is strong. (section 7)"],
+    )
 
 
 HELD = [
@@ -186,22 +231,24 @@ def test_limits_on_one_side_are_counted_apart(tmp_path):
     assert "4 of those judged are limited on one side alone: 3 of these are met, 2 with the same limit on the other" in told
 
 
-def test_the_page_opens_with_five_sentences_and_tells_failures_first(tmp_path):
+def test_the_page_opens_with_the_counts_and_shows_failures_first(tmp_path):
     done = reproduce(_paper(number=1.2, said=3, check=4), tmp_path)
     page = done.page.read_text()
     places = [
         page.index(part)
         for part in (
             "A paper: it",
-            "it is run again. What agrees: 0 of 1 printed numbers that can be judged, 0 of 1 sentences judged on our runs, 1 of 1 sentences judged on the printed",
+            "it is run again. What agrees: 0 of 1 printed numbers that can be judged, 0 of 1 sentences judged on our runs.",
             "What does not: 1 printed numbers that can be judged, 1 sentences judged on our runs, listed first below.",
+            "Judged on the printed numbers alone, 1 of 1 sentences hold: this compares the paper with itself and reproduces nothing.",
+            "The rules of 1 sentences replaced earlier rules whose verdicts were known; 1 of the earlier rules had failed",
             "The reason is known.",
             "Beauty cannot be judged.",
             "Outside its tolerance: row, judged: 1 published, 1.2 ours (±0.1: two digits)",
             "does not hold</strong> “It stays below one.” (section 3)",
             "Judged on our runs.",
             "Rule: below one.",
-            "Before: it was above.",
+            "Earlier rule, replaced after its verdict was known: below a half; it did not hold.",
             "What we know of why not: ours is another method.",
             "Our own check, in no total.",
             "Published numbers: 1 of 1",
@@ -209,11 +256,20 @@ def test_the_page_opens_with_five_sentences_and_tells_failures_first(tmp_path):
             "not measured, otherwise ±0.1: two digits: row absent",
             ">Table 1</h2>",
             "beauty is not measured",
+            ">Rules that were replaced</h2>",
+            ">Not asked</h2>",
+            "It is strong. (section 7)",
             ">No longer asked</h2>",
             "held; the text has no such sentence",
         )
     ]
     assert places == sorted(places)
+    replaced = page[page.index(">Rules that were replaced</h2>") : page.index(">Not asked</h2>")]
+    cells = [
+        replaced.index(text)
+        for text in ("It stays below one.", "below a half", "it did not hold", ">below one<", "does not hold")
+    ]
+    assert cells == sorted(cells)
 
 
 def test_sentences_have_a_file_with_all_that_decides(tmp_path):
@@ -221,7 +277,7 @@ def test_sentences_have_a_file_with_all_that_decides(tmp_path):
     assert {p.name for p in (tmp_path / "tables").glob("*.csv")} == {"item.csv", "item_statements.csv"}
     rows = (tmp_path / "tables/item_statements.csv").read_text().splitlines()
     assert rows[0] == "verdict,kind,sentence,source,figures,notes"
-    assert rows[1].startswith("does not hold,judged on our runs,“It stays below one.”,section 3,NOT 2,Rule: below one. Before:")
+    assert rows[1].startswith('does not hold,judged on our runs,“It stays below one.”,section 3,NOT 2,"Rule: below one. Earlier')
 
 
 def test_the_kinds_on_the_command_line(monkeypatch, tmp_path, capsys):
@@ -236,7 +292,7 @@ def test_the_kinds_on_the_command_line(monkeypatch, tmp_path, capsys):
     assert verb("made", out=tmp_path) == 3
     out = capsys.readouterr().out
     assert "our own check, in no total, DOES NOT HOLD: Our sums agree (NOT 1)" in out
-    assert "judged on our runs, holds: “It stays below one.” (section 3; 0.0; Rule: below one.; Before: it was above.)" in out
+    assert "judged on our runs, holds: “It stays below one.” (section 3; 0.0; Rule: below one.; Earlier rule, replaced" in out
     assert "Our own checks, in no total: 1 of 1 do not hold" in out
 
 

@@ -1,0 +1,198 @@
+"""Counts of a reproduction: its published numbers, its sentences by kind, its replaced rules.
+
+`reproduce` writes them as ``counts.json`` into its folder, and the page and the tables of
+the documentation take their figures from them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from stereo_framework import __version__
+from stereo_framework.papers.claim import KINDS, Claim, Judgement
+from stereo_framework.papers.comparison import Comparison
+
+HOLDS, FAILS, UNDETERMINED, NO_VERDICT = "holds", "does not hold", "turns on what is not printed", "no verdict"
+"""The verdicts of a sentence in all items that ask it."""
+
+
+@dataclass(frozen=True)
+class NumberCounts:
+    """How many published numbers are judged and met.
+
+    Parameters
+    ----------
+    judged, met : int
+        Numbers with a tolerance, and those within it.
+    one_sided : int
+        Judged numbers that are limited on one side alone.
+    one_sided_met, one_sided_near : int
+        Those that are met, and those that would be met with the same limit on both sides.
+    without_verdict, not_measured : int
+        Numbers that are shown only, and numbers without ours.
+    """
+
+    judged: int
+    met: int
+    one_sided: int
+    one_sided_met: int
+    one_sided_near: int
+    without_verdict: int
+    not_measured: int
+
+
+@dataclass(frozen=True)
+class SentenceCounts:
+    """How many sentences of a kind hold.
+
+    Parameters
+    ----------
+    asked : int
+        All sentences of the kind.
+    hold, fail : int
+        Sentences with a verdict.
+    undetermined : int
+        Sentences whose verdict changes with what the paper does not print.
+    no_verdict : int
+        Sentences that are not judged, or that lack data.
+    """
+
+    asked: int = 0
+    hold: int = 0
+    fail: int = 0
+    undetermined: int = 0
+    no_verdict: int = 0
+
+    @property
+    def judged(self) -> int:
+        """Sentences with a verdict."""
+        return self.hold + self.fail
+
+
+def count_numbers(comparisons: Sequence[Comparison]) -> NumberCounts:
+    """Count the published numbers that are judged, met and limited on one side alone."""
+    judged = [c for c in comparisons if c.judged]
+    one_sided = [c for c in judged if c.one_sided]
+    one_sided_met = [c for c in one_sided if not c.outside]
+    not_measured = sum(c.ours is None for c in comparisons)
+    return NumberCounts(
+        judged=len(judged),
+        met=sum(not c.outside for c in judged),
+        one_sided=len(one_sided),
+        one_sided_met=len(one_sided_met),
+        one_sided_near=sum(c.near for c in one_sided_met),
+        without_verdict=len(comparisons) - len(judged) - not_measured,
+        not_measured=not_measured,
+    )
+
+
+def verdict_of(judgements: Sequence[Judgement]) -> str:
+    """Return the verdict of a sentence in all items that ask it: one failure decides."""
+    if any(judgement.holds is False for judgement in judgements):
+        return FAILS
+    if any(judgement.undetermined for judgement in judgements):
+        return UNDETERMINED
+    if any(judgement.holds for judgement in judgements):
+        return HOLDS
+    return NO_VERDICT
+
+
+def by_sentence(judgements: Iterable[Judgement]) -> dict[str, list[Judgement]]:
+    """Return the judgements of each sentence by its name."""
+    groups: dict[str, list[Judgement]] = {}
+    for judgement in judgements:
+        groups.setdefault(judgement.claim.name, []).append(judgement)
+    return groups
+
+
+def count_sentences(judgements: Iterable[Judgement]) -> dict[str, SentenceCounts]:
+    """Count the sentences of each kind that hold. A sentence that two items ask counts once."""
+    verdicts: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    for group in by_sentence(judgements).values():
+        verdicts[group[0].claim.kind].append(verdict_of(group))
+    return {
+        kind: SentenceCounts(
+            asked=len(of_kind),
+            hold=of_kind.count(HOLDS),
+            fail=of_kind.count(FAILS),
+            undetermined=of_kind.count(UNDETERMINED),
+            no_verdict=of_kind.count(NO_VERDICT),
+        )
+        for kind, of_kind in verdicts.items()
+    }
+
+
+def count_replaced(claims: Iterable[Claim]) -> dict[str, int]:
+    """Count the sentences whose rule replaced another one, by the last earlier verdict."""
+    last = [claim.before[-1].holds for claim in claims if claim.before]
+    return {
+        "sentences": len(last),
+        "after_failure": last.count(False),
+        "after_success": last.count(True),
+        "not_recorded": last.count(None),
+    }
+
+
+def counts_of(
+    *,
+    paper: str,
+    item: str | None,
+    quick: bool,
+    missing: Sequence[str],
+    comparisons: Mapping[str, Sequence[Comparison]],
+    judgements: Sequence[Judgement],
+) -> dict[str, Any]:
+    """Return the counts of a reproduction as plain data for a file.
+
+    Parameters
+    ----------
+    paper : str
+        Name of the paper.
+    item : str or None
+        The only item that was reproduced; None = all items.
+    quick : bool
+        Whether only items and scenes that take seconds were run.
+    missing : sequence of str
+        Names of the scenes that were not available.
+    comparisons : mapping of str to sequence of Comparison
+        The published numbers and ours by item.
+    judgements : sequence of Judgement
+        The sentences of all items.
+    """
+    every_number = [c for of_item in comparisons.values() for c in of_item]
+    groups = by_sentence(judgements)
+    return {
+        "paper": paper,
+        "version": __version__,
+        "item": item,
+        "quick": quick,
+        "missing": list(missing),
+        "numbers": asdict(count_numbers(every_number)),
+        "sentences": {kind: asdict(counts) for kind, counts in count_sentences(judgements).items()},
+        "replaced_rules": count_replaced(group[0].claim for group in groups.values()),
+        "claims": {name: _sentence_entry(group) for name, group in groups.items()},
+        "comparisons": {name: [_number_entry(c) for c in of_item] for name, of_item in comparisons.items() if of_item},
+    }
+
+
+def _sentence_entry(judgements: Sequence[Judgement]) -> dict[str, Any]:
+    claim = judgements[0].claim
+    entry: dict[str, Any] = {"kind": claim.kind, "verdict": verdict_of(judgements)}
+    entry["figures"] = [judgement.figures for judgement in judgements]
+    if claim.before:
+        entry["earlier"] = [asdict(earlier) for earlier in claim.before]
+    return entry
+
+
+def _number_entry(comparison: Comparison) -> dict[str, Any]:
+    met = not comparison.outside if comparison.judged else None
+    return {
+        "row": comparison.row,
+        "column": comparison.column,
+        "published": comparison.published,
+        "ours": comparison.ours,
+        "met": met,
+        "one_sided": comparison.one_sided,
+        "near": comparison.near,
+        "reason": comparison.reason,
+    }
