@@ -201,7 +201,9 @@ def test_figures_of_runs_stand_only_between_the_markers():
     for name, block in paper_counts.BLOCKS.items():
         text = text.replace(f"<!-- {name} -->\n{block({})}\n<!-- end -->", "")
     text = re.sub(r"[Ss]ections? \d\.\d", "", text)
-    figures = re.findall(r"\b\d+\.\d+\b|\b\d+ (?:of|/) (?:the |all )?\d{1,3}\b|\b(?:[a-z]+ty|[a-z]+teen|eleven|twelve) of\b", text)
+    figures = re.findall(
+        r"\b\d+\.\d+\b|\b\d+ (?:of|/) (?:the |all )?\d{1,3}\b|\b(?:[a-z]+ty|[a-z]+teen|eleven|twelve) of\b", text
+    )
     # Only figures of the trials, which no stored run repeats, and a tolerance stand there.
     assert set(figures) == TRIALS
 
