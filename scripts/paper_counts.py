@@ -19,6 +19,7 @@ from counts import FOLDER, ROOT, write_counts
 
 from stereo_framework import __version__
 from stereo_framework.papers import NAMES, find_paper
+from stereo_framework.papers.boundary2007.items import differences_of_known_costs
 from stereo_framework.papers.claim import Claim
 
 PAGE = ROOT / "docs" / "papers.md"
@@ -47,7 +48,7 @@ METHODS_OF_2002 = {
 """Our methods by their rows in Table 5 of 2002."""
 
 METHODS_OF_2007 = ("DP", "CSM", "SDM", "GC", "BP")
-"""The methods of boundary2007, first those whose costs are printed."""
+"""The methods of boundary2007, first those whose costs are known."""
 
 Counts = Mapping[str, Mapping[str, Any]]
 """The counts of each paper by its name."""
@@ -258,23 +259,9 @@ def efficiencies(counts: Counts) -> str:
         pairs = [numbers[method, column] for column in columns]
         rows.append([method, *(f"{pair['ours']:.3f} ({pair['published']:.3f})" for pair in pairs)])
     table = _markdown(["method", *(column.lower() for column in columns)], rows)
-    return f"{table}\n\n{_differences(numbers)}"
-
-
-def _differences(numbers: Mapping[tuple[str, str], Mapping[str, Any]]) -> str:
-    """Return by how much the methods with printed costs differ from the printed efficiencies."""
-
-    def differences(*scenes: str) -> list[float]:
-        return [numbers[m, s]["ours"] - numbers[m, s]["published"] for m in ("DP", "CSM") for s in scenes]
-
-    slanted = max(abs(difference) for difference in differences("Teddy", "Cones", "Venus"))
-    tsukuba, stripes = differences("Tsukuba"), differences("Stripes")
-    return (
-        f"The costs of DP and CSM are not in question. On teddy, cones and venus both lie within {slanted:.3f} of the printed "
-        f"efficiencies. On tsukuba both are too high, by {min(tsukuba):.2f} and {max(tsukuba):.2f}. On stripes, which is a scene of "
-        f"ours, both are too high too, by {min(stripes):.2f} and {max(stripes):.2f}: it is far easier than the paper's "
-        f"(DP {numbers['DP', 'Stripes']['ours']:.3f}, printed {numbers['DP', 'Stripes']['published']:.3f})."
-    )
+    published = {m: {c: numbers[m, c]["published"] for c in columns} for m in METHODS_OF_2007}
+    ours = {m: {c: numbers[m, c]["ours"] for c in columns} for m in METHODS_OF_2007}
+    return f"{table}\n\n{differences_of_known_costs(published, ours)}"
 
 
 def sentences_of_2007(counts: Counts) -> str:

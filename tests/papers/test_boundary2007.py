@@ -47,6 +47,13 @@ def test_every_method_has_its_row_and_every_scene_its_column():
     assert (*map(str.capitalize, items.SCENES), "Expected") == published.columns
 
 
+def test_differences_are_stated_only_if_all_scenes_are_measured():
+    printed = published_table("boundary2007", "table1").rows
+    assert "within 0.000 of the printed" in items.differences_of_known_costs(printed, printed)
+    without_venus = {method: {s: e for s, e in row.items() if s != "Venus"} for method, row in printed.items()}
+    assert items.differences_of_known_costs(printed, without_venus) == ""
+
+
 def test_figures_of_verdicts():
     told = CLAIMS["gc_reaches_tsukuba_only"].stated({"found": changed(("venus", "gc", [(0.01, 0.01), (1.0, 0.0)]))}, {})
     assert "NOT venus: 1 points" in told.figures
