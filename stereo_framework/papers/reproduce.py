@@ -227,11 +227,11 @@ def opening(paper: Paper, done: Reproduction) -> list[str]:
     if numbers.judged > 0:
         agreeing.append(f"{numbers.met} of {numbers.judged} printed numbers that can be judged")
     if numbers.judged > numbers.met:
-        failing.append(f"{numbers.judged - numbers.met} printed numbers that can be judged")
+        failing.append(f"{_counted(numbers.judged - numbers.met, 'printed number')} that can be judged")
     if runs.judged > 0:
         agreeing.append(f"{runs.hold} of {runs.judged} sentences {KINDS['runs']}")
     if runs.fail > 0:
-        failing.append(f"{runs.fail} sentences {KINDS['runs']}")
+        failing.append(f"{_counted(runs.fail, 'sentence')} {KINDS['runs']}")
 
     agreement = ", ".join(agreeing) or "nothing was judged on our runs"
     failure = ", ".join(failing)
@@ -255,13 +255,18 @@ def _limits_of_verdicts(done: Reproduction, by_kind: Mapping[str, SentenceCounts
         )
     undetermined = sum(counts.undetermined for counts in by_kind.values())
     if undetermined > 0:
-        yield f"{undetermined} sentences have no verdict, since it changes with what the paper does not print."
+        yield f"Without a verdict, since it changes with what the paper does not print: {_counted(undetermined, 'sentence')}."
     replaced = count_replaced(group[0].claim for group in by_sentence(done.judgements).values())
     if replaced["sentences"] > 0:
         yield (
-            f"The rules of {replaced['sentences']} sentences replaced earlier rules whose verdicts were known; "
+            f"{_counted(replaced['sentences'], 'rule')} replaced an earlier one after its verdict was known; "
             f"{replaced['after_failure']} of the earlier rules had failed, and a table below shows both verdicts."
         )
+
+
+def _counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless the number is 1."""
+    return f"1 {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _summary(done: Reproduction, seconds: float, quick: bool) -> Iterator[Block]:

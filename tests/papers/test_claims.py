@@ -239,9 +239,9 @@ def test_the_page_opens_with_the_counts_and_shows_failures_first(tmp_path):
         for part in (
             "A paper: it",
             "it is run again. What agrees: 0 of 1 printed numbers that can be judged, 0 of 1 sentences judged on our runs.",
-            "What does not: 1 printed numbers that can be judged, 1 sentences judged on our runs, listed first below.",
+            "What does not: 1 printed number that can be judged, 1 sentence judged on our runs, listed first below.",
             "Judged on the printed numbers alone, 1 of 1 sentences hold: this compares the paper with itself and reproduces nothing.",
-            "The rules of 1 sentences replaced earlier rules whose verdicts were known; 1 of the earlier rules had failed",
+            "1 rule replaced an earlier one after its verdict was known; 1 of the earlier rules had failed",
             "The reason is known.",
             "Beauty cannot be judged.",
             "Outside its tolerance: row, judged: 1 published, 1.2 ours (±0.1: two digits)",
