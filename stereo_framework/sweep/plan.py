@@ -87,7 +87,7 @@ def _protocol_digest(protocol: Protocol) -> str:
 
 
 def plan(script: Script, scenes: Sequence[Scene]) -> list[Task]:
-    """Every setting of the script on every scene, scene by scene, checked.
+    """Plan every setting of the script on every scene, scene by scene, checked.
 
     Raises
     ------
@@ -95,7 +95,13 @@ def plan(script: Script, scenes: Sequence[Scene]) -> list[Task]:
         A scene cannot be loaded or has no search range.
     ScriptError
         A search range is wrong together with a scene's own.
+
+    Warns
+    -----
+    ResultWarning
+        The script's remarks, and scenes that are matched in tiles.
     """
+    warn(script.remarks)
     tasks: list[Task] = []
     faults: list[str] = []
     for scene in scenes:
