@@ -28,7 +28,7 @@ from stereo_framework.script.halo_trial import halo_fault
 from stereo_framework.script.merging import axes, clash, filled, lacks, merge, tree, without_axes
 from stereo_framework.script.model import Model
 from stereo_framework.script.reading import FAULTY, NOTHING, Axis, entry, is_number
-from stereo_framework.script.rehearsal import name_faults
+from stereo_framework.script.rehearsal import direction_faults, name_faults
 from stereo_framework.script.specs import NAME, NO_EFFECT, Address, Setting, locate, names, show, split, written
 
 
@@ -373,7 +373,7 @@ class Method:
         try:
             pipeline = Pipeline(steps, others)
             self._note_unread(home, slots, pipeline)
-            self._check_names(pipeline)
+            self._check_beginnings(pipeline)
             return pipeline
         except ParameterError as error:
             self._faulty = True
@@ -381,10 +381,17 @@ class Method:
             # Something in its place, as there may be further faults.
             return Pipeline(["absolute_difference", "winner_take_all"])
 
-    def _check_names(self, pipeline: Pipeline) -> None:
-        """Report stages that ask for a map by a name that no stage of the method makes."""
-        if faults := [f"{address}: {message}" for address, message in name_faults(pipeline)]:
-            raise ParameterError("\n".join(faults))
+    def _check_beginnings(self, pipeline: Pipeline) -> None:
+        """Refuse stages that would fail in every run, as far as that shows without a pair.
+
+        Raises
+        ------
+        ParameterError
+            A line for each of them: its address and its message.
+        """
+        faults = [*name_faults(pipeline), *direction_faults(pipeline)]
+        if faults:
+            raise ParameterError("\n".join(f"{address}: {message}" for address, message in faults))
 
     def _note_unread(self, home: str, slots: Mapping[str, Node], pipeline: Pipeline) -> None:
         """Note which parts of a home its stages read: the smoothness term and auxiliary methods."""

@@ -6,12 +6,16 @@ is called here with these names, and without the maps: its call ends at the firs
 it reads. What it raises before that, it would raise in every run.
 """
 
+import functools
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
 
-from stereo_framework.core.errors import StereoFrameworkError
+import numpy as np
+
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.core.view import View, one_of
+from stereo_framework.engine.match import check_direction
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step, blame
 from stereo_framework.script.effects import reads_auxiliary_maps
@@ -58,6 +62,31 @@ def name_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
             measures.append(step.stage.name)
 
 
+def direction_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
+    """Yield the address and the message of each cost that cannot match the target image.
+
+    Such a cost does not obey the direction of the search range. That matters only if a
+    stage of the method reads the disparity map of the target image.
+    """
+    if not any("other" in step.stage.data for step in pipeline.steps):
+        return
+    for address, step in pipeline.own_stages():
+        is_cost = step.stage.slot == "matching_cost" and not step.stage.shipped
+        if is_cost and (message := _direction_fault(step.stage.function, step)):
+            yield address, message
+
+
+# A notebook may register another function under the name of a stage.
+@functools.lru_cache(maxsize=4096)
+def _direction_fault(function: Callable[..., Any], step: Step) -> str:
+    """Return what is wrong with the costs of the target image; empty if no fault shows."""
+    try:
+        check_direction(step.stage, step, np.zeros((1, 1, 3), np.uint8))
+    except StereoFrameworkError as error:
+        return str(error)
+    return ""
+
+
 def _may_give_confidence(matcher: Step) -> bool:
     """Return whether a matcher may return confidence; plug-ins need not annotate that."""
     returns = inspect.signature(matcher.stage.function).return_annotation
@@ -78,16 +107,29 @@ def _fault(step: Step, measures: list[str], auxiliary: Mapping[str, View]) -> st
     data = {name: _Unread() for name in step.stage.data}
     data["confidence"] = {name: _Unread() for name in measures}
     data["alternatives"] = dict(auxiliary)
+    named = {name: data[name] for name in step.stage.data}
+    parameters = {name: value for name, value in step.parameters.items() if name in step.stage.parameters}
     try:
-        if step.stage.shipped and "initial" in step.parameters and reads_auxiliary_maps(step) and auxiliary:
-            one_of(f"{step.stage.name}.initial", auxiliary, step.parameters["initial"])
-        named = {name: data[name] for name in step.stage.data}
-        own = {name: value for name, value in step.parameters.items() if name in step.stage.parameters}
-        step.stage.function(**named, **own)
+        step.stage.function(**named, **parameters)
     except (StereoFrameworkError, LookupError) as error:
         error.raised_by = step.stage  # type: ignore[union-attr]
         return blame(error)
     except (Exception, _DataRead):
         # The stage may have failed only because there are no data.
+        pass
+    return _initial_map_fault(step, auxiliary)
+
+
+def _initial_map_fault(step: Step, auxiliary: Mapping[str, View]) -> str:
+    """Return what is wrong with the name of the initial map of a shipped stage.
+
+    Some stages ask for this map only after they have read their images.
+    """
+    has_initial_map = step.stage.shipped and "initial" in step.parameters
+    if not has_initial_map or not reads_auxiliary_maps(step):
         return ""
+    try:
+        one_of(f"{step.stage.name}.initial", auxiliary, step.parameters["initial"])
+    except ParameterError as error:
+        return str(error)
     return ""
