@@ -85,7 +85,7 @@ def _check(name: str, settings: Sequence[str], plugins: Sequence[str], try_out: 
     from stereo_framework.script.trial import trial
     from stereo_framework.sweep.runs import load_and_plan
 
-    script, _ = load_and_plan(name, overrides=settings, plugins=plugins, scenes_optional=True)
+    script, _ = load_and_plan(name, overrides=settings, plugins=plugins, scenes_optional=True, may_execute=False)
     used_stages = {step.stage for setting in script.settings for _, step in setting.pipeline.stages()}
     without_source = {f"{s.slot}.{s.name}" for s in used_stages if f"{s.source or NO_SOURCE}".startswith(NO_SOURCE)}
     for stage_name in sorted(without_source):

@@ -104,6 +104,7 @@ def load_and_plan(
     overrides: Sequence[str] = (),
     plugins: Sequence[str | Path] = (),
     scenes_optional: bool = False,
+    may_execute: bool = True,
 ) -> tuple[Script, list[Task]]:
     """Load a script and plan its runs; `check` and `run` refuse the same scripts by it.
 
@@ -114,6 +115,8 @@ def load_and_plan(
         As in `run`.
     scenes_optional : bool
         Plan no run, instead of an error, if nothing names a scene.
+    may_execute : bool
+        As in `plan`.
 
     Raises
     ------
@@ -129,7 +132,7 @@ def load_and_plan(
     with contextlib.chdir(start):
         lacks_scenes = scenes is None and not script.scenes
         loaded_scenes = [] if scenes_optional and lacks_scenes else scenes_of(script, scenes, data)
-        return script, plan(script, loaded_scenes)
+        return script, plan(script, loaded_scenes, may_execute=may_execute)
 
 
 def scenes_of(script: Script, scenes: Sequence[str | Scene] | str | Scene | None, data: str | Path | None) -> list[Scene]:
