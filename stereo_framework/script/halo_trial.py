@@ -48,12 +48,12 @@ def halo_fault(step: Step) -> str:
     """
     if step.stage.shipped or step.stage.halo is None:
         return ""
-    return _tried(step.stage.function, step)
+    return _try_halo(step.stage.function, step)
 
 
 # A notebook may register another function under the name of a stage.
 @functools.lru_cache(maxsize=4096)
-def _tried(function: Callable[..., Any], step: Step) -> str:
+def _try_halo(function: Callable[..., Any], step: Step) -> str:
     """Try the halo of a step on a few small pairs."""
     try:
         halo = step.halo

@@ -45,7 +45,7 @@ _Unread: type = type("_Unread", (), dict.fromkeys(_OPERATIONS, _raise_data_read)
 
 
 def name_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
-    """Yield the address and the message of each stage that asks for a map that no stage makes.
+    """Yield the address and the message of each stage that names a map that no stage makes.
 
     Parameters
     ----------

@@ -12,14 +12,14 @@ from stereo_framework.core.stage import stages
 from stereo_framework.engine.step import step
 from stereo_framework.matching_cost import census
 from stereo_framework.script import load
-from stereo_framework.script.halo_trial import _tried, halo_fault
+from stereo_framework.script.halo_trial import _try_halo, halo_fault
 
 LOCAL = [entry for entry in stages() if entry.halo is not None and entry.slot not in ("preprocessing", "matcher")]
 
 
 @pytest.mark.parametrize("shipped", LOCAL, ids=lambda entry: f"{entry.slot}.{entry.name}")
 def test_the_trial_accepts_the_halos_of_all_shipped_stages(shipped):
-    assert _tried(shipped.function, step(shipped.function)) == ""
+    assert _try_halo(shipped.function, step(shipped.function)) == ""
 
 
 def register(slot, halo, **declared):
@@ -70,12 +70,12 @@ def test_a_right_halo_is_accepted(slot, registry):
     assert halo_fault(step(register(slot, lambda: 2))) == ""
 
 
-def test_a_stage_without_a_halo_is_not_tried(registry):
+def test_a_stage_without_a_halo_is_not_try_halo(registry):
     assert halo_fault(step(register("aggregation", None))) == ""
     assert halo_fault(step(register("optimization", lambda: None))) == ""
 
 
-def test_the_halo_of_each_swept_parameter_is_tried(registry):
+def test_the_halo_of_each_swept_parameter_is_try_halo(registry):
     @stage("aggregation", source="a test", halo=lambda size: min(size // 2, 2))
     def mine(volume, *, size: PositiveInt = 3):
         """Average over a window."""
