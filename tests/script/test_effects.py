@@ -142,6 +142,7 @@ def test_a_folder_with_a_result_for_each_value_is_continued_without_a_new_match(
     sweep = {"grid": {"optimization": ["icm", "winner_take_all"], "smoothness.weight": [5, 10]}}
     results = stereo_framework.run(script | {"sweep": sweep}, scenes=dots(), out=tmp_path)
     assert [result.axes["smoothness.weight"] for result in results] == [5, 10, ""]
+    assert results.frame["smoothness.weight"].isna().tolist() == [False, False, True]
     assert results[2].id == earlier[0].id
     assert results[2].seconds == earlier[0].seconds
     assert numbers(stored(tmp_path)) == numbers(results)
