@@ -17,7 +17,9 @@ def check(
     try_out: Annotated[bool, typer.Option("--try")] = False,
     schema: bool = False,
 ) -> None:
-    """Check parameter scripts without running them; every fault is told with its place.
+    """Check parameter scripts and their scenes without matching; report every fault.
+
+    Refuses what 'run' refuses before the first match, with the same messages.
 
     Lists all code that a run would execute. Plug-ins that a script names are imported,
     which executes them; with --no-plugins nothing is executed.
@@ -33,7 +35,7 @@ def check(
     schema
         Print the JSON Schema of scripts instead, with which editors complete and check them.
     """
-    from stereo_framework.core.errors import ParameterError, ScriptError
+    from stereo_framework.core.errors import DataError, ParameterError, ScriptError
     from stereo_framework.core.plugins import NO_PLUGINS, execution_is_off
     from stereo_framework.script import schema as script_schema
 
@@ -56,8 +58,8 @@ def check(
                 _inspect(name, settings or [])
             else:
                 faults += _check(name, settings or [], plugin or [], try_out)
-        except ScriptError as error:
-            faults += error.faults
+        except (ScriptError, DataError) as error:
+            faults += str(error).splitlines()
     if faults:
         raise ScriptError(faults)
 
@@ -80,10 +82,10 @@ def _inspect(name: str, settings: Sequence[str]) -> None:
 
 def _check(name: str, settings: Sequence[str], plugins: Sequence[str], try_out: bool) -> list[str]:
     """Check a script with its plug-ins, and print the result; return what failed in the trial."""
-    from stereo_framework.script import load
     from stereo_framework.script.trial import trial
+    from stereo_framework.sweep.runs import load_and_plan
 
-    script = load(name, overrides=settings, plugins=plugins)
+    script, _ = load_and_plan(name, overrides=settings, plugins=plugins, scenes_optional=True, may_execute=False)
     used_stages = {step.stage for setting in script.settings for _, step in setting.pipeline.stages()}
     without_source = {f"{s.slot}.{s.name}" for s in used_stages if f"{s.source or NO_SOURCE}".startswith(NO_SOURCE)}
     for stage_name in sorted(without_source):

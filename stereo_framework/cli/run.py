@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -57,9 +56,7 @@ def run(
     report
         Write the page about these results as well, as 'report' does.
     """
-    from stereo_framework.script import load
-    from stereo_framework.sweep.plan import plan
-    from stereo_framework.sweep.runs import execute, scenes_of
+    from stereo_framework.sweep.runs import execute, load_and_plan
 
     if report and out is None:
         raise ParameterError("--report: needs --out DIR, where the page is written")
@@ -68,11 +65,9 @@ def run(
         raise ParameterError(message)
     given = {"protocol": protocol, "measures": measure and f"[{', '.join(measure)}]"}
     overrides = [*(settings or []), *(f"evaluation.{key}={value}" for key, value in given.items() if value)]
-    start = Path.cwd()
-    scripts = [load(name, overrides=overrides, plugins=plugin or []) for name in script]
-    # A plug-in may have changed the current folder, from which the paths of scenes start.
-    with contextlib.chdir(start):
-        tasks = [task for loaded in scripts for task in plan(loaded, scenes_of(loaded, scene or None, None))]
+    planned = [load_and_plan(name, scene or None, overrides=overrides, plugins=plugin or []) for name in script]
+    scripts = [loaded for loaded, _ in planned]
+    tasks = [task for _, own in planned for task in own]
     options: dict[str, Any] = {"workers": workers, "memory": memory, "out": out, "maps": maps if out else False}
     progress = Progress(sum(len(task.protocols) for task in tasks))
     found: dict[Task, list[Result]] = {}

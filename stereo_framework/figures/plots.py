@@ -98,8 +98,12 @@ def plot_figure(plot: Plot, results: Sequence[Result]) -> Figure:
 
 
 def _x_key(plot: Plot, result: Result) -> str | None:
-    """The key that the horizontal axis shows for a result: the first one that was swept or, if none was, the first one that the result has."""
-    swept = [key for key in plot.x if key in result.axes]
+    """Return the key that the horizontal axis shows for a result, or None.
+
+    It is the first key that was swept or, if none was, the first one that the result has.
+    """
+    # An axis without effect on a setting has no value in its result.
+    swept = [key for key in plot.x if result.axes.get(key, NOT_APPLICABLE) != NOT_APPLICABLE]
     there = [key for key in plot.x if key == STATISTIC or setting(result, key) != NOT_APPLICABLE]
     return next(iter((*swept, *there)), None)
 

@@ -8,13 +8,14 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from stereo_framework.core.errors import ParameterError, nearest
+from stereo_framework.core.errors import DataError, ParameterError, nearest
 from stereo_framework.core.parameters import check_kind
 from stereo_framework.core.plugins import execution_is_off, not_executed
 from stereo_framework.core.scene import Scene
 from stereo_framework.core.stage import SLOTS
+from stereo_framework.datasets import load_scenes
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve, with_measures
 from stereo_framework.io import encoding_fault
@@ -22,7 +23,7 @@ from stereo_framework.io.places import Faults, Node, Place
 from stereo_framework.io.yaml_text import parse as parse_yaml
 from stereo_framework.script.include import RESOLVED, Reader, find_script
 from stereo_framework.script.merging import axes, lacks, merge, said, tree, without_axes
-from stereo_framework.script.methods import Method, count_runs, methods
+from stereo_framework.script.methods import Method, count_runs, methods, report_idle_axes
 from stereo_framework.script.model import Model
 from stereo_framework.script.reading import KEYS, METHOD_KEYS, NOTHING, Axis, text
 from stereo_framework.script.specs import Setting, split
@@ -38,7 +39,7 @@ class Script:
     path : Path or None
         None for a mapping.
     scenes : tuple of str
-        Names of scenes; whether they exist is not checked here.
+        Names of scenes; they exist if the script was loaded ``with_scenes``.
     settings : tuple of Setting
         In the order of ``methods`` and of the axes; none where the script was loaded for tuning.
     methods : tuple of Method
@@ -52,6 +53,8 @@ class Script:
         loads to the same settings.
     executions : tuple of str
         Third-party code that a run of the script executes: plug-ins, Python functions, programs and shell commands.
+    remarks : tuple of str
+        Axes without effect on some settings, and keys without effect on any.
     """
 
     name: str
@@ -63,6 +66,7 @@ class Script:
     plugins: tuple[str, ...]
     resolved: dict[str, Any]
     executions: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def only(self) -> Setting:
@@ -109,6 +113,8 @@ def load(
     overrides: Sequence[str] = (),
     tuning: bool = False,
     plugins: Sequence[str | Path] = (),
+    with_scenes: bool = False,
+    data: str | Path | None = None,
 ) -> Script:
     """Load a parameter script, check all of it and expand its sweep.
 
@@ -125,6 +131,10 @@ def load(
     plugins : sequence of str or Path
         Plug-ins besides those that the script names: modules, or files ending in ``.py``. A script file itself may name files in its own folder
         alone, since importing them runs them; one elsewhere must be named here.
+    with_scenes : bool
+        Refuse scenes of the script that do not exist, together with its other faults.
+    data : path, optional
+        First data root in which these scenes are looked for, as in `load_scene`.
 
     Returns
     -------
@@ -154,13 +164,21 @@ def load(
     # A plug-in may have changed the current folder, from which the script's paths start.
     with contextlib.chdir(start):
         name, root, found, settings = _checked(
-            read, path, reader, override_list, tuning, model, refuse_execution=execution_is_off()
+            read,
+            path,
+            reader,
+            override_list,
+            tuning,
+            model,
+            refuse_execution=execution_is_off(),
+            scene_data=DataRoot(data) if with_scenes else None,
         )
     scenes = _scenes(root)
     report = root.at("report").data() or {}
     whole = resolved(name, scenes, root, found)
     model.forget()
-    return Script(name, path, scenes, settings, tuple(found), report, files, whole, _executions(reader, model))
+    executions = _executions(reader, model)
+    return Script(name, path, scenes, settings, tuple(found), report, files, whole, executions, model.remarks())
 
 
 def listed_overrides(overrides: str | Iterable[str]) -> list[str]:
@@ -228,11 +246,41 @@ def inspect_script(source: str | Path, overrides: Sequence[str] = ()) -> Inspect
     faults.without_plugins = bool(reader.plugins)
 
     model = Model(faults)
-    _, root, _, settings = _checked(read, path, reader, listed_overrides(overrides), False, model, refuse_execution=False)
+    # A plug-in may define the data set of a scene.
+    scene_data = None if faults.without_plugins else DataRoot(None)
+    _, root, _, settings = _checked(
+        read,
+        path,
+        reader,
+        listed_overrides(overrides),
+        False,
+        model,
+        refuse_execution=False,
+        scene_data=scene_data,
+    )
 
     plugins = tuple(str(text(node)) for node, _ in reader.plugins)
     unknown_stages = tuple(dict.fromkeys(faults.unknown))
     return Inspection(plugins, unknown_stages, _executions(reader, model), _scenes(root), len(settings))
+
+
+class DataRoot(NamedTuple):
+    """The first folder in which scenes are looked for; None: only those of `data_roots`."""
+
+    folder: str | Path | None
+
+
+def _check_scenes(root: Node, data: DataRoot, faults: Faults) -> None:
+    """Report the scenes of a merged script that do not exist, in the words of `load_scenes`."""
+    # The data roots are searched once for all scenes, and for each scene only if one is missing.
+    with contextlib.suppress(DataError):
+        load_scenes(_scenes(root), data=data.folder)
+        return
+    for item in root.at("scenes").items:
+        try:
+            load_scenes(filter(None, [text(item)]), data=data.folder)
+        except DataError as error:
+            faults.add(item.place, str(error))
 
 
 def _scenes(root: Node) -> tuple[str, ...]:
@@ -254,8 +302,12 @@ def _checked(
     model: Model,
     *,
     refuse_execution: bool,
+    scene_data: DataRoot | None,
 ) -> tuple[str, Node, list[Method], tuple[Setting, ...]]:
-    """Return name, merged script, methods and settings of a script; raise all of its faults."""
+    """Return name, merged script, methods and settings of a script; raise all of its faults.
+
+    Scenes are looked for only if `scene_data` is given.
+    """
     faults = reader.faults
     if read is None:
         faults.raise_if_any()
@@ -280,9 +332,12 @@ def _checked(
         "evaluation": root.at("evaluation").data() or {},
     }
     settings = [method.settings(shared, tuning=tuning) for method in script_methods]
+    report_idle_axes(script_methods, model)
     if refuse_execution:
         for execution, place in model.executions.items():
             faults.add(place, not_executed(execution))
+    if scene_data is not None:
+        _check_scenes(root, scene_data, faults)
     faults.raise_if_any()
     return name, root, script_methods, tuple(itertools.chain.from_iterable(settings))
 

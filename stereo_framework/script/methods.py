@@ -3,21 +3,50 @@
 import itertools
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import ParameterError, nearest
+from stereo_framework.core.parameters import spelled
 from stereo_framework.core.scene import Search
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step, step
 from stereo_framework.io.places import Node, Place, join
+from stereo_framework.script.effects import (
+    IGNORES_SMOOTHNESS,
+    IdleAxis,
+    auxiliary_methods_read,
+    idle_reason,
+    may_be_idle,
+    reads_smoothness,
+    unread_reason,
+)
+from stereo_framework.script.halo_trial import halo_fault
 from stereo_framework.script.merging import axes, clash, filled, lacks, merge, tree, without_axes
 from stereo_framework.script.model import Model
 from stereo_framework.script.reading import FAULTY, NOTHING, Axis, entry, is_number
-from stereo_framework.script.specs import NAME, Address, Setting, locate, names, show, split, written
+from stereo_framework.script.rehearsal import direction_faults, name_faults
+from stereo_framework.script.specs import NAME, NO_EFFECT, Address, Setting, locate, names, show, split, written
+
+
+class _Choice(NamedTuple):
+    """The values of a choice: slots by address, keys of the search range, the seed, and the values as shown."""
+
+    slots: dict[str, Node]
+    ranges: dict[str, Node]
+    seed: int
+    shown: dict[str, Any]
+
+
+class _Examined(NamedTuple):
+    """A choice, its setting, and the reasons why axes have no effect on it, by axis."""
+
+    choice: Sequence[int]
+    setting: Setting
+    reasons: dict[str, str]
 
 
 class Method:
@@ -42,6 +71,8 @@ class Method:
     axes : dict of str to Axis
     search : dict of str to Node
     seed : int
+    idle_axes : dict of str to IdleAxis
+        The axes without effect on some settings, or on any; filled by `settings`.
     """
 
     def __init__(self, name: str, whole: Node, own: Collection[str], model: Model):
@@ -56,6 +87,7 @@ class Method:
             self.slots["matcher"] = model.maps(whole.entries["maps"])
         self.search, self.seed = model.search(whole.at("search")), model.seed(whole.at("seed")) or 0
         self.axes = _each_once(model.sweep(whole.at("sweep")), model)
+        self.idle_axes: dict[str, IdleAxis] = {}
 
     @property
     def groups(self) -> list[list[Axis]]:
@@ -129,7 +161,10 @@ class Method:
         return {**found, "alternatives": others} if others else found
 
     def settings(self, shared: dict[str, Any], *, tuning: bool) -> tuple[Setting, ...]:
-        """All settings, in the order of the axes: the last one varies fastest. What is wrong with them is reported.
+        """Make all settings, in the order of the axes: the last one varies fastest.
+
+        Faults of the settings are reported. Settings that differ only in axes without an
+        effect on them are one setting; `idle_axes` holds these axes.
 
         Parameters
         ----------
@@ -139,14 +174,7 @@ class Method:
             Return none, as a choice will be made among any number of them.
         """
         self.shared, self._tuning = shared, tuning
-        for group in self.groups:
-            lengths = {axis.name: len(axis.values) for axis in group if axis.values}
-            if len(set(lengths.values())) > 1:
-                told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-                self._fault(group[0].place, f"axes that move together need equally many values: {told}")
-            for axis in group:
-                if wrong := self.no_home(split(axis.name).home):
-                    self._fault(axis.place, wrong)
+        self._check_groups()
         # An axis without values has a fault.
         groups = [own for group in self.groups if (own := [axis for axis in group if axis.values])]
         self._names = tuple(axis.name for group in groups for axis in group)
@@ -155,13 +183,31 @@ class Method:
         self._placed = sorted(placed, key=lambda one: not one[2].is_slot)
         self._memo: dict[tuple[Any, ...], Any] = {}
         self._told: set[tuple[str, int]] = set()
-        self._draws = self._faulty = False
+        self._faulty = False
+
         counts = [min(len(axis.values) for axis in group) for group in groups]
-        found = tuple(map(self._run, _meetings(groups, counts) if tuning else itertools.product(*map(range, counts))))
+        choices: Iterable[Sequence[int]] = itertools.product(*map(range, counts))
+        if tuning:
+            choices = _meetings(groups, counts)
+        candidates = self._axes_to_examine()
+        if candidates:
+            choices = [*choices]
+        settings = tuple(map(self._run, choices))
+        if candidates and not self._faulty:
+            settings = self._without_repetitions(choices, settings, candidates)
         self._memo.clear()
-        if "seed" in self.axes and not self._draws and not self._faulty:
-            self._fault(self.axes["seed"].place, f"addresses nothing: no stage of method {self.name!r} draws random numbers")
-        return () if tuning else found
+        return () if tuning else settings
+
+    def _check_groups(self) -> None:
+        """Report axes that move together, but differ in length, and axes of no method."""
+        for group in self.groups:
+            lengths = {axis.name: len(axis.values) for axis in group if axis.values}
+            if len(set(lengths.values())) > 1:
+                listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+                self._fault(group[0].place, f"axes that move together need equally many values: {listed}")
+            for axis in group:
+                if message := self.no_home(split(axis.name).home):
+                    self._fault(axis.place, message)
 
     def run(self, choice: Sequence[int]) -> Setting:
         """The run of one choice: an index for each group."""
@@ -169,22 +215,105 @@ class Method:
         self.model.faults.raise_if_any()
         return found
 
-    def _run(self, choice: Sequence[int]) -> Setting:
-        slots, ranges, seed, shown = dict(self.slots), {}, self.seed, dict[str, Any]()
+    def _run(self, choice: Sequence[int], idle: Collection[str] = ()) -> Setting:
+        """Return the setting of one choice, with the first values of the axes without effect."""
+        chosen = self._chosen(choice, idle)
+        search = self._made_once(self._search, *chosen.ranges.items())
+        pipeline = self._pipeline("", chosen.seed, *chosen.slots.items())
+        self._check_steps(pipeline, chosen.ranges)
+        values = tuple(chosen.shown[name] for name in self._names)
+        return Setting(self.name, pipeline, search, chosen.seed, self._names, values, self.shared)
+
+    def _chosen(self, choice: Sequence[int], idle: Collection[str]) -> _Choice:
+        """Return what a choice puts into the slots and under the other keys."""
+        slots = dict(self.slots)
+        ranges: dict[str, Node] = {}
+        seed = self.seed
+        shown: dict[str, Any] = {}
         for g, axis, at in self._placed:
-            value = axis.values[choice[g]]
+            value = axis.values[0 if axis.name in idle else choice[g]]
             if at.word == "search":
-                ranges[at.rest], shown[axis.name] = value, value.value
+                ranges[at.rest] = value
+                shown[axis.name] = value.value
             elif at.word == "seed":
-                seed = shown[axis.name] = self.seed if value is FAULTY else value.value  # type: ignore[assignment]
+                seed = self.seed if value is FAULTY else value.value  # type: ignore[assignment]
+                shown[axis.name] = seed
             else:
                 before = slots.get(at.slot, NOTHING)
                 slots[at.slot], shown[axis.name] = self._made_once(self.put, at, before, value, axis.place)
-        search = self._made_once(self._search, *ranges.items())
-        pipeline = self._pipeline("", seed, *slots.items())
-        self._check_steps(pipeline, ranges)
-        values = tuple(shown[name] for name in self._names)
-        return Setting(self.name, pipeline, search, seed, self._names, values, self.shared)
+        shown |= dict.fromkeys(idle, NO_EFFECT)
+        return _Choice(slots, ranges, seed, shown)
+
+    # --- axes without effect ------------------------------------------------------------------------------------------
+
+    def _axes_to_examine(self) -> list[str]:
+        """Return the names of the axes that may be without effect on a setting."""
+        return [name for name in self._names if may_be_idle(split(name)) or self._parameters_swept_in(name)]
+
+    def _parameters_swept_in(self, name: str) -> list[str]:
+        """Return the axes of parameters in a slot that is itself an axis."""
+        if not split(name).is_slot:
+            return []
+        return [other for other in self._names if other != name and split(other).slot == split(name).slot]
+
+    def _without_repetitions(
+        self, choices: Iterable[Sequence[int]], settings: Sequence[Setting], candidates: Sequence[str]
+    ) -> tuple[Setting, ...]:
+        """Return each setting once, and record the axes without effect in `idle_axes`.
+
+        A setting that has no other equal to it stays as it is.
+        """
+        groups: dict[tuple[str, ...], list[_Examined]] = {}
+        for choice, setting in zip(choices, settings, strict=True):
+            reasons = {name: reason for name in candidates if (reason := self._idle_reason(name, choice, setting))}
+            shown = setting.axes | dict.fromkeys(reasons, NO_EFFECT)
+            groups.setdefault((repr(shown), *reasons), []).append(_Examined(choice, setting, reasons))
+
+        for name in candidates:
+            reasons_of_axis = [group[0].reasons.get(name, "") for group in groups.values()]
+            merged = sum(len(group) for group in groups.values() if name in group[0].reasons and len(group) > 1)
+            everywhere = all(reasons_of_axis)
+            if merged or everywhere:
+                self.idle_axes[name] = IdleAxis(tuple(dict.fromkeys(filter(None, reasons_of_axis))), merged, everywhere)
+
+        different = []
+        for examined, *others in groups.values():
+            if others:
+                different.append(self._run(examined.choice, examined.reasons))
+            else:
+                different.append(examined.setting)
+        return tuple(different)
+
+    def _idle_reason(self, name: str, choice: Sequence[int], setting: Setting) -> str:
+        """Return why an axis has no effect on a setting; empty if it may have one."""
+        if name == "seed":
+            slots = self._chosen(choice, ()).slots
+            return "" if self._draws(slots) else f"no stage of method {self.name!r} draws random numbers"
+        if reason := idle_reason(split(name), setting.pipeline, setting.search):
+            return reason
+        parameters = self._parameters_swept_in(name)
+        axis = self.axes[name]
+        if not parameters or len(axis.values) == 1 or axis.zipped:
+            return ""
+        group = next(g for g, placed_axis, _ in self._placed if placed_axis.name == name)
+        others = []
+        for index in range(len(axis.values)):
+            others.append(self._run([index if g == group else i for g, i in enumerate(choice)]))
+        if all(other.pipeline == setting.pipeline for other in others):
+            return f"{' and '.join(parameters)} replaces all in which its values differ"
+        return ""
+
+    def _draws(self, slots: Mapping[str, Node]) -> bool:
+        """Return whether a stage of some slots draws random numbers with the script's seed."""
+        return any(self._made_once(self._slot_draws, slot, node) for slot, node in slots.items())
+
+    def _slot_draws(self, slot: str, node: Node) -> bool:
+        """Return whether a stage of a slot draws random numbers with the script's seed."""
+        for step_ in self.model.slot(split(slot).word, node) or ():
+            lacks_seed = "seed" in step_.stage.parameters.keys() - step_.parameters
+            if lacks_seed and not unread_reason(step_, "seed"):
+                return True
+        return False
 
     def _made_once(self, make: Callable[..., Any], *given: Any) -> Any:
         """What many settings share."""
@@ -242,11 +371,48 @@ class Method:
         if own.get("smoothness", ()) is None:  # a term that is wrong is not missing
             steps.append(step("potts"))
         try:
-            return Pipeline(steps, others)
+            pipeline = Pipeline(steps, others)
+            self._note_unread(home, slots, pipeline)
+            self._check_beginnings(pipeline)
+            return pipeline
         except ParameterError as error:
+            self._faulty = True
             self._tell(home, slots, error)
             # Something in its place, as there may be further faults.
             return Pipeline(["absolute_difference", "winner_take_all"])
+
+    def _check_beginnings(self, pipeline: Pipeline) -> None:
+        """Refuse stages that would fail in every run, as far as that shows without a pair.
+
+        Raises
+        ------
+        ParameterError
+            A line for each of them: its address and its message.
+        """
+        faults = [*name_faults(pipeline), *direction_faults(pipeline)]
+        if faults:
+            raise ParameterError("\n".join(f"{address}: {message}" for address, message in faults))
+
+    def _note_unread(self, home: str, slots: Mapping[str, Node], pipeline: Pipeline) -> None:
+        """Note which parts of a home its stages read: the smoothness term and auxiliary methods."""
+        note = self.model.note_reading
+        term = slots.get(f"{home}smoothness", NOTHING)
+        for optimizer in pipeline.in_slot("optimization"):
+            if pipeline.in_slot("smoothness"):
+                message = f"{optimizer.stage.name} {IGNORES_SMOOTHNESS}; the term counts only in the reported energy"
+                note(term.place, "" if reads_smoothness(optimizer.stage) else message)
+
+        read_methods = auxiliary_methods_read(pipeline)
+        for name, _ in pipeline.alternatives:
+            message = "" if name in read_methods else "no stage reads the map of this alternative"
+            note(self.homes[f"{home}alternatives.{name}."], message)
+
+    def _note_unread_parameters(self, item: Node, stage_step: Step) -> None:
+        """Note whether a stage reads the parameters that the script gives it."""
+        for name, node in item.entries.items():
+            parameter = stage_step.stage.parameters.get(name)
+            if parameter is not None and stage_step.parameters.get(name) != parameter.default:
+                self.model.note_reading(node.place, unread_reason(stage_step, name))
 
     def under(self, home: str) -> list[str]:
         """The homes of the alternatives of a home."""
@@ -257,15 +423,25 @@ class Method:
         found = []
         for i, (item, one) in enumerate(zip(node.items, self.model.slot(split(slot).word, node) or (), strict=True)):
             if "seed" in one.stage.parameters.keys() - one.parameters:
-                one, self._draws = one.having(seed=seed), True
+                one = one.having(seed=seed)
             found.append(one)
+            self._note_unread_parameters(item, one)
             if execution := one.stage.execution(one.parameters):
                 self.model.executions.setdefault(execution, item.place)
             # Of each stage of a method one message is enough.
-            if not self._tuning and (slot, i) not in self._told and (wrong := _misfit(one)):
+            if (slot, i) not in self._told and (message := self._step_fault(one)):
                 self._told.add((slot, i))
-                self._fault(item.place, f"{wrong} (method {self.name!r})")
+                self._fault(item.place, f"{message} (method {self.name!r})")
         return found
+
+    def _step_fault(self, one: Step) -> str:
+        """Return why a stage cannot run with its parameters; empty if it can.
+
+        A search for the best values tries parameters that cannot stand together, and finds
+        out that they fail.
+        """
+        message = "" if self._tuning else _misfit(one)
+        return message or halo_fault(one)
 
     def _tell(self, home: str, slots: Mapping[str, Node], error: ParameterError) -> None:
         """Report why the stages at a home cannot stand together; nothing is missing where a stage that has a fault stands."""
@@ -352,6 +528,24 @@ def methods(root: Node, name: str, model: Model) -> list[Method]:
         place = next(root.at("sweep", kind).key(name) for kind in ("grid", "zip") if name in root.at("sweep", kind).entries)
         model.fault(place, found[0].no_home(split(name)[0]) or "addresses nothing: none of the methods has this slot")
     return found
+
+
+def report_idle_axes(script_methods: Sequence[Method], model: Model) -> None:
+    """Refuse axes without effect on any setting, and note those without effect on some.
+
+    An axis of the whole script is refused if it has no effect on any method that has it.
+    """
+    for method in script_methods:
+        for name, idle in method.idle_axes.items():
+            axis = method.axes[name]
+            sharing = [method]
+            if name not in method.own:
+                sharing = [other for other in script_methods if name in other.axes and name not in other.own]
+            refused = all(name in other.idle_axes and other.idle_axes[name].everywhere for other in sharing)
+            if refused:
+                model.fault(axis.place, idle.fault(name, method.name))
+            elif idle.merged:
+                model.notes.append(f"{axis.place}: {idle.note(method.name, spelled(axis.values[0].data()))}")
 
 
 def count_runs(found: Sequence[Method], model: Model) -> None:

@@ -50,13 +50,37 @@ class Model:
     ----------
     executions : dict of str to Place
         Third-party code that stages of the settings execute, and the places of these stages.
+    notes : list of str
+        Remarks about axes without effect on some settings.
     """
 
     def __init__(self, faults: Faults):
         self.faults, self.fault = faults, faults.add
         self.executions: dict[str, Place] = {}
+        self.notes: list[str] = []
+        self._unread: dict[Place, str] = {}
+        self._read: set[Place] = set()
         self._axes: dict[Node, Axis] = {}
         self._slots: dict[tuple[str, Node], Steps] = {}
+
+    def note_reading(self, place: Place, reason: str) -> None:
+        """Note that a setting reads what stands at a place, or why the setting does not.
+
+        Parameters
+        ----------
+        place : Place
+        reason : str
+            Why a stage does not read it; empty if one does.
+        """
+        if reason:
+            self._unread.setdefault(place, reason)
+        else:
+            self._read.add(place)
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return the remarks about axes and keys without effect, in the order of the file."""
+        keys = {place: reason for place, reason in self._unread.items() if place not in self._read}
+        return (*self.notes, *(f"{place}: has no effect on any disparity map, because {keys[place]}" for place in keys))
 
     def forget(self) -> None:
         """Let go of the stages that stand in slots."""

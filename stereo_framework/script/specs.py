@@ -22,6 +22,10 @@ NAME = r"[\w-]+"
 _HOME = re.compile(rf"(?:alternatives\.{NAME}\.)*")
 
 
+NO_EFFECT = ""
+"""Value of an axis in a setting on which it has no effect; tables leave such cells empty."""
+
+
 class Address(NamedTuple):
     """An address divided.
 
@@ -206,7 +210,8 @@ class Setting:
     swept : tuple of str
         Addresses of what was swept.
     values : tuple
-        What was chosen there. A whole stage is shown by its name and what differs from its defaults.
+        What was chosen there. A whole stage is shown by its name and what differs from its defaults. `NO_EFFECT` where the
+        axis has no effect on the setting.
     shared : dict
         What the whole script says under ``plugins``, ``search`` and ``evaluation``; empty where it says nothing.
     """

@@ -14,6 +14,7 @@ import numpy as np
 from stereo_framework.core.errors import DataError, ParameterError, ScriptError, warn
 from stereo_framework.core.scene import Scene, Search
 from stereo_framework.engine.memory import of_large_pair
+from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import ALTERNATIVES, Step, places
 from stereo_framework.evaluation import regions
 from stereo_framework.evaluation.protocols import Protocol
@@ -86,8 +87,15 @@ def _protocol_digest(protocol: Protocol) -> str:
     return hashlib.sha256(repr(protocol.as_dict()).encode()).hexdigest()[:32]
 
 
-def plan(script: Script, scenes: Sequence[Scene]) -> list[Task]:
-    """Every setting of the script on every scene, scene by scene, checked.
+def plan(script: Script, scenes: Sequence[Scene], *, may_execute: bool = True) -> list[Task]:
+    """Plan every setting of the script on every scene, scene by scene, checked.
+
+    Parameters
+    ----------
+    script : Script
+    scenes : sequence of Scene
+    may_execute : bool
+        Import functions that the script names, to find the files that they depend on.
 
     Raises
     ------
@@ -95,11 +103,17 @@ def plan(script: Script, scenes: Sequence[Scene]) -> list[Task]:
         A scene cannot be loaded or has no search range.
     ScriptError
         A search range is wrong together with a scene's own.
+
+    Warns
+    -----
+    ResultWarning
+        The script's remarks, and scenes that are matched in tiles.
     """
+    warn(script.remarks)
     tasks: list[Task] = []
     faults: list[str] = []
     for scene in scenes:
-        for found in tasks_of(scene, script, script.settings):
+        for found in tasks_of(scene, script, script.settings, may_execute=may_execute):
             if isinstance(found, Task):
                 tasks.append(found)
             else:
@@ -119,8 +133,19 @@ def forget(scene: Scene) -> None:
     forget_digest(scene)
 
 
-def tasks_of(scene: Scene, script: Script, settings: Iterable[Setting]) -> Iterator[Task | ParameterError]:
-    """The task of each of some settings of a script on a scene, or what is wrong with its search range together with the scene's own.
+def tasks_of(
+    scene: Scene, script: Script, settings: Iterable[Setting], *, may_execute: bool = True
+) -> Iterator[Task | ParameterError]:
+    """Yield the task of each setting on a scene, or the fault of its search range.
+
+    Parameters
+    ----------
+    scene : Scene
+    script : Script
+    settings : iterable of Setting
+        Settings of the script.
+    may_execute : bool
+        As in `plan`.
 
     Raises
     ------
@@ -148,13 +173,25 @@ def tasks_of(scene: Scene, script: Script, settings: Iterable[Setting]) -> Itera
             setting = replace(setting, pipeline=pipeline)
             size = pipeline.in_slot("scheme")[0].parameters["size"]
             tiled.add(f"{shape[1]}x{shape[0]} pixels and {search.levels} levels are matched in tiles of {size} pixels")
-        files = [StageFiles(address, tuple(paths), digest_of(paths)) for address, paths in pipeline.files(scene).items()]
+        files = []
+        for address, paths in _files_of_stages(pipeline, scene, may_execute=may_execute):
+            files.append(StageFiles(address, paths, digest_of(paths)))
         # A stage may have a parameter called `files`, which counts as well.
         of_files = {f"{stage.address}: content of files": stage.digest for stage in files}
         run = run_id(content, repr(search), setting.parameters | of_files, code)
         yield Task(scene, setting, search, run, protocols, twins[run, setting.method], tuple(files))
         twins[run, setting.method] += 1
     warn(f"{scene.name}: {said}, as the results' scheme says" for said in sorted(tiled))
+
+
+def _files_of_stages(pipeline: Pipeline, scene: Scene, *, may_execute: bool) -> Iterator[tuple[str, tuple[Path, ...]]]:
+    """Yield the address of each stage that depends on files, and the files."""
+    for address, step in pipeline.stages():
+        if step.stage.files is None:
+            continue
+        # Without a scene no stage imports third-party code.
+        imports_nothing = step.stage.executes is not None and not may_execute
+        yield address, step.files(None if imports_nothing else scene)
 
 
 def _search(scene: Scene, override: Mapping[str, Any]) -> Search | ParameterError:

@@ -18,6 +18,7 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, one_line, warn
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.traces import Point, as_trace
+from stereo_framework.script.specs import NO_EFFECT
 from stereo_framework.sweep.null_value import NULL
 
 if TYPE_CHECKING:
@@ -272,17 +273,26 @@ def tidy(results: Sequence[Result]) -> tuple[list[str], list[list[Any]]]:
     """Return header and rows with all parameters and statistics of all results.
 
     A parameter whose value is null has the text `NULL`. None stands for a parameter that
-    a method does not have, for a statistic that was not measured, and for NaN.
+    a method does not have, for an axis without effect on a setting, for a statistic that
+    was not measured, and for NaN.
     """
     parameters = list(dict.fromkeys(name for r in results for name in r.parameters))
     statistics = list(dict.fromkeys(name for r in results for name in r.statistics))
     rows = []
     for r in results:
         numbers = [None if v is None or math.isnan(v) else v for v in map(r.statistics.get, statistics)]
-        values = [NULL if r.parameters.get(name, NULL) is None else r.parameters.get(name) for name in parameters]
+        values = [_parameter(r, name) for name in parameters]
         row = [r.id, r.scene, r.method, r.protocol, *values, *numbers]
         rows.append([*row, r.energy, r.matching_seconds, r.error])
     return ["id", "scene", "method", "protocol", *parameters, *statistics, "energy", "seconds", "error"], rows
+
+
+def _parameter(result: Result, name: str) -> Any:
+    """Return the value of a parameter as `tidy` shows it."""
+    if result.axes.get(name) == NO_EFFECT or name not in result.parameters:
+        return None
+    value = result.parameters[name]
+    return NULL if value is None else value
 
 
 def frame(results: Sequence[Result]) -> pandas.DataFrame:

@@ -89,14 +89,50 @@ def run(
     check_kind("run", "maps", maps, (bool, type(None)), "True, False or None")
     start = Path.cwd()
     folder = None if out is None else start / out
-    loaded = script if isinstance(script, Script) else load(script, overrides=overrides, plugins=plugins)
-    # A plug-in may have changed the current folder when it was imported.
-    with contextlib.chdir(start):
-        tasks = plan(loaded, scenes_of(loaded, scenes, data))
+    loaded, tasks = load_and_plan(script, scenes, data=data, overrides=overrides, plugins=plugins)
     coming = execute([loaded], tasks, out=folder, maps=maps, workers=workers, executor=executor, memory=memory)
     # Who listens already, such as a bar over several scripts, hears of every run.
     found = {task: results for (task, results), _ in zip(coming, counted(len(tasks), "run"), strict=False)}
     return ResultList(result for task in tasks for result in found[task])
+
+
+def load_and_plan(
+    source: str | Path | Mapping[str, Any] | Script,
+    scenes: Sequence[str | Scene] | str | Scene | None = None,
+    *,
+    data: str | Path | None = None,
+    overrides: Sequence[str] = (),
+    plugins: Sequence[str | Path] = (),
+    scenes_optional: bool = False,
+    may_execute: bool = True,
+) -> tuple[Script, list[Task]]:
+    """Load a script and plan its runs; `check` and `run` refuse the same scripts by it.
+
+    Parameters
+    ----------
+    source : path, name of a shipped script, mapping or Script
+    scenes, data, overrides, plugins
+        As in `run`.
+    scenes_optional : bool
+        Plan no run, instead of an error, if nothing names a scene.
+    may_execute : bool
+        As in `plan`.
+
+    Raises
+    ------
+    ScriptError, DataError, ParameterError
+        Faults of the script, its scenes or search ranges.
+    """
+    start = Path.cwd()
+    if isinstance(source, Script):
+        script = source
+    else:
+        script = load(source, overrides=overrides, plugins=plugins, with_scenes=scenes is None, data=data)
+    # A plug-in may have changed the current folder when it was imported.
+    with contextlib.chdir(start):
+        lacks_scenes = scenes is None and not script.scenes
+        loaded_scenes = [] if scenes_optional and lacks_scenes else scenes_of(script, scenes, data)
+        return script, plan(script, loaded_scenes, may_execute=may_execute)
 
 
 def scenes_of(script: Script, scenes: Sequence[str | Scene] | str | Scene | None, data: str | Path | None) -> list[Scene]:

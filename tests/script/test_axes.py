@@ -60,7 +60,7 @@ def test_many_settings_are_expanded_quickly_and_share_their_stages():
 
 @pytest.mark.usefixtures("tiny")
 def test_settings_share_the_alternatives_in_which_they_do_not_differ():
-    alternatives = {"a": {"include": "window", "alternatives": {"b": {"matcher": "flat"}}}}
+    alternatives = {"a": {"include": "window", "refinement": "blend", "alternatives": {"b": {"matcher": "flat"}}}}
     sweep = {"grid": {"alternatives.a.aggregation.box.size": [3, 5], "alternatives.a.alternatives.b.matcher": ["flat", "dice"]}}
     runs = load({"include": "window", "refinement": "blend", "alternatives": alternatives, "sweep": sweep}).settings
     outer = [run.pipeline.alternatives[0][1] for run in runs]
