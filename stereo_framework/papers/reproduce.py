@@ -9,6 +9,7 @@ from stereo_framework.io import output_folder, write_bytes
 from stereo_framework.page.page import Block, Details, Page, Picture, Section, Statement, Text
 from stereo_framework.papers.claim import KINDS, failures_first
 from stereo_framework.papers.comparison import HEADER, Comparison, comparison_table, plain_table
+from stereo_framework.papers.extent import Coverage, Extent, union
 from stereo_framework.papers.paper import Context, Item, Outcome, Paper
 from stereo_framework.sweep import Result
 from stereo_framework.tables.environment import environment_text
@@ -28,11 +29,17 @@ class Reproduction:
         By item.
     missing : dict of str to str
         Scenes that were not available, with the reason.
+    title : str
+        The paper's name, and the part of the paper that was run.
+    extent : Extent
+        The items and scenes that were run.
     """
 
     page: Path
     outcomes: dict[str, Outcome]
     missing: dict[str, str]
+    title: str
+    extent: Extent
 
     @property
     def comparisons(self) -> list[Comparison]:
@@ -104,7 +111,8 @@ def reproduce(
     workers : int
         Runs at a time.
     quick : bool
-        Reproduce only the items and scenes that take seconds.
+        Reproduce only the fast items, on one scene and with few settings. The names of
+        figures and tables end in ``_quick``.
 
     Raises
     ------
@@ -113,23 +121,34 @@ def reproduce(
     DataError
         The folder cannot be written.
     """
-    chosen = [paper.item(item)] if item is not None else [i for i in paper.items if i.quick or not quick]
+    chosen_items = [i for i in paper.items if i.quick or not quick]
+    if item is not None:
+        chosen_items = [paper.item(item)]
+
     context = Context(paper.name, out, data, workers, quick)
-    outcomes, sections = {}, []
+    outcomes: dict[str, Outcome] = {}
+    coverages: list[Coverage] = []
+    sections: list[Section] = []
     start = time.perf_counter()
     with output_folder(out):
-        for one in chosen:
-            context.used.clear()
-            outcome = paper.build(one, context)
-            outcomes[one.name] = outcome = replace(outcome, blocks=_shown(one, outcome, context.used))
-            sections.append(Section(one.title, [*outcome.blocks, *failures_first(outcome.statements)]))
-            _write(out, one, outcome)
-    done = Reproduction(out / f"{paper.name}.html", outcomes, context.missing)
-    if paper.gone and item is None:
+        for chosen in chosen_items:
+            outcome = paper.build(chosen, context)
+            outcome = replace(outcome, blocks=_shown(chosen, outcome, context.used))
+            coverages.append(context.coverage)
+            outcomes[chosen.name] = outcome
+            sections.append(Section(chosen.title, [*outcome.blocks, *failures_first(outcome.statements)]))
+            _write(out, chosen, outcome, _Mark(quick, context.coverage))
+
+    extent = Extent(list(outcomes), len(paper.items), union(coverages), quick=quick, single_item=item is not None)
+    title = f"{paper.name}: published and ours"
+    if extent.label:
+        title += f". {extent.label}"
+    done = Reproduction(out / f"{paper.name}.html", outcomes, context.missing, title, extent)
+    if paper.gone and extent.all_items:
         gone = plain_table("What earlier versions judged", ["statement", "verdict, and why it is gone"], paper.gone.items())
         sections.append(Section("No longer asked", [gone]))
-    summary = Section("Summary: failures first", list(_summary(done, time.perf_counter() - start, quick)))
-    page = Page(f"{paper.name}: published and ours", " ".join(opening(paper, done)), [summary, *sections])
+    summary = Section("Summary: failures first", list(_summary(done, time.perf_counter() - start)))
+    page = Page(title, " ".join(opening(paper, done)), [summary, *sections])
     page.write(done.page)
     return done
 
@@ -147,29 +166,59 @@ def _shown(item: Item, outcome: Outcome, used: Sequence[Result]) -> list[Block]:
 
 
 def opening(paper: Paper, done: Reproduction) -> list[str]:
-    """Five sentences: what was repeated, what agrees, what does not, why, and what cannot be judged."""
-    found = {"printed numbers that can be judged": [None if not c.judged else not c.outside for c in done.comparisons]}
-    found |= {f"sentences {KINDS[kind]}": done.holds(KINDS[kind]) for kind in ("runs", "printed")}
-    told = {words: judged for words, own in found.items() if (judged := [holds for holds in own if holds is not None])}
-    agree = ", ".join(f"{sum(own)} of {len(own)} {words}" for words, own in told.items()) or "nothing was judged"
-    not_so = ", ".join(f"{len(own) - sum(own)} {words}" for words, own in told.items() if not all(own))
-    return [
+    """Return the sentences of the first paragraph.
+
+    They give the work that was repeated, what agrees and what does not. The reasons and
+    limits that the paper's file gives follow only if the whole paper was run.
+    """
+    whole = done.extent.whole
+    agreeing, disagreeing = _verdict_counts(done)
+    agreement = agreeing or "nothing was judged"
+    disagreement = f"{disagreeing}, listed first below" if disagreeing else "nothing that was judged"
+    if not done.extent.all_items:
+        return [
+            f"{paper.reference}.",
+            done.extent.sentence,
+            f"What agrees in this part: {agreement}.",
+            f"What does not: {disagreement}.",
+            f"The whole paper: stereo-framework reproduce {paper.name}.",
+        ]
+    sentences = [
         f"{paper.reference}: {paper.repeated}.",
-        f"What agrees: {agree}.",
-        f"What does not: {(not_so and f'{not_so}, listed first below') or 'nothing that was judged'}.",
-        paper.why,
-        paper.cannot,
+        f"What agrees: {agreement}.",
+        f"What does not: {disagreement}.",
     ]
+    if whole:
+        return [*sentences, paper.why, paper.cannot]
+    return [*sentences, done.extent.sentence]
 
 
-def _summary(done: Reproduction, seconds: float, quick: bool) -> Iterator[Block]:
+def _verdict_counts(done: Reproduction) -> tuple[str, str]:
+    """Return the numbers and sentences that agree and those that do not, as texts."""
+    verdicts = {"printed numbers that can be judged": [not c.outside for c in done.comparisons if c.judged]}
+    for kind in ("runs", "printed"):
+        kind_words = KINDS[kind]
+        verdicts[f"sentences {kind_words}"] = [holds for holds in done.holds(kind_words) if holds is not None]
+
+    agreeing: list[str] = []
+    disagreeing: list[str] = []
+    for noun, values in verdicts.items():
+        if values:
+            agreeing.append(f"{sum(values)} of {len(values)} {noun}")
+        if not all(values):
+            disagreeing.append(f"{values.count(False)} {noun}")
+    return ", ".join(agreeing), ", ".join(disagreeing)
+
+
+def _summary(done: Reproduction, seconds: float) -> Iterator[Block]:
+    """Yield the failures, the totals, the missing scenes and the environment."""
     for c in done.comparisons:
         if c.outside:
             numbers = f"{c.published:g} published, {c.ours:g} ours ({c.tolerance}: {c.reason})"
             yield Text(f"Outside its tolerance: {c.row}, {c.column}: {numbers}.")
     yield from failures_first(s for s in done.statements if s.holds is False)
     yield from map(Text, done.totals)
-    yield Text(f"Computed, or taken from earlier runs, in {seconds:.0f} s{' (quick: one scene)' if quick else ''}.")
+    yield Text(f"Computed, or taken from earlier runs, in {seconds:.0f} s.")
     if done.missing:
         rows = [[name, reason, _fetch(name)] for name, reason in done.missing.items()]
         yield plain_table("Scenes that are not there; their columns are empty", ["scene", "reason", "to get it"], rows)
@@ -190,20 +239,57 @@ def _fetch(scene: str) -> str:
     return f"stereo-framework scenes --fetch {folder}"
 
 
-def _write(out: Path, item: Item, outcome: Outcome) -> None:
+@dataclass(frozen=True)
+class _Mark:
+    """The marks of an item's files that show a part of the item.
+
+    A file that is taken out of its folder must not be mistaken for the whole item.
+    """
+
+    quick: bool
+    coverage: Coverage
+
+    @property
+    def name_ending(self) -> str:
+        """The end of the files' names, so that the files of a whole run stay."""
+        return "_quick" if self.quick else ""
+
+    @property
+    def title_ending(self) -> str:
+        """The end of the tables' titles."""
+        if not self.quick and self.coverage.complete:
+            return ""
+        kind = "quick" if self.quick else "in part"
+        return f" ({kind}: {self.coverage.scene_count})" if self.coverage.requested else f" ({kind})"
+
+
+def _write(out: Path, item: Item, outcome: Outcome, mark: _Mark) -> None:
+    """Write the pictures and tables of an item as files."""
     for block in outcome.blocks:
         if isinstance(block, Picture) and block.name:
-            write_bytes(out / "figures" / block.name, block.file)
-    told = failures_first(outcome.statements)
-    rows = tuple((s.verdict, s.asked, s.text, s.source, s.figures, " ".join(s.notes)) for s in told)
-    header = ("verdict", "kind", "sentence", "source", "figures", "notes")
-    tables = {f"{item.name}_statements": Table(header, rows, 0, f"{item.title}: sentences")}
-    for i, table in enumerate(block for block in outcome.blocks if isinstance(block, Table)):
-        tables[item.name if table.header == HEADER else f"{item.name}_{i}"] = _plain(table)
-    for name, table in tables.items():
+            name = Path(block.name)
+            write_bytes(out / "figures" / f"{name.stem}{mark.name_ending}{name.suffix}", block.file)
+
+    for table_name, table in _tables(item, outcome).items():
+        titled = replace(table, title=f"{table.title}{mark.title_ending}")
         for ending, form in (("csv", "csv"), ("md", "markdown"), ("tex", "latex")):
             if table.rows:
-                write_bytes(out / "tables" / f"{name}.{ending}", to_text(table, form).encode())
+                path = out / "tables" / f"{table_name}{mark.name_ending}.{ending}"
+                write_bytes(path, to_text(titled, form).encode())
+
+
+def _tables(item: Item, outcome: Outcome) -> dict[str, Table]:
+    """Return the tables of an item's files by the name of the file."""
+    header = ("verdict", "kind", "sentence", "source", "figures", "notes")
+    statements = failures_first(outcome.statements)
+    rows = tuple((s.verdict, s.asked, s.text, s.source, s.figures, " ".join(s.notes)) for s in statements)
+    tables = {f"{item.name}_statements": Table(header, rows, 0, f"{item.title}: sentences")}
+
+    shown_tables = [block for block in outcome.blocks if isinstance(block, Table)]
+    for i, table in enumerate(shown_tables):
+        name = item.name if table.header == HEADER else f"{item.name}_{i}"
+        tables[name] = _plain(table)
+    return tables
 
 
 def _plain(shown: Table) -> Table:
