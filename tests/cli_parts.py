@@ -13,9 +13,18 @@ from stereo_framework.cli.main import app
 typer.testing._get_command = functools.cache(typer.main.get_command)
 
 
+DAY = 24 * 60 * 60.0
+"""Seconds between two lines of progress, so that a slow machine prints none."""
+
+
 def invoke(*arguments):
-    """The command line in this process, with all that it prints."""
-    with unittest.mock.patch.dict(os.environ):  # which the options of every verb set
+    """Run the command line in this process and capture its output.
+
+    Lines of progress appear only on a busy machine, so they are switched off.
+    """
+    environment = unittest.mock.patch.dict(os.environ)  # which the options of every verb set
+    no_progress_lines = unittest.mock.patch("stereo_framework.cli._progress.EVERY_SECONDS", DAY)
+    with environment, no_progress_lines:
         return typer.testing.CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 

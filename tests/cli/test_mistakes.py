@@ -36,6 +36,14 @@ def desk(tmp_path_factory):
     return folder
 
 
+def test_lines_of_progress_do_not_depend_on_the_load(desk, monkeypatch):
+    monkeypatch.chdir(desk)
+    # On a busy machine, reading the files takes longer than the first line of progress.
+    monkeypatch.setattr("stereo_framework.cli._progress.EVERY_SECONDS", 1e-4)
+    result = invoke("match", "l.png", "r.png", "--ranges", "small.pfm", "small.pfm")
+    assert [line.partition(": ")[0] for line in result.stderr.splitlines()] == ["error"]
+
+
 @pytest.mark.parametrize("line", MISTAKES)
 def test_a_mistake_is_one_line(desk, monkeypatch, line):
     monkeypatch.chdir(desk)
