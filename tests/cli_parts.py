@@ -28,6 +28,11 @@ def invoke(*arguments):
         return typer.testing.CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
+def error_lines(result):
+    """Return the lines of the error stream, without that of kernels compiled at first use."""
+    return [line for line in result.stderr.splitlines() if not line.startswith("compiling kernels")]
+
+
 def call(*arguments, status=0):
     """The command line as `invoke` runs it; it must end with this status."""
     result = invoke(*arguments)
@@ -46,7 +51,7 @@ SCRIPT = {
 def one_line(result, *parts):
     """A mistake: exit status 2, nothing printed, one line on the error stream, besides warnings, that holds all parts."""
     assert result.exit_code == 2, result.output
-    [line] = [line for line in result.stderr.splitlines() if not line.startswith("warning: ")]
+    [line] = [line for line in error_lines(result) if not line.startswith("warning: ")]
     for part in parts:
         assert part in line, line
     assert "Traceback" not in result.output
