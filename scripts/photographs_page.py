@@ -25,7 +25,7 @@ MOST = 2
 def answer(statement: Statement) -> str:
     """A sentence, whether it holds, and the figures that decide, those against it first."""
     said = f"{statement.text} (2002, {statement.source})" if statement.source else statement.text
-    cases = statement.figures.replace("NOT ", "**against it:** ").split("; ")
+    cases = statement.figures.replace("not met: ", "**against it:** ").split("; ")
     more = f"; {len(cases) - MOST} more of the kind" if len(cases) > MOST else ""
     return f"- {said.rstrip('.')}: **{statement.verdict}**. {'; '.join(cases[:MOST])}{more}."
 

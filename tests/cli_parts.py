@@ -13,10 +13,24 @@ from stereo_framework.cli.main import app
 typer.testing._get_command = functools.cache(typer.main.get_command)
 
 
+DAY = 24 * 60 * 60.0
+"""Seconds between two lines of progress, so that a slow machine prints none."""
+
+
 def invoke(*arguments):
-    """The command line in this process, with all that it prints."""
-    with unittest.mock.patch.dict(os.environ):  # which the options of every verb set
+    """Run the command line in this process and capture its output.
+
+    Lines of progress appear only on a busy machine, so they are switched off.
+    """
+    environment = unittest.mock.patch.dict(os.environ)  # which the options of every verb set
+    no_progress_lines = unittest.mock.patch("stereo_framework.cli._progress.EVERY_SECONDS", DAY)
+    with environment, no_progress_lines:
         return typer.testing.CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def error_lines(result):
+    """Return the lines of the error stream, without that of kernels compiled at first use."""
+    return [line for line in result.stderr.splitlines() if not line.startswith("compiling kernels")]
 
 
 def call(*arguments, status=0):
@@ -37,7 +51,7 @@ SCRIPT = {
 def one_line(result, *parts):
     """A mistake: exit status 2, nothing printed, one line on the error stream, besides warnings, that holds all parts."""
     assert result.exit_code == 2, result.output
-    [line] = [line for line in result.stderr.splitlines() if not line.startswith("warning: ")]
+    [line] = [line for line in error_lines(result) if not line.startswith("warning: ")]
     for part in parts:
         assert part in line, line
     assert "Traceback" not in result.output

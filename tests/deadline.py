@@ -9,8 +9,11 @@ class DeadlinePassed(BaseException):
 
 
 @contextlib.contextmanager
-def deadline(seconds=30):
-    """Raise `DeadlinePassed` in the block after some seconds, if the system has alarms."""
+def deadline(seconds=300):
+    """Raise `DeadlinePassed` in the block after some seconds, if the system has alarms.
+
+    A call that hangs never ends, so that only a long time tells it from a busy machine.
+    """
 
     def stop(number, frame):
         raise DeadlinePassed

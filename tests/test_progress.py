@@ -85,7 +85,7 @@ def test_who_listens_hears_what_begins_and_how_many_runs_of_a_script_are_done():
 
 
 def _first_words(capsys):
-    for _ in range(500):
+    for _ in range(10_000):
         if err := capsys.readouterr().err:
             return err
         time.sleep(0.01)

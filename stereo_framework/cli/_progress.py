@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
 import threading
@@ -156,6 +157,15 @@ def _say(line: str) -> None:
     print(f"{line}\n", end="", file=sys.stderr, flush=True)
 
 
+def _say_in_handler(line: str) -> None:
+    """Write a line to the error stream from a handler of signals.
+
+    The handler may interrupt a write to the same stream, so it must not use its buffer.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        os.write(sys.stderr.fileno(), f"{line}\n".encode(errors="backslashreplace"))
+
+
 def _duration(seconds: float) -> str:
     """A time to wait, as one says it."""
     if seconds < 100:
@@ -173,14 +183,21 @@ def ending(interrupt: KeyboardInterrupt) -> tuple[str, int]:
 
 
 @contextlib.contextmanager
-def interruptible() -> Iterator[Callable[[], None]]:
+def interruptible(first_words: str = "") -> Iterator[Callable[[], None]]:
     """Interrupts as usual; and a check that raises KeyboardInterrupt if one came that nobody saw.
 
     Python drops an exception that is raised while it clears weak references, which libraries do all the time.
+
+    Parameters
+    ----------
+    first_words : str
+        Line that is printed as soon as the first interrupt comes.
     """
     came: list[int] = []
 
     def interrupt(number: int, frame: object) -> None:
+        if first_words and not came:
+            _say_in_handler(first_words)
         came.append(number)
         check()
 
@@ -208,7 +225,10 @@ def continuable(progress: Progress, things: str, out: Path | None) -> Iterator[C
         check()
 
     try:
-        with progress, interruptible() as check:
+        words = f"interrupt received: no more {progress.things} begin, and those in progress end first, which may take a minute"
+        if out is not None:
+            words += f"; finished {things} are kept"
+        with progress, interruptible(words) as check:
             yield count
     except KeyboardInterrupt as error:
         hint = as_typed(f"the same command continues from {out}") if out else f"nothing was stored; --out DIR keeps {things}"

@@ -47,7 +47,9 @@ Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE"
 Measures = Annotated[
     list[str] | None,
     typer.Option(
-        "--measure", "--measures", help="Measure this too, and show it alone ('stages measures' lists all); repeatable."
+        "--measure",
+        "--measures",
+        help="Measure this too, and show it alone; also a statistic, such as bad_pixels_nonocc ('stages measures' lists all); repeatable.",
     ),
 ]
 ProtocolSpec = Annotated[
@@ -486,34 +488,31 @@ def said_protocol(text: str) -> str:
     return protocol_line(text, _columns() if on_a_terminal() else 0, how)
 
 
-_AVERAGES = 200
-"""Averages below a table of which only the first rows are printed."""
-
-
 def print_results(
     results: Sequence[Result],
     columns: Sequence[str] = (),
     *,
     most: int | None = None,
     whole: str = "--limit 0",
+    sort: Sequence[str] = (),
 ) -> list[Result]:
     """Print results, one table for each protocol and what it is, in short, under it, then warnings and errors.
 
     Where just the first rows of each protocol are printed, at `most` so many, the columns and what is best are those of all of its results, and `whole` is what
     shows all of them. A table over several scenes ends with the averages that the protocol prescribes, over all results, of which a cut table shows no
-    more than `_AVERAGES`. The results that are printed are returned.
+    more than `most`. The averages are in the order of the keys `sort`, as the results are. The results that are printed are returned.
     """
     from stereo_framework.tables.means import average_rows
     from stereo_framework.tables.tables import listing
-    from stereo_framework.tables.values import by_protocol
+    from stereo_framework.tables.values import by_protocol, setting, sort_rows
 
-    means = average_rows(results)
+    means = sort_rows(average_rows(results), sort, setting)
     averages = by_protocol(means)
     printed: list[Result] = []
     for text, same in by_protocol(results).items():
         own = averages.get(text, [])
         part = range(len(same))[: most or None]
-        below = range(len(own))[: _AVERAGES if most else None]
+        below = range(len(own))[: most or None]
         table = listing([*same, *own], columns).rows_of([*part, *(len(same) + i for i in below)])
         printed += same[: len(part)]
         print_table(table.header, table.texts(), keys=table.keys, upright=True, best=table.best)
@@ -556,13 +555,40 @@ def print_tracebacks(failed: Sequence[Result] | Sequence[Trial]) -> None:
         print(text, end="", file=sys.stderr)
 
 
+def measures_of(names: Sequence[str]) -> list[str]:
+    """Return the measures to compute for measures, groups and statistics.
+
+    A statistic such as bad_pixels_nonocc is computed by its measure, bad_pixels. A name
+    that is neither stays, so that it is refused where measures are read.
+    """
+    from stereo_framework.evaluation.metrics import metric_of
+    from stereo_framework.evaluation.protocols import REGIONS
+
+    measures: dict[str, None] = {}
+    for name in names:
+        metric = metric_of(name)
+        if metric is not None and name.removeprefix(f"{metric.name}_") in REGIONS:
+            measures[metric.name] = None
+        else:
+            measures[name] = None
+    return list(measures)
+
+
 def measured(results: Sequence[Result], measures: Sequence[str]) -> list[str]:
-    """The statistics of results that measures or groups ask for; of the HCI metrics' coverages the pages and exports tell."""
+    """Return the statistics of results that measures, groups or statistics ask for.
+
+    The pages and exports show the coverages of the HCI metrics, so they are left out.
+    """
     from stereo_framework.evaluation.metrics import GROUPS, metric_of
 
-    asked = {name for measure in measures for name in GROUPS.get(measure, (measure,)) if name != "hci_coverage"}
-    found = dict.fromkeys(name for r in results for name in r.statistics)
-    return [name for name in found if (metric := metric_of(name)) and metric.name in asked]
+    requested = {name for measure in measures for name in GROUPS.get(measure, (measure,)) if name != "hci_coverage"}
+    statistics = dict.fromkeys(name for r in results for name in r.statistics)
+    columns: list[str] = []
+    for name in statistics:
+        metric = metric_of(name)
+        if name in requested or (metric is not None and metric.name in requested):
+            columns.append(name)
+    return columns
 
 
 def print_standings(scene: str, first: str, found: Sequence[Standing], seconds: Mapping[str, float] | None = None) -> None:

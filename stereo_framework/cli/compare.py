@@ -51,6 +51,13 @@ def compare(
     from stereo_framework.sweep.outside import measure_map
     from stereo_framework.sweep.result import doubt_of_maps
 
+    folders = [path for path in maps if path.is_dir()]
+    if folders:
+        message = (
+            f"{folders[0]} is a folder; compare needs the files of maps; "
+            "to compare the results of two folders: stereo-framework rank FOLDER FOLDER"
+        )
+        raise ParameterError(message)
     spec = _shared.protocol_spec(protocol)
     encoding = _shared.Encoding(scale, unknown, truth_scale, truth_unknown)
     alone = _shared.truth_alone(truth, mask, spec, encoding, maps)

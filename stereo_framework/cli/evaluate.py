@@ -87,7 +87,9 @@ def evaluate(
         measured = []
         for one, path in of_scenes.items():
             known = load_scene(one) if isinstance(one, str) else one
-            under = with_measures(derive(of_scene(known) if base is None else base, changes), tuple(measure or ()))
+            under = with_measures(
+                derive(of_scene(known) if base is None else base, changes), tuple(_shared.measures_of(measure or []))
+            )
             siblings = list(dict.fromkeys([*files, *of_scenes.values()]))
             result = measure_map(
                 path,

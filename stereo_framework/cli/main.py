@@ -82,6 +82,8 @@ class _Verbs(TyperGroup):
             said = short(error.format_message().rstrip("."), 300)
             if verb == " rank" and said.endswith(": --protocol"):
                 said += "; --where protocol=NAME chooses the results of one"
+            if verb == " results" and "extra argument" in said:
+                said += "; one folder at a time; 'rank FOLDER FOLDER' compares the results of two"
             status = _told(f"{said}; stereo-framework{verb} --help tells what is legal", False, 2)
         except ParameterError as error:
             status = _told(str(error), False, 2)

@@ -29,7 +29,8 @@ def reproduce(
     out
         Folder for the page, its counts (counts.json), figures, tables and runs; default: reproduction/PAPER.
     quick
-        Only what takes seconds: one scene, the fast items.
+        Only the fast items, with one scene and few settings: ten seconds to two minutes
+        on two cores. The title and the files' names show that it is a part.
     workers
         Runs at a time.
     """
@@ -46,8 +47,11 @@ def reproduce(
     if json:
         judged = ({name: getattr(c, name) for name in ("difference", "judged", "outside")} for c in done.comparisons)
         numbers = [{"kind": "published number"} | vars(c) | more for c, more in zip(done.comparisons, judged, strict=True)]
-        _shared.print_json(numbers + [{"kind": "sentence"} | vars(s) for s in done.statements])
+        sentences = [{"kind": "sentence"} | vars(s) for s in done.statements]
+        part = {"part": done.extent.label or "whole"}
+        _shared.print_json([record | part for record in numbers + sentences])
         return done.status
+    print(done.title)
     for title, outcome in done.outcomes.items():
         rows = []
         for c in outcome.comparisons:
@@ -60,6 +64,8 @@ def reproduce(
         _shared.say(f"{s.asked}, {verdict}: {s.text} ({'; '.join(filter(None, (s.source, s.figures, *s.notes)))})")
     for scene, reason in done.missing.items():
         print(f"missing: {scene}: {reason}")
+    if done.extent.label:
+        print(done.extent.label)
     for line in done.totals:
         print(line)
     print(_shared.as_typed(f"page: {done.page}"))

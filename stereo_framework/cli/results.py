@@ -61,7 +61,7 @@ def results(
     from stereo_framework.sweep import Store
     from stereo_framework.sweep.result import tidy
     from stereo_framework.tables import formats, means, results, summaries, tables
-    from stereo_framework.tables.values import by_protocol
+    from stereo_framework.tables.values import by_protocol, setting, sort_rows
 
     if format not in _FORMATS:
         raise ParameterError(f"--format: no format {format!r}; {nearest(format, _FORMATS, kind='formats')}")
@@ -117,10 +117,11 @@ def results(
         elif format == "csv":
             print(formats.csv_text(*tidy(found)), end="")
         elif format == "table":
-            _shared.print_results(found, names, most=limit)
+            _shared.print_results(found, names, most=limit, sort=_shared.names(sort))
             print(f"{len(found)} result{'s' * (len(found) != 1)}")
         else:
-            same = by_protocol([*found, *means.average_rows(found)]).values()
+            averages = sort_rows(means.average_rows(found), _shared.names(sort), setting)
+            same = by_protocol([*found, *averages]).values()
             print("\n".join(formats.to_text(tables.listing(one, names), format) for one in same), end="")
     if lacking:
         print(lacking, file=sys.stderr)

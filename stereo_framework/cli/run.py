@@ -63,7 +63,7 @@ def run(
     if maps and out is None:
         message = "--maps: needs --out DIR, where the maps are written"
         raise ParameterError(message)
-    given = {"protocol": protocol, "measures": measure and f"[{', '.join(measure)}]"}
+    given = {"protocol": protocol, "measures": measure and f"[{', '.join(_shared.measures_of(measure))}]"}
     overrides = [*(settings or []), *(f"evaluation.{key}={value}" for key, value in given.items() if value)]
     planned = [load_and_plan(name, scene or None, overrides=overrides, plugins=plugin or []) for name in script]
     scripts = [loaded for loaded, _ in planned]

@@ -245,7 +245,7 @@ class Judgement:
 def verdict(cases: Cases) -> tuple[bool | None, str]:
     """Whether all cases hold, None without any, and the figures of each, failing ones first."""
     found = sorted(cases, key=lambda case: case[1])
-    figures = "; ".join(f"{'' if holds else 'NOT '}{f}" for f, holds in found)
+    figures = "; ".join(f"{'' if holds else 'not met: '}{f}" for f, holds in found)
     return (all(holds for _, holds in found) if found else None), figures or "no data"
 
 

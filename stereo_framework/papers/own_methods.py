@@ -10,6 +10,8 @@ from pandas import DataFrame, Series
 
 from stereo_framework.datasets import data_roots
 from stereo_framework.papers.paper import Context, short
+from stereo_framework.script import load
+from stereo_framework.sweep import Result
 from stereo_framework.sweep.outside import find_maps, measure_map
 from stereo_framework.tables.ranking import astar_groups, average_ranks, competition_ranks
 
@@ -21,13 +23,15 @@ SUBMISSIONS = {"patchmatch": "PatchMatch", "adcensus": "ADCensus"}
 
 def submission_scores(context: Context, folder: str, measure: str) -> dict[str, float]:
     """A measure of a submission's maps by column; empty if no data root holds them."""
-    places = [root / "middlebury-v2/submissions" / folder for root in data_roots(context.data)]
-    found: dict[str, float] = {}
-    for place in [p for p in places if p.is_dir()][:1]:
-        for scene, path in find_maps(place, protocol="middlebury-v2", data=context.data).maps.items():
-            measured = measure_map(path, scene, changes={"measures": [measure]}, data=context.data)
-            found |= _columns(scene, measure, measured.statistics)
-    return found
+    folders = [root / "middlebury-v2/submissions" / folder for root in data_roots(context.data)]
+    columns: dict[str, float] = {}
+    for place in [path for path in folders if path.is_dir()][:1]:
+        maps = find_maps(place, protocol="middlebury-v2", data=context.data).maps
+        context.cover(list(maps))
+        for scene, path in maps.items():
+            measurement = measure_map(path, scene, changes={"measures": [measure]}, data=context.data)
+            columns |= _columns(scene, measure, measurement.statistics)
+    return columns
 
 
 def scores(context: Context, measures: Mapping[str, str]) -> dict[str, DataFrame]:
@@ -35,7 +39,12 @@ def scores(context: Context, measures: Mapping[str, str]) -> dict[str, DataFrame
 
     All methods have the same columns, which are those of the scenes that our methods ran on.
     """
-    results = [r for r in ([] if context.quick else context.run("own_methods")) if r.error is None]
+    results: list[Result] = []
+    if context.quick:
+        context.request(load(f"{context.paper}/own_methods").scenes)
+        context.omit("our own methods")
+    else:
+        results = [r for r in context.run("own_methods") if r.error is None]
     found: dict[str, DataFrame] = {}
     for name, measure in measures.items() if results else ():
         rows: dict[str, dict[str, float]] = {}

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from matplotlib.figure import Figure
 
@@ -22,6 +22,7 @@ from stereo_framework.io.images import encode_png
 from stereo_framework.page.page import Block, Picture, Statement
 from stereo_framework.papers.claim import Claim, EarlierRule, Judgement
 from stereo_framework.papers.comparison import Comparison, raw_table
+from stereo_framework.papers.extent import Coverage
 from stereo_framework.script import load
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, run
@@ -142,9 +143,14 @@ class Paper:
         return items[name]
 
     def build(self, item: Item, context: Context) -> Outcome:
-        """Return what an item found, with the judgements of its sentences."""
+        """Run an item and judge the sentences that are asked of its data."""
+        context.begin_item()
         outcome = item.build(context)
         claims = [claim for claim in self.claims.values() if claim.is_of(item.name)]
+        if not context.coverage.complete:
+            # The known reasons name scenes and settings that may not have been run.
+            claims = [replace(claim, why="") for claim in claims]
+
         judgements = [claim.judgement(outcome.data, outcome.ours, outcome.absent) for claim in claims]
         return replace(outcome, judgements=judgements)
 
@@ -184,6 +190,10 @@ def _claim(name: str, entry: Mapping[str, Any], functions: Mapping[str, Any]) ->
     return Claim(name, **fields)
 
 
+_Named = TypeVar("_Named", bound=str | Scene)
+"""A scene or its name."""
+
+
 @dataclass
 class Context:
     """What items work with: the folder of runs, the data, and the runs that earlier items asked for.
@@ -197,7 +207,13 @@ class Context:
     workers : int
         Runs at a time.
     quick : bool
-        Restrict the work to what takes seconds.
+        Run one scene and few settings only.
+    missing : dict of str to str
+        Scenes that cannot be loaded, with the reason.
+    used : list of Result
+        The results that the current item used.
+    coverage : Coverage
+        The scenes and omissions of the current item.
     """
 
     paper: str
@@ -207,6 +223,7 @@ class Context:
     quick: bool = False
     missing: dict[str, str] = field(default_factory=dict)
     used: list[Result] = field(default_factory=list)
+    coverage: Coverage = field(default_factory=Coverage)
     _runs: dict[tuple[str, ...], list[Result]] = field(default_factory=dict)
 
     def run(
@@ -231,14 +248,18 @@ class Context:
             Keep disparity maps.
         """
         script = load(f"{self.paper}/{name}" if isinstance(name, str) else name, overrides=list(overrides))
-        asked = scenes if scenes is not None else script.scenes
-        wanted = [s for s in asked if isinstance(s, Scene) or self._loaded(s)][: 1 if self.quick else None]
-        names = [s.name if isinstance(s, Scene) else s for s in wanted]
+        requested_scenes = script.scenes if scenes is None else scenes
+        loadable_scenes = [s for s in requested_scenes if isinstance(s, Scene) or self._loaded(s)]
+        available_scenes = self._counted(requested_scenes, loadable_scenes)
+        names = [_name(scene) for scene in available_scenes]
         key = (script.name, *overrides, str(maps), *names)
         if key not in self._runs:
             print(f"{script.name}: {len(script.settings)} settings on {', '.join(names)}", file=sys.stderr, flush=True)
             out = self.out / "runs" / script.name
-            self._runs[key] = run(script, wanted, data=self.data, out=out, workers=self.workers, maps=maps) if wanted else []
+            results: list[Result] = []
+            if available_scenes:
+                results = run(script, available_scenes, data=self.data, out=out, workers=self.workers, maps=maps)
+            self._runs[key] = results
         self.used += self._runs[key]
         return self._runs[key]
 
@@ -258,13 +279,59 @@ class Context:
             return None
         return scene
 
+    def loaded(self, names: Sequence[str]) -> list[Scene]:
+        """Load the scenes that are available, as material for scenes of our own."""
+        scenes = [self._loaded(name) for name in names]
+        return [scene for scene in scenes if scene is not None]
+
     def scenes(self, names: Sequence[str]) -> list[Scene]:
-        """Those of the scenes that can be loaded; in a quick reproduction only the first of them."""
-        return list(filter(None, map(self._loaded, names)))[: 1 if self.quick else None]
+        """Load the scenes that are available; in a quick reproduction only the first of them."""
+        return self._counted(names, self.loaded(names))
+
+    def begin_item(self) -> None:
+        """Forget which results and scenes the item before used."""
+        self.used.clear()
+        self.coverage = Coverage()
+
+    def request(self, names: Sequence[str]) -> None:
+        """Record scenes that an item uses when everything is run, but not now."""
+        self.coverage.requested.update(dict.fromkeys(map(self._full_name, names)))
+
+    def cover(self, names: Sequence[str]) -> None:
+        """Record scenes whose maps an item measures without a run."""
+        self.request(names)
+        self.coverage.available.update(dict.fromkeys(map(self._full_name, names)))
+
+    def _full_name(self, name: str) -> str:
+        """Return a scene's name with its data set, so that a scene is counted once."""
+        try:
+            return load_scene(name, data=self.data).name
+        except (DataError, ParameterError):
+            # A scene of our own, or one that is not available.
+            return name
+
+    def omit(self, part: str) -> None:
+        """Record a part of an item that is left out; `part` is a noun phrase."""
+        self.coverage.omissions[part] = None
+
+    def _counted(self, requested: Sequence[str | Scene], available: Sequence[_Named]) -> list[_Named]:
+        """Record the scenes of an item and return those to run.
+
+        In a quick reproduction this is the first available scene only.
+        """
+        scenes = list(available[:1] if self.quick else available)
+        self.request([_name(scene) for scene in requested])
+        self.cover([_name(scene) for scene in scenes])
+        return scenes
 
     def truths(self, names: Sequence[str]) -> list[tuple[Scene, Disparity]]:
         """The same scenes with their true disparities; all of the papers' have them."""
         return [(scene, scene.truth) for scene in self.scenes(names) if scene.truth is not None]
+
+
+def _name(scene: str | Scene) -> str:
+    """Return the name of a scene."""
+    return scene.name if isinstance(scene, Scene) else scene
 
 
 def short(scene: str) -> str:

@@ -11,6 +11,7 @@ from stereo_framework.page.page import Block, Details, Page, Picture, Section, S
 from stereo_framework.papers.claim import KINDS, OF_THE_PAPER, Judgement, failures_first
 from stereo_framework.papers.comparison import HEADER, Comparison, comparison_table, plain_table
 from stereo_framework.papers.counts import (
+    NumberCounts,
     SentenceCounts,
     by_sentence,
     count_numbers,
@@ -19,6 +20,7 @@ from stereo_framework.papers.counts import (
     counts_of,
     verdict_of,
 )
+from stereo_framework.papers.extent import Coverage, Extent, union
 from stereo_framework.papers.paper import Context, Item, Outcome, Paper
 from stereo_framework.sweep import Result
 from stereo_framework.tables.environment import environment_text
@@ -38,11 +40,17 @@ class Reproduction:
         By item.
     missing : dict of str to str
         Scenes that were not available, with the reason.
+    title : str
+        The paper's name, and the part of the paper that was run.
+    extent : Extent
+        The items and scenes that were run.
     """
 
     page: Path
     outcomes: dict[str, Outcome]
     missing: dict[str, str]
+    title: str
+    extent: Extent
 
     @property
     def comparisons(self) -> list[Comparison]:
@@ -148,7 +156,8 @@ def reproduce(
     workers : int
         Runs at a time.
     quick : bool
-        Reproduce only the items and scenes that take seconds.
+        Reproduce only the fast items, on one scene and with few settings. The names of
+        figures and tables end in ``_quick``.
 
     Raises
     ------
@@ -157,21 +166,32 @@ def reproduce(
     DataError
         The folder cannot be written.
     """
-    chosen = [paper.item(item)] if item is not None else [i for i in paper.items if i.quick or not quick]
+    chosen_items = [i for i in paper.items if i.quick or not quick]
+    if item is not None:
+        chosen_items = [paper.item(item)]
+
     context = Context(paper.name, out, data, workers, quick)
-    outcomes, sections = {}, []
+    outcomes: dict[str, Outcome] = {}
+    coverages: list[Coverage] = []
+    sections: list[Section] = []
     start = time.perf_counter()
     with output_folder(out):
-        for one in chosen:
-            context.used.clear()
-            outcome = paper.build(one, context)
-            outcomes[one.name] = outcome = replace(outcome, blocks=_shown(one, outcome, context.used))
-            sections.append(Section(one.title, [*outcome.blocks, *failures_first(outcome.statements)]))
-            _write(out, one, outcome)
-    done = Reproduction(out / f"{paper.name}.html", outcomes, context.missing)
-    sections.extend(_sections_about_rules(paper, done, whole=item is None))
-    summary = Section("Summary: failures first", list(_summary(done, time.perf_counter() - start, quick)))
-    page = Page(f"{paper.name}: published and ours", " ".join(opening(paper, done)), [summary, *sections])
+        for chosen in chosen_items:
+            outcome = paper.build(chosen, context)
+            outcome = replace(outcome, blocks=_shown(chosen, outcome, context.used))
+            coverages.append(context.coverage)
+            outcomes[chosen.name] = outcome
+            sections.append(Section(chosen.title, [*outcome.blocks, *failures_first(outcome.statements)]))
+            _write(out, chosen, outcome, _Mark(quick, context.coverage))
+
+    extent = Extent(list(outcomes), len(paper.items), union(coverages), quick=quick, single_item=item is not None)
+    title = f"{paper.name}: published and ours"
+    if extent.label:
+        title += f". {extent.label}"
+    done = Reproduction(out / f"{paper.name}.html", outcomes, context.missing, title, extent)
+    sections.extend(_sections_about_rules(paper, done, whole=extent.all_items))
+    summary = Section("Summary: failures first", list(_summary(done, time.perf_counter() - start)))
+    page = Page(title, " ".join(opening(paper, done)), [summary, *sections])
     page.write(done.page)
     counts = counts_of(
         paper=paper.name,
@@ -218,11 +238,30 @@ def _shown(item: Item, outcome: Outcome, used: Sequence[Result]) -> list[Block]:
 def opening(paper: Paper, done: Reproduction) -> list[str]:
     """Return the sentences that open a page.
 
-    They say what was repeated, what agrees, what does not, which verdicts reproduce
-    nothing, which rules were replaced, why something fails, and what cannot be judged.
+    They give the part of the paper that was run, its agreement and its failures, the
+    verdicts that reproduce nothing, and the rules that were replaced. The reasons and
+    limits that the paper's file gives follow only if the whole paper was run.
     """
-    numbers, by_kind = count_numbers(done.comparisons), count_sentences(done.judgements)
-    runs = by_kind["runs"]
+    by_kind = count_sentences(done.judgements)
+    agreement, failure = _agreement_and_failure(count_numbers(done.comparisons), by_kind["runs"])
+    disagreement = f"{failure}, listed first below" if failure else "nothing that was judged"
+    verdicts = [
+        f"What agrees: {agreement or 'nothing was judged on our runs'}.",
+        f"What does not: {disagreement}.",
+        *_limits_of_verdicts(done, by_kind),
+    ]
+    if not done.extent.all_items:
+        command = f"stereo-framework reproduce {paper.name}"
+        return [f"{paper.reference}.", done.extent.sentence, "In this part:", *verdicts, f"The whole paper: {command}."]
+
+    subject = f"{paper.reference}: {paper.repeated}."
+    if not done.extent.whole:
+        return [subject, *verdicts, done.extent.sentence]
+    return [subject, *verdicts, paper.why, paper.cannot]
+
+
+def _agreement_and_failure(numbers: NumberCounts, runs: SentenceCounts) -> tuple[str, str]:
+    """Return the printed numbers and sentences that agree and those that do not, as texts."""
     agreeing, failing = [], []
     if numbers.judged > 0:
         agreeing.append(f"{numbers.met} of {numbers.judged} printed numbers that can be judged")
@@ -232,12 +271,7 @@ def opening(paper: Paper, done: Reproduction) -> list[str]:
         agreeing.append(f"{runs.hold} of {runs.judged} sentences {KINDS['runs']}")
     if runs.fail > 0:
         failing.append(f"{_counted(runs.fail, 'sentence')} {KINDS['runs']}")
-
-    agreement = ", ".join(agreeing) or "nothing was judged on our runs"
-    failure = ", ".join(failing)
-    sentences = [f"{paper.reference}: {paper.repeated}.", f"What agrees: {agreement}."]
-    sentences.append(f"What does not: {failure}, listed first below." if failure else "What does not: nothing that was judged.")
-    return [*sentences, *_limits_of_verdicts(done, by_kind), paper.why, paper.cannot]
+    return ", ".join(agreeing), ", ".join(failing)
 
 
 def _limits_of_verdicts(done: Reproduction, by_kind: Mapping[str, SentenceCounts]) -> Iterator[str]:
@@ -269,14 +303,15 @@ def _counted(number: int, noun: str) -> str:
     return f"1 {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _summary(done: Reproduction, seconds: float, quick: bool) -> Iterator[Block]:
+def _summary(done: Reproduction, seconds: float) -> Iterator[Block]:
+    """Yield the failures, the totals, the missing scenes and the environment."""
     for c in done.comparisons:
         if c.outside:
             numbers = f"{c.published:g} published, {c.ours:g} ours ({c.tolerance}: {c.reason})"
             yield Text(f"Outside its tolerance: {c.row}, {c.column}: {numbers}.")
     yield from failures_first(s for s in done.statements if s.holds is False)
     yield from map(Text, done.totals)
-    yield Text(f"Computed, or taken from earlier runs, in {seconds:.0f} s{' (quick: one scene)' if quick else ''}.")
+    yield Text(f"Computed, or taken from earlier runs, in {seconds:.0f} s.")
     if done.missing:
         rows = [[name, reason, _fetch(name)] for name, reason in done.missing.items()]
         yield plain_table("Scenes that are not there; their columns are empty", ["scene", "reason", "to get it"], rows)
@@ -297,20 +332,57 @@ def _fetch(scene: str) -> str:
     return f"stereo-framework scenes --fetch {folder}"
 
 
-def _write(out: Path, item: Item, outcome: Outcome) -> None:
+@dataclass(frozen=True)
+class _Mark:
+    """The marks of an item's files that show a part of the item.
+
+    A file that is taken out of its folder must not be mistaken for the whole item.
+    """
+
+    quick: bool
+    coverage: Coverage
+
+    @property
+    def name_ending(self) -> str:
+        """The end of the files' names, so that the files of a whole run stay."""
+        return "_quick" if self.quick else ""
+
+    @property
+    def title_ending(self) -> str:
+        """The end of the tables' titles."""
+        if not self.quick and self.coverage.complete:
+            return ""
+        kind = "quick" if self.quick else "in part"
+        return f" ({kind}: {self.coverage.scene_count})" if self.coverage.requested else f" ({kind})"
+
+
+def _write(out: Path, item: Item, outcome: Outcome, mark: _Mark) -> None:
+    """Write the pictures and tables of an item as files."""
     for block in outcome.blocks:
         if isinstance(block, Picture) and block.name:
-            write_bytes(out / "figures" / block.name, block.file)
-    told = failures_first(outcome.statements)
-    rows = tuple((s.verdict, s.asked, s.text, s.source, s.figures, " ".join(s.notes)) for s in told)
-    header = ("verdict", "kind", "sentence", "source", "figures", "notes")
-    tables = {f"{item.name}_statements": Table(header, rows, 0, f"{item.title}: sentences")}
-    for i, table in enumerate(block for block in outcome.blocks if isinstance(block, Table)):
-        tables[item.name if table.header == HEADER else f"{item.name}_{i}"] = _plain(table)
-    for name, table in tables.items():
+            name = Path(block.name)
+            write_bytes(out / "figures" / f"{name.stem}{mark.name_ending}{name.suffix}", block.file)
+
+    for table_name, table in _tables(item, outcome).items():
+        titled = replace(table, title=f"{table.title}{mark.title_ending}")
         for ending, form in (("csv", "csv"), ("md", "markdown"), ("tex", "latex")):
             if table.rows:
-                write_bytes(out / "tables" / f"{name}.{ending}", to_text(table, form).encode())
+                path = out / "tables" / f"{table_name}{mark.name_ending}.{ending}"
+                write_bytes(path, to_text(titled, form).encode())
+
+
+def _tables(item: Item, outcome: Outcome) -> dict[str, Table]:
+    """Return the tables of an item's files by the name of the file."""
+    header = ("verdict", "kind", "sentence", "source", "figures", "notes")
+    statements = failures_first(outcome.statements)
+    rows = tuple((s.verdict, s.asked, s.text, s.source, s.figures, " ".join(s.notes)) for s in statements)
+    tables = {f"{item.name}_statements": Table(header, rows, 0, f"{item.title}: sentences")}
+
+    shown_tables = [block for block in outcome.blocks if isinstance(block, Table)]
+    for i, table in enumerate(shown_tables):
+        name = item.name if table.header == HEADER else f"{item.name}_{i}"
+        tables[name] = _plain(table)
+    return tables
 
 
 def _plain(shown: Table) -> Table:

@@ -131,7 +131,10 @@ def means(
     cells: dict[tuple[Any, ...], Mean] = {}
     partial: list[str] = []
     # The means that have no value, by the reason.
-    lacking: dict[str, list[str]] = {"where a run failed or is missing on some scene": [], "which has none": []}
+    lacking: dict[str, list[str]] = {
+        "because a run failed, or because not all of its settings ran on every scene": [],
+        "which has none": [],
+    }
     incomplete, without = lacking.values()
     for statistic in statistics:
         numbers = {i: number for i, number in enumerate(column(results, statistic)) if is_number(number)}
@@ -234,10 +237,12 @@ def average_rows(results: Sequence[Result], data: PathLike | None = None) -> lis
             there = [r for r in own if r.statistics and is_counted(r.statistics, protocol)]
             if there and len({r.scene for r in there}) == len(there):
                 mean = average([r.statistics for r in there], protocol, [weights[r.scene] for r in there])
+                energies = [r.energy for r in there if r.energy is not None]
+                energy = math.fsum(energies) / len(energies) if len(energies) == len(there) else None
                 of = f"average of {len(there)}" + (f" of {len(scenes)}" if len(there) < len(scenes) else "")
                 absent = short_names(scenes.keys() - {r.scene for r in there}).values()
                 told = (f"without {', '.join(absent)}, where it has no result",) if absent else ()
-                blank: dict[str, Any] = {"energy": None, "seconds": {}, "warnings": told, "error": None, "map": None, "id": ""}
+                blank: dict[str, Any] = {"energy": energy, "seconds": {}, "warnings": told, "error": None, "map": None, "id": ""}
                 found.append(replace(there[0], scene=of, statistics=mean, _disparity=None, **blank))
     return found
 

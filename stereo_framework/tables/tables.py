@@ -191,12 +191,20 @@ def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> 
     has_error = any(name in statistics and better(name) == "lower" for name in shown)
     if COVERAGE in statistics and has_error:
         shown[COVERAGE] = None
+    if not requested and _compares_energies(results):
+        shown["energy"] = None
     if not requested and "lower_bound" in statistics:
         shown |= {"energy": None, "lower_bound": None}
         # Above a bound of 0 there is no gap in percent.
         if "gap" in statistics:
             shown["gap"] = None
     return list(shown)
+
+
+def _compares_energies(results: Sequence[Result]) -> bool:
+    """Whether several optimizers of one energy are among the results."""
+    optimizers = {r.parameters.get("optimization.use") for r in results if r.energy is not None}
+    return len(optimizers) > 1
 
 
 def _usual_statistics(results: Sequence[Result], statistics: Mapping[str, Any]) -> list[str]:

@@ -72,7 +72,7 @@ def folder(tmp_path, monkeypatch, pair):
     return tmp_path
 
 
-SECONDS = 30
+SECONDS = 300
 """A case that takes so long hangs. Most take milliseconds; some are the first to compile a kernel, which took 12 s on a busy machine."""
 
 

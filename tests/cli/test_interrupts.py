@@ -1,13 +1,15 @@
 """Interrupts are heard, and told again where Python dropped them."""
 
+import contextlib
 import os
 import signal
 import weakref
+from pathlib import Path
 
 import pytest
 from cli_parts import invoke
 
-from stereo_framework.cli._progress import ending, interruptible
+from stereo_framework.cli._progress import Progress, continuable, ending, interruptible
 
 
 class _Thing:
@@ -48,6 +50,30 @@ def test_being_asked_to_end_is_as_an_interrupt():
     assert signal.getsignal(signal.SIGTERM) is before
     assert ending(caught.value) == ("terminated", 143)
     assert ending(KeyboardInterrupt()) == ("interrupted", 130)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+@pytest.mark.parametrize(("out", "kept"), [(None, ""), (Path("o"), "; finished results are kept")])
+def test_an_interrupt_of_a_sweep_is_confirmed_at_once(capfd, out, kept):
+    words = "interrupt received: no more runs begin, and those in progress end first, which may take a minute"
+    lines: list[str] = []
+
+    def sweep():
+        with continuable(Progress(3), "results", out):
+            try:
+                signal.raise_signal(signal.SIGINT)
+            finally:
+                # The line is there before the work in progress has ended.
+                lines.append(capfd.readouterr().err)
+                with contextlib.suppress(KeyboardInterrupt):
+                    signal.raise_signal(signal.SIGINT)
+                lines.append(capfd.readouterr().err)
+
+    with pytest.raises(SystemExit) as end:
+        sweep()
+    assert lines == [f"{words}{kept}\n", ""]
+    assert end.value.code == 130
+    assert capfd.readouterr().err.startswith("interrupted after 0 of 3 results")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")

@@ -51,6 +51,28 @@ def test_where_and_sort(folder, frame):
     assert [r["id"] for r in shown] == expected.id.tolist()
 
 
+def test_averages_follow_sort_and_limit(folder, frame):
+    """`--sort` orders the averages over the scenes too, and `--limit` cuts them."""
+    means = frame.groupby([BOX, TRUNCATION], sort=False)[BAD].mean()
+    expected = [f"{value:.2f}" for value in sorted(means, reverse=True)]
+
+    def averages(*options):
+        output = invoke("results", folder, "--sort", f"-{BAD}", "--columns", BAD, *options).stdout
+        return [line.split("\t")[4] for line in output.splitlines() if line.startswith("average of 2")]
+
+    assert averages() == expected
+    assert averages("--limit", "3") == expected[:3]
+    markdown = invoke("results", folder, "--sort", f"-{BAD}", "--columns", BAD, "--format", "markdown").stdout
+    rows = [line.replace("*", "").split("|")[5].strip() for line in markdown.splitlines() if line.startswith("| average of 2")]
+    assert rows == expected
+
+
+def test_two_folders_are_sent_to_the_command_that_compares_them(folder):
+    one_line(invoke("results", folder, folder), "one folder at a time; 'rank FOLDER FOLDER' compares the results of two")
+    refused = invoke("compare", folder, folder, "--scene", "synthetic/planes")
+    one_line(refused, f"{folder} is a folder; compare needs the files of maps", "stereo-framework rank FOLDER FOLDER")
+
+
 def test_group(folder, frame):
     result = invoke("results", folder, "--group", TRUNCATION, "--columns", BAD, "--sort", f"-{BAD}", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
@@ -145,17 +167,16 @@ def test_a_cut_table_has_the_columns_and_the_best_of_all(tmp_path, monkeypatch):
     assert bests == [frozenset(), {(4, 3)}]
 
 
-def test_each_protocol_has_its_first_rows_and_averages(tmp_path, monkeypatch):
-    """Averages of all settings over both scenes stand below, 1.5 times the setting, or the first of very many."""
-    monkeypatch.setattr(_shared, "_AVERAGES", 2)
+def test_each_protocol_has_its_first_rows_and_averages(tmp_path):
+    """Averages of all settings over both scenes stand below, 1.5 times the setting, or the first of them."""
     for count, name in ((3, "taxonomy2002"), (2, "eth3d")):
         same = {"protocol": name, "protocol_text": str(resolve(name))}
         kept(tmp_path / name, sweep({BOX: [*range(1, count + 1)]}, lambda s, n: {BAD: n * (1.0 + (s == SCENES[1]))}, **same))
     both = [r for name in ("taxonomy2002", "eth3d") for r in stored(tmp_path / name)]
     kept(tmp_path / "both", both)
-    lines = invoke("results", tmp_path / "both", "--limit", 3).stdout.splitlines()
+    lines = invoke("results", tmp_path / "both", "--limit", 2).stdout.splitlines()
     assert sum(line.startswith("scene\t") for line in lines) == 2
-    assert [f"the first 3 of {count} rows; --limit 0 shows all" in lines for count in (6, 4)] == [True, True]
+    assert [f"the first 2 of {count} rows; --limit 0 shows all" in lines for count in (6, 4)] == [True, True]
     averages = [line.split("\t")[2:4] for line in lines if line.startswith("average of 2")]
     assert averages == [["1", "1.50"], ["2", "3.00"]] * 2
     assert lines.count("the first 2 of 3 averages; --limit 0 shows all") == 1

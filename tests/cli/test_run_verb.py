@@ -64,6 +64,17 @@ def test_run_measures_something_besides(cli, script, small_scenes, tmp_path):
     assert [r["statistics"] for r in again] == [r["statistics"] for r in found]
 
 
+def test_a_statistic_names_its_measure(cli, small_scenes):
+    """`--measure bad_pixels_nonocc` measures bad_pixels and shows this column only."""
+    table = cli("run", "window", "--scene", "synthetic/occlusions", "--measure", "bad_pixels_nonocc")
+    assert table.exit_code == 0, table.output
+    assert table.stdout.splitlines()[0].split("\t") == ["scene", "method", "bad_pixels_nonocc", "fraction_matched", "seconds"]
+    other = cli("run", "window", "--scene", "synthetic/occlusions", "--measure", "mape_all")
+    assert other.stdout.splitlines()[0].split("\t")[2:4] == ["mape_all", "fraction_matched"]
+    refused = cli("run", "window", "--scene", "synthetic/occlusions", "--measure", "bad_pixels_nowhere")
+    one_line(refused, "no such measure: 'bad_pixels_nowhere'")
+
+
 def test_another_protocol_matches_nothing_again(cli, script, small_scenes, tmp_path, monkeypatch):
     """The stored map is measured, to the digits of a run of its own; a map that somebody changed is made again."""
     path, out = script(SCRIPT | {"confidence": ["peak_ratio"], "refinement": ["left_right_check"]}), tmp_path / "out"

@@ -24,7 +24,7 @@ def test_every_row_is_visited_once(rows, count):
 
 def test_rows_are_spread_over_threads():
     # Each waits for the other: in one thread this would never end, but for the timeout.
-    both = threading.Barrier(2, timeout=30)
+    both = threading.Barrier(2, timeout=300)
     ranges = []
 
     def meet(start, stop):

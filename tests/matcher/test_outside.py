@@ -229,17 +229,17 @@ def test_what_a_program_does_wrong_is_one_line(run, said):
 @posix
 def test_a_program_that_never_ends_is_ended_with_all_that_it_started(tmp_path):
     start = time.monotonic()
-    run = f"sh -c 'sleep 60 & echo $! > {tmp_path}/child; echo waiting >&2; wait; cp {{output}} x'"
+    run = f"sh -c 'sleep 600 & echo $! > {tmp_path}/child; echo waiting >&2; wait; cp {{output}} x'"
     with pytest.raises(StereoFrameworkError, match=r"^sh: not done after 0\.3 seconds, ended") as caught:
         command(LEFT, RIGHT, SEARCH, run=run, timeout=0.3)
-    assert time.monotonic() - start < 30
+    assert time.monotonic() - start < 300
     assert caught.value.__notes__ == ["waiting"]
     _is_gone(int((tmp_path / "child").read_text()))
 
 
 def _is_gone(child):
     """Fail if a process still runs."""
-    for _ in range(100):
+    for _ in range(2000):
         # Who has died and was not asked for yet is a zombie, of which the system says Z.
         status = Path(f"/proc/{child}/stat")
         if not status.exists() or status.read_text().split()[2] == "Z":
@@ -254,8 +254,8 @@ def test_nobody_waits_for_a_program_once_all_is_stopped():
     threading.Timer(0.3, stopped.set).start()
     start = time.monotonic()
     with stopped_by(stopped):
-        assert _fails(command, LEFT, RIGHT, SEARCH, run="sleep 60 && true {output}", shell=True) == "sleep: interrupted"
-    assert time.monotonic() - start < 30
+        assert _fails(command, LEFT, RIGHT, SEARCH, run="sleep 600 && true {output}", shell=True) == "sleep: interrupted"
+    assert time.monotonic() - start < 300
 
 
 @posix
@@ -263,7 +263,7 @@ def test_nobody_waits_for_a_program_once_all_is_stopped():
 def test_a_program_does_not_outlive_who_wanted_it(tmp_path):
     wants = (
         "import numpy as np\nfrom stereo_framework import Search\nfrom stereo_framework.matcher import command\nimage = np.zeros((4, 6), np.uint8)\n"
-        f"command(image, image, Search(0, 1), run='echo $$ > {tmp_path}/child; sleep 60; true {{output}}', shell=True)\n"
+        f"command(image, image, Search(0, 1), run='echo $$ > {tmp_path}/child; sleep 600; true {{output}}', shell=True)\n"
     )
     process = subprocess.Popen([sys.executable, "-c", wants])
     while not (tmp_path / "child").exists() or not (tmp_path / "child").read_text():

@@ -56,7 +56,7 @@ def test_differences_are_stated_only_if_all_scenes_are_measured():
 
 def test_figures_of_verdicts():
     told = CLAIMS["gc_reaches_tsukuba_only"].stated({"found": changed(("venus", "gc", [(0.01, 0.01), (1.0, 0.0)]))}, {})
-    assert "NOT venus: 1 points" in told.figures
+    assert "not met: venus: GC has 1 points on the boundary" in told.figures
     assert (
         CLAIMS["gc_not_in_mean"].stated({"found": found(AS_IN_THE_PAPER)}, {}).figures
         == "settings on M: CSM 2, GC 0, DP 2, SDM 2, BP 2"

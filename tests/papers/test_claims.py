@@ -87,7 +87,7 @@ def asked(claim, value, ours=None, absent=""):
 
 def test_a_sentence_with_its_verdict():
     fails, unasked = asked(SAID, 2), asked(SAID, None, absent="no data")
-    assert (fails.text, fails.source, fails.holds, fails.figures) == ("“It stays below one.”", "section 3", False, "NOT 2")
+    assert (fails.text, fails.source, fails.holds, fails.figures) == ("“It stays below one.”", "section 3", False, "not met: 2")
     assert fails.asked == "judged on our runs"
     earlier = (
         "Earlier rule, replaced after its verdict was known: below a half; it did not hold. Reason: half is nowhere in the paper."
@@ -105,7 +105,7 @@ def test_a_sentence_with_its_verdict():
 def test_what_is_so_of_our_own_results_stands_beside_the_print():
     told = asked(PRINTED, 0, ours=3)
     assert told.holds is True
-    assert told.notes[1] == "Asked of our own results, it does not hold: NOT 3."
+    assert told.notes[1] == "Asked of our own results, it does not hold: not met: 3."
     assert asked(PRINTED, 0, ours=0.5).notes[1] == "Asked of our own results, it holds: 0.5."
     assert asked(ALONE, 0, ours=3).notes[1] == "Not asked of our own results: its map is lost."
     # What is asked is taken from the data of the item, by name.
@@ -152,7 +152,7 @@ def test_data_are_named_as_the_judge_names_them():
 
 
 def test_cases_that_do_not_hold_come_first():
-    assert verdict([("a 1", True), ("b 2", False)]) == (False, "NOT b 2; a 1")
+    assert verdict([("a 1", True), ("b 2", False)]) == (False, "not met: b 2; a 1")
     assert verdict([("a 1", True)]) == (True, "a 1")
     assert verdict([]) == (None, "no data")
 
@@ -277,7 +277,9 @@ def test_sentences_have_a_file_with_all_that_decides(tmp_path):
     assert {p.name for p in (tmp_path / "tables").glob("*.csv")} == {"item.csv", "item_statements.csv"}
     rows = (tmp_path / "tables/item_statements.csv").read_text().splitlines()
     assert rows[0] == "verdict,kind,sentence,source,figures,notes"
-    assert rows[1].startswith('does not hold,judged on our runs,“It stays below one.”,section 3,NOT 2,"Rule: below one. Earlier')
+    assert rows[1].startswith(
+        'does not hold,judged on our runs,“It stays below one.”,section 3,not met: 2,"Rule: below one. Earlier'
+    )
 
 
 def test_the_kinds_on_the_command_line(monkeypatch, tmp_path, capsys):
@@ -291,7 +293,7 @@ def test_the_kinds_on_the_command_line(monkeypatch, tmp_path, capsys):
     assert told[3] | {"holds": False, "text": "Our sums agree", "asked": KINDS["own"]} == told[3]
     assert verb("made", out=tmp_path) == 3
     out = capsys.readouterr().out
-    assert "our own check, in no total, DOES NOT HOLD: Our sums agree (NOT 1)" in out
+    assert "our own check, in no total, DOES NOT HOLD: Our sums agree (not met: 1)" in out
     assert "judged on our runs, holds: “It stays below one.” (section 3; 0.0; Rule: below one.; Earlier rule, replaced" in out
     assert "Our own checks, in no total: 1 of 1 do not hold" in out
 

@@ -91,8 +91,8 @@ def test_global_and_local_methods(context):
     context.made = [*_made(1, 1, "window"), *_made(2, 1, "gc")]
     told = built("groups2012", "table4", context).statements
     # Windows would be alone in the first group, which is said of our own results beside the printed ones.
-    assert "it does not hold: NOT local: window; global: none" in " ".join(told[0].notes)
-    assert "it does not hold: NOT 1 of 4: window" in " ".join(told[3].notes)
+    assert "it does not hold: not met: local: window; global: none" in " ".join(told[0].notes)
+    assert "it does not hold: not met: group 1 has 1 of 4 methods: window" in " ".join(told[3].notes)
     context.made = [*_made(2, 1, "window"), *_made(2, 1, "gc")]
     assert "it holds: local: window; global: gc" in " ".join(built("groups2012", "table4", context).statements[0].notes)
 
@@ -122,7 +122,7 @@ def test_ranks_by_either_measure(context):
     assert different.holds
     assert "rank correlation -0.23" in different.figures
     assert "it holds: rank correlation -1.00, p = 1.000, 4 methods; A* 1 and 1" in " ".join(different.notes)
-    assert "it does not hold: NOT 1 methods by SZE, 1 by BMP" in " ".join(smaller.notes)
+    assert "it does not hold: not met: 1 methods by SZE, 1 by BMP" in " ".join(smaller.notes)
 
 
 def test_our_maps_of_the_nearest_bad_pixels(monkeypatch, tmp_path):

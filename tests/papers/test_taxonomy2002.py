@@ -131,7 +131,7 @@ def test_what_the_tolerance_of_graph_cuts_lets_through():
     judge = CLAIMS["between_the_orders"].judge
     assert verdict(judge(published, {"sawtooth_textureless": [0.2, 0.3], "map_nonocc": [0.31, 0.4]})) == (
         False,
-        "NOT sawtooth_textureless: printed 0.06, ours 0.20 to 0.30; map_nonocc: printed 0.31, ours 0.31 to 0.40",
+        "not met: sawtooth_textureless: printed 0.06, ours 0.20 to 0.30; map_nonocc: printed 0.31, ours 0.31 to 0.40",
     )
     # A single order lies between nothing.
     assert verdict(judge(published, {"map_nonocc": [0.31]}))[0] is None

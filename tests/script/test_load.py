@@ -20,6 +20,9 @@ WINDOW = {
     "optimization": "winner_take_all",
 }
 
+BOX = {name: parameter.default for name, parameter in step(box).stage.parameters.items()} | {"size": 9}
+"""All parameters of the box of WINDOW, also those that the stage may get later."""
+
 
 @pytest.fixture
 def random_stages(registry):
@@ -54,8 +57,7 @@ def test_all_parameters_stand_under_dotted_names():
             "matching_cost.interval": False,
             "matching_cost.interpolation": "cubic",
             "aggregation.use": "box",
-            "aggregation.box.size": 9,
-            "aggregation.box.iterations": 1,
+            **{f"aggregation.box.{name}": value for name, value in BOX.items()},
             "optimization.use": "winner_take_all",
             "refinement.use": "parabola",
             "refinement.parabola.limit": 1.0,
@@ -142,7 +144,7 @@ def test_the_resolved_script_has_its_defaults_filled_in():
         "scenes": ["venus"],
         "seed": 0,
         "matching_cost": {"use": "absolute_difference", "truncation": None, "interval": False, "interpolation": "cubic"},
-        "aggregation": [{"use": "box", "size": 9, "iterations": 1}],
+        "aggregation": [{"use": "box", **BOX}],
         "optimization": {"use": "winner_take_all"},
     }
 

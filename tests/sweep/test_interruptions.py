@@ -144,7 +144,7 @@ def test_a_cluster_that_dies_fails_no_run(victims, tmp_path, whole, dask_process
         one.kill()
     if victims == "workers":
         one_more()  # the scheduler hands it what was with the others
-    _, errors = child.communicate(timeout=30 if victims == "scheduler" else 300)
+    _, errors = child.communicate(timeout=300)
     *progress, line = errors.splitlines()
     if victims == "scheduler":
         assert child.returncode == 2, errors
@@ -172,7 +172,7 @@ def test_control_c(script, tmp_path, uninterrupted, executor, number, status):
     child = start(script, "--out", str(tmp_path / "out"), "--executor", executor, "--workers", "2")
     wait(lambda: count(tmp_path / "out") or child.poll() is not None)
     child.send_signal(number)
-    _, errors = child.communicate(timeout=30)
+    _, errors = child.communicate(timeout=300)
     assert child.returncode == status, errors
     # Progress may have been told before.
     line = errors.splitlines()[-1]
@@ -211,7 +211,7 @@ def alive(pid):
 def test_two_sweeps_do_not_write_to_one_folder(script, tmp_path):
     with Store(tmp_path / "out", create=True):
         child = start(script, "--out", str(tmp_path / "out"))
-        _, errors = child.communicate(timeout=60)
+        _, errors = child.communicate(timeout=300)
         assert child.returncode == 2
         assert errors == f"error: {tmp_path / 'out'}: another sweep is writing there; wait for it or choose another folder\n"
         # Neither does this process; reading is no matter.

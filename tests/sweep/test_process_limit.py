@@ -32,7 +32,7 @@ def test_without_processes_the_message_names_the_limit_and_a_remedy(monkeypatch)
         futures = [pool.submit(abs, -number) for number in range(4)]
         for future in futures:
             with pytest.raises(CannotStartError, match=r"temporarily unavailable; .*ulimit -u.*; .*--workers 1"):
-                future.result(timeout=60)
+                future.result(timeout=300)
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -42,7 +42,7 @@ def test_few_processes_compute_all_calls_and_the_warning_comes_once(count, monke
     def compute():
         with Processes(4) as pool:
             futures = [pool.submit(time.sleep, 0.2), *(pool.submit(abs, -number) for number in range(9))]
-            return [future.result(timeout=120) for future in futures]
+            return [future.result(timeout=300) for future in futures]
 
     with pytest.warns(ResultWarning, match=rf"starts only [1-{count}] of 4 worker processes; the limit") as caught:
         assert compute() == [None, *range(9)]
@@ -53,5 +53,5 @@ def test_a_process_that_dies_frees_the_place_for_another(monkeypatch):
     refuse_processes_after(monkeypatch, 2)
     with Processes(1) as pool:
         with pytest.raises(executors.BrokenExecutor):
-            pool.submit(os._exit, 1).result(timeout=60)
-        assert pool.submit(abs, -3).result(timeout=60) == 3
+            pool.submit(os._exit, 1).result(timeout=300)
+        assert pool.submit(abs, -3).result(timeout=300) == 3

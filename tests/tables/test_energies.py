@@ -1,16 +1,20 @@
 """Energies, lower bounds and how far above them maps lie, in tables and reports; methods without an optimizer have none: missing everywhere, never 0."""
 
 import csv
+from dataclasses import replace
 
 import pytest
 from cli_parts import call
+from made_results import SCENES, result
 
 from stereo_framework import run
+from stereo_framework.evaluation import resolve
 from stereo_framework.sweep.result import tidy
 from stereo_framework.tables.formats import csv_text
+from stereo_framework.tables.means import average_rows
 from stereo_framework.tables.results import ordered, stored, where
 from stereo_framework.tables.summaries import group, pivot
-from stereo_framework.tables.tables import listing
+from stereo_framework.tables.tables import listing, shown_statistics
 from stereo_framework.tables.values import better
 
 SCRIPT = {
@@ -80,3 +84,17 @@ def test_reports_are_written_all_the_same(folder):
         call(*verb)
     assert list(csv.reader((folder / "tables/energies.csv").read_text().splitlines()))[-1] == ["whole", "", ""]
     assert (folder / "plots/energies.svg").is_file()
+
+
+def test_tables_and_averages_of_several_optimizers_have_energies():
+    protocol = {"protocol": "taxonomy2002", "protocol_text": str(resolve("taxonomy2002"))}
+    runs = []
+    for name, energies in (("graph_cut", (10.0, 30.0)), ("semi_global", (20.0, None))):
+        for scene, energy in zip(SCENES, energies, strict=True):
+            run_of_scene = result(scene, {"optimization": name}, {"bad_pixels_nonocc": 1.0}, **protocol)
+            runs.append(replace(run_of_scene, energy=energy, parameters={"optimization.use": name}))
+    assert "energy" in shown_statistics(runs)
+    assert "energy" not in shown_statistics(runs[:2])
+    energies = {mean.parameters["optimization.use"]: mean.energy for mean in average_rows(runs)}
+    # Without the energy of a scene, a mean would be of another scene than the other one.
+    assert energies == {"graph_cut": 20.0, "semi_global": None}

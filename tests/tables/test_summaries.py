@@ -73,7 +73,10 @@ def test_no_mean_over_other_scenes_than_its_neighbours():
     found = sweep({TRUNCATION: [1, 5, None]}, lambda scene, t: {BAD: 10.0})
     table = group(found[:-1], [TRUNCATION], [BAD])
     assert table.rows == ((1, 2, 10.0), (5, 2, 10.0), (None, 1, None))
-    assert table.notes[0] == f"not given: {BAD} of truncation=none, where a run failed or is missing on some scene"
+    assert (
+        table.notes[0]
+        == f"not given: {BAD} of truncation=none, because a run failed, or because not all of its settings ran on every scene"
+    )
     assert table.texts()[2] == ["none", "1", "-"]
     failed = [*found[:-1], result(SCENES[1], {TRUNCATION: None}, {}, error="no luck")]
     assert group(failed, [TRUNCATION], [BAD]).rows[2] == (None, 1, None)

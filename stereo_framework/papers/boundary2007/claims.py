@@ -53,8 +53,8 @@ def _ratio(found: Boundary, scene: str, over: str, under: str) -> np.ndarray:
 
 def weak_models_are_accurate(found: Boundary) -> Cases:
     strong, weak = (np.median([p.rates for p in shown(_of(found, "stripes", *names))], axis=0) for names in (STRONG, STABLE))
-    yield f"median ER {strong[1]:.4f} and {weak[1]:.4f}", strong[1] >= 10**0.5 * weak[1]
-    yield f"median SR {strong[0]:.3f} and {weak[0]:.3f}", strong[0] < weak[0]
+    yield f"median ER {strong[1]:.4f} of strong models, {weak[1]:.4f} of weak ones", strong[1] >= 10**0.5 * weak[1]
+    yield f"median SR {strong[0]:.3f} of strong models, {weak[0]:.3f} of weak ones", strong[0] < weak[0]
 
 
 def density_varies(found: Boundary) -> Cases:
@@ -70,7 +70,7 @@ def dp_before_gc_on_stripes(found: Boundary) -> Cases:
 
 def sdm_halves(found: Boundary) -> Cases:
     ratio = float(np.median(_ratio(found, "stripes", "CSM", "SDM")))
-    yield f"median ratio {ratio:.2f}", 2**0.5 <= ratio <= 2**1.5
+    yield f"ER of CSM over that of SDM: median ratio {ratio:.2f}", 2**0.5 <= ratio <= 2**1.5
 
 
 def bp_is_a_point(found: Boundary) -> Cases:
@@ -99,25 +99,25 @@ def _count(found: Boundary, scene: str) -> int:
 def gc_reaches_tsukuba_only(found: Boundary, *, scenes: Sequence[str] = ()) -> Cases:
     """Takes the scenes that are meant, all by default."""
     for scene in scenes or found.points:
-        yield f"{scene}: {_count(found, scene)} points", (_count(found, scene) > 0) == (scene == "tsukuba")
+        yield f"{scene}: GC has {_count(found, scene)} points on the boundary", (_count(found, scene) > 0) == (scene == "tsukuba")
 
 
 def gc_behind_dp(found: Boundary) -> Cases:
     ratio = float(np.exp(np.mean([np.mean(np.log(_ratio(found, scene, "GC", "DP"))) for scene in _THREE])))
-    yield f"{ratio:.2f} times in the mean", 2.5 <= ratio <= 10
+    yield f"ER of GC over that of DP: {ratio:.2f} times in the mean", 2.5 <= ratio <= 10
 
 
 def same_character(found: Boundary) -> Cases:
     for scene in _THREE:
         names = {p.method for p in shown(found.feasible(scene))}
-        yield f"{scene}: {', '.join(sorted(names))}", names == {"BP", "DP", "SDM", "CSM"}
+        yield f"{scene}, methods on the boundary: {', '.join(sorted(names))}", names == {"BP", "DP", "SDM", "CSM"}
 
 
 def dp_is_monotonous(found: Boundary) -> Cases:
     worse = {scene: len(own) - len(minimal_points(own)) for scene in found.points if (own := _of(found, scene, "DP"))}
     mean = len(found.mean["DP"]) - len(minimal_points(found.mean["DP"]))
-    yield f"{mean} of {len(found.mean['DP'])} mean points are worse than another", not mean
-    yield f"on the scenes {told(worse, form='d')}", any(worse.values())
+    yield f"{mean} of {len(found.mean['DP'])} mean points of DP are worse than another", not mean
+    yield f"worse points on the scenes: {told(worse, form='d')}", any(worse.values())
 
 
 def _mean_boundary(found: Boundary) -> list[Point]:
@@ -132,7 +132,7 @@ def gc_not_in_mean(found: Boundary) -> Cases:
 def sdm_and_csm_alternate(found: Boundary) -> Cases:
     order = [p.method for p in _mean_boundary(found) if p.method in STABLE]
     changes = sum(a != b for a, b in itertools.pairwise(order))
-    yield f"{changes} changes over {len(order)} points", changes >= 2
+    yield f"SDM and CSM: {changes} changes over {len(order)} points", changes >= 2
 
 
 def most_are_of(found: Boundary, *, scene: str, case: str, methods: Sequence[str]) -> Cases:
@@ -158,7 +158,7 @@ def most_efficient(found: Boundary, *, methods: Sequence[str], scenes: Sequence[
 
 def dp_before(found: Boundary, *, other: str, without: Sequence[str] = ()) -> Cases:
     for scene, own in _efficiencies(found).drop(list(without)).iterrows():
-        yield f"{scene}: E {own['DP']:.3f} and {own[other]:.3f}", own["DP"] > own[other]
+        yield f"{scene}: E of DP {own['DP']:.3f}, of {other} {own[other]:.3f}", own["DP"] > own[other]
 
 
 def no_single_winner(found: Boundary) -> Cases:

@@ -24,7 +24,10 @@ from stereo_framework.tables.values import grouped
 def energies(context: Context) -> Outcome:
     """The three problems, with the numbers of the study's library."""
     published = published_table("energies2008", "energies")
-    results = [r for name in published.columns[: 1 if context.quick else None] for r in context.run(name, maps=True)]
+    problems = published.columns[:1] if context.quick else published.columns
+    # The scripts of the problems have the names of their scenes.
+    context.request(published.columns)
+    results = [r for name in problems for r in context.run(name, maps=True)]
     found = _energies(context, results, zero=True)
     by_row = {row: {scene: own[row] for scene, own in found.items() if row in own} for row in published.rows}
     comparisons = compared(published, by_row)
@@ -125,7 +128,10 @@ def truth_costs_more(found: Energies) -> Cases:
     for scene, energies in found.items():
         optimized = [e for name, e in energies.items() if name not in ("lower bound", "truth")]
         if "truth" in energies and optimized:
-            yield f"{scene}: {energies['truth'] / min(optimized):.2f} times", energies["truth"] > min(optimized)
+            yield (
+                f"{scene}: the truth costs {energies['truth'] / min(optimized):.2f} times the lowest energy",
+                energies["truth"] > min(optimized),
+            )
 
 
 def lower_energy_fewer_errors(points: Mapping[str, Mapping[str, tuple[float, float]]]) -> Cases:

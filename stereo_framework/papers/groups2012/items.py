@@ -123,7 +123,7 @@ def contradict(errors: Mapping[str, DataFrame]) -> Cases:
 
 def segm_border(rows: DataFrame) -> Cases:
     best = rows.loc["GC+SegmBorder"] < rows.drop("GC+SegmBorder").min()
-    yield f"lowest in {best.sum()} of {len(best)} columns", best.all()
+    yield f"GC+SegmBorder: lowest in {best.sum()} of {len(best)} columns", best.all()
 
 
 def local_beside_global(first: Collection[str], local: Collection[str]) -> Cases:
@@ -133,7 +133,7 @@ def local_beside_global(first: Collection[str], local: Collection[str]) -> Cases
 
 def patch_match_teddy(rows: DataFrame) -> Cases:
     place = int(rows["teddy_nonocc"].rank(method="min")["PatchMatch"])
-    yield f"place {place} of {len(rows)}", place > len(rows) / 3
+    yield f"PatchMatch: place {place} of {len(rows)}", place > len(rows) / 3
 
 
 def patch_match_venus(rows: DataFrame) -> Cases:
@@ -150,9 +150,9 @@ def ranks_are_distant(first_ranks: Collection[int]) -> Cases:
 
 
 def most_in_group_two(groups: Series) -> Cases:
-    return tally(groups == 2, "", most)
+    return tally(groups == 2, "methods in group 2", most)
 
 
 def no_single_winner(groups: Series) -> Cases:
     first = groups.index[groups == 1]
-    yield f"{len(first)} of {len(groups)}: {', '.join(first)}", len(first) > 1
+    yield f"group 1 has {len(first)} of {len(groups)} methods: {', '.join(first)}", len(first) > 1

@@ -115,7 +115,7 @@ def bmp_alike(venus: DataFrame) -> Cases:
     bad = _spread(venus, "BMP")
     for measure in ("SZE", "MAPE"):
         other = _spread(venus, measure)
-        yield f"BMP {100 * bad:.0f} %, {measure} {100 * other:.0f} %", bad < other
+        yield f"largest above smallest: BMP {100 * bad:.0f} %, {measure} {100 * other:.0f} %", bad < other
 
 
 def consistent(tsukuba: DataFrame) -> Cases:
@@ -127,7 +127,10 @@ def consistent(tsukuba: DataFrame) -> Cases:
 def views_alike(tsukuba: DataFrame) -> Cases:
     views = _spread(tsukuba, "MSSIM")
     for column in ("SZE", "MAE", "MSE", "MAPE"):
-        yield f"MSSIM {100 * views:.1f} %, {column} {100 * _spread(tsukuba, column):.0f} %", views < _spread(tsukuba, column)
+        yield (
+            f"largest above smallest: MSSIM {100 * views:.1f} %, {column} {100 * _spread(tsukuba, column):.0f} %",
+            views < _spread(tsukuba, column),
+        )
 
 
 def ranks_differ(ranks: Mapping[str, Series], best: Mapping[str, Series]) -> Cases:

@@ -104,48 +104,50 @@ def costs_alike(results: Results) -> Cases:
     spread = dict(_places(wide.max(axis=1) - wide.min(axis=1)))
     for where, own in _places(apart):
         here, points = own.mean(), spread[where].mean()
-        yield f"{where}: {here:.2f} points apart, {points:.2f} between truncation values", here < points
+        yield f"{where}: AD and SD {here:.2f} points apart, {points:.2f} between truncation values", here < points
 
 
 def truncation_near_discontinuities(results: Results) -> Cases:
     wide = curves(results)
     saved = (wide[_NONE] - wide[[*_NOISE, *_GOOD]].min(axis=1)).groupby(level=["scene", "region"]).mean()
-    return cases(saved.unstack().reindex(columns=REGIONS).iterrows(), lambda own: own["discont"] == own.max(), "")
+    rows = ((f"{scene}, points saved by truncation", own) for scene, own in saved.unstack().reindex(columns=REGIONS).iterrows())
+    return cases(rows, lambda own: own["discont"] == own.max(), "")
 
 
 def truncation_5_to_50(results: Results) -> Cases:
     for scene, own in each(curves(results, region="nonocc")):
         best = own.idxmin(axis=1)
-        yield f"{scene}: {_listed(best)}", best.isin(_GOOD).all()
+        yield f"{scene}: best truncation {_listed(best)}", best.isin(_GOOD).all()
 
 
 def truncation_20(results: Results) -> Cases:
     counts = curves(results, region="nonocc").idxmin(axis=1).value_counts()
     if len(counts):
         figures = ", ".join(f"{_listed([value])} in {count}" for value, count in counts.items())
-        yield figures, (counts.drop(20, errors="ignore") < counts.get(20, 0)).all()
+        yield f"best truncation: {figures} of {counts.sum()} curves", (counts.drop(20, errors="ignore") < counts.get(20, 0)).all()
 
 
 def noise(results: Results) -> Cases:
     wide = only(curves(results), interval=False)
-    return _everywhere(wide[_NOISE].min(axis=1) >= 2 * wide[_GOOD].min(axis=1), "curves")
+    return _everywhere(wide[_NOISE].min(axis=1) >= 2 * wide[_GOOD].min(axis=1), "curves with twice the errors in the noise")
 
 
 def interval_in_noise(results: Results) -> Cases:
-    return _everywhere(_gains(results)[_NOISE].stack() > 0, "settings")
+    return _everywhere(_gains(results)[_NOISE].stack() > 0, "settings better with intervals")
 
 
 def gains_less(results: Results, *, good: Sequence[float]) -> Cases:
     """Whether intervals gain less at `good` truncation values than in the noise."""
     for where, own in _places(_gains(results)):
         low, high = (own[some].mean(axis=1).mean() for some in (_NOISE, good))
-        yield f"{where}: {high:+.2f} points against {low:+.2f}", high < low
+        yield f"{where}: intervals gain {high:+.2f} points, in the noise {low:+.2f}", high < low
 
 
 def best_varies(results: Results) -> Cases:
     best = curves(results, region="nonocc").groupby(level="scene", sort=False).mean().idxmin(axis=1)
     if len(best) > 1:
-        yield ", ".join(f"{scene} {_listed([value])}" for scene, value in best.items()), best.nunique() > 1
+        figures = ", ".join(f"{scene} {_listed([value])}" for scene, value in best.items())
+        yield f"best truncation: {figures}", best.nunique() > 1
 
 
 def window_21(small: Results, large: Results) -> Cases:
@@ -153,12 +155,12 @@ def window_21(small: Results, large: Results) -> Cases:
     both = concat([errors(own, "cost", "interval", "truncation") for own in (small, large)], axis=1).dropna()
     for where, own in _places(both):
         rho = own.corr(method="spearman").iloc[0, 1]
-        yield f"{where}: {rho:.2f}", rho >= 0.7
+        yield f"{where}: rank correlation {rho:.2f}", rho >= 0.7
 
 
 def untruncated_best(results: Results) -> Cases:
     wide = curves(results)
-    return _everywhere(wide[_NONE] <= wide.min(axis=1), "curves")
+    return _everywhere(wide[_NONE] <= wide.min(axis=1), "curves lowest without truncation")
 
 
 def lowest_at_discontinuities(shifted: Results, plain: Results) -> Cases:
@@ -178,19 +180,22 @@ def comparable(shifted: Results, plain: Results) -> Cases:
 
 
 def global_truncation_helps(results: Results) -> Cases:
-    return tally(curves(results, region="nonocc").idxmin(axis=1).isin(_GOOD), "curves", Series.any)
+    return tally(
+        curves(results, region="nonocc").idxmin(axis=1).isin(_GOOD), "curves with the best truncation from 5 to 50", Series.any
+    )
 
 
 def global_interval_mixed(results: Results) -> Cases:
     gained = _gains(results, region="nonocc")[[*_GOOD, _NONE]].stack()
     better, worse = (gained > 0).sum(), (gained < 0).sum()
     if len(gained):
-        yield f"lower in {better} of {len(gained)} settings, higher in {worse}", better > 0 and worse > 0
+        yield f"errors with intervals: lower in {better} of {len(gained)} settings, higher in {worse}", better > 0 and worse > 0
 
 
 def interval_in_scanlines(results: Results) -> Cases:
     by_method = _gains(results, region="nonocc").mean(axis=1).groupby(level=["scene", "method"], sort=False).mean()
-    return cases(each(by_method), lambda own: own["so"] == own.max(), "")
+    gains = ((f"{scene}, points gained by intervals", own) for scene, own in each(by_method))
+    return cases(gains, lambda own: own["so"] == own.max(), "")
 
 
 # --- Experiment 4 -----------------------------------------------------------------------------------------------------
@@ -217,7 +222,7 @@ def trade_off(results: Results) -> Cases:
 
 def intermediate_best(results: Results) -> Cases:
     between = [own[1:-1].min() < min(own.iloc[0], own.iloc[-1]) for _, _, (own,) in _each_method(results, "nonocc")]
-    yield from tally(Series(between, dtype=bool), "curves", most)
+    yield from tally(Series(between, dtype=bool), "curves lowest between the smallest and the largest support", most)
 
 
 def _lowest(results: Results, region: str) -> Iterator[tuple[str, Series]]:
@@ -245,14 +250,14 @@ def others_alike(results: Results) -> Cases:
     for scene, best in _lowest(results, "nonocc"):
         others = best.drop("shiftable")
         apart, lead = others.max() - others.min(), others.mean() - best["shiftable"]
-        yield f"{scene}: {apart:.2f} points apart, lead {lead:.2f}", apart < lead
+        yield f"{scene}: the others {apart:.2f} points apart, lead of shiftable windows {lead:.2f}", apart < lead
 
 
 def shiftable_sizes(results: Results) -> Cases:
     for scene, method, both in _each_method(results, "textureless", "discont"):
         if method == "shiftable":
             flat, near = (3 + 2 * own.idxmin() for own in both)
-            yield f"{scene}: {flat} in textureless areas, {near} near discontinuities", flat >= 2 * near
+            yield f"{scene}: best size {flat} in textureless areas, {near} near discontinuities", flat >= 2 * near
 
 
 def large_support(results: Results) -> Cases:

@@ -37,12 +37,12 @@ def no_clear_ranking(results: Results) -> Cases:
 def weights_vary(results: Results) -> Cases:
     for method, own in each(best_weights(results, "nonocc")["weight"], "method"):
         if len(own) > 1:
-            yield f"{method}: {told(own, form='g')}", own.nunique() > 1
+            yield f"{method}, best weight: {told(own, form='g')}", own.nunique() > 1
 
 
 def weights_between(results: Results, *, scene: str, low: float, high: float) -> Cases:
     own = only(best_weights(results, "nonocc")["weight"], scene=scene)
-    return ((f"{method} {weight:g}", low <= weight <= high) for method, weight in own.items())
+    return ((f"{method}: best weight {weight:g}", low <= weight <= high) for method, weight in own.items())
 
 
 def occlusion_cost(results: Results) -> Cases:
@@ -50,7 +50,7 @@ def occlusion_cost(results: Results) -> Cases:
     lowest = best["error"].rename("{:g}".format, level="occlusion")
     yield from cases(each(lowest), lambda own: own.max() < 2 * own.min())
     weights = {scene: own.tolist() for scene, own in each(best["weight"])}
-    yield f"best weights {weights}", any(len(set(own)) > 1 for own in weights.values())
+    yield f"best weights by occlusion cost: {weights}", any(len(set(own)) > 1 for own in weights.values())
 
 
 def clearly_superior(results: Results) -> Cases:
@@ -65,7 +65,7 @@ def lowest_energy(results: Results) -> Cases:
     cuts = only(energies, method="gc").groupby(level=["scene", "weight"]).max()
     found = cuts <= energies.groupby(level=["scene", "weight"]).min().reindex(cuts.index)
     for scene, own in found.groupby(level="scene"):
-        yield from tally(own, "weights", where=f"{scene}: ")
+        yield from tally(own, "weights with the lowest energy for graph cuts", where=f"{scene}: ")
 
 
 def streaks(changes: Mapping[str, Mapping[str, float]]) -> Cases:
@@ -97,12 +97,12 @@ def penalty_helps(results: Results) -> Cases:
 def penalty_varies(results: Results) -> Cases:
     better = four(results, "nonocc")[["p2 + BT", "p4 + BT"]].idxmin(axis=1)
     if len(better) > 1:
-        yield ", ".join(f"{scene} {run}" for (scene, _), run in better.items()), better.nunique() > 1
+        yield "lower errors with " + ", ".join(f"{run} on {scene}" for (scene, _), run in better.items()), better.nunique() > 1
 
 
 def interval_helps(results: Results) -> Cases:
     for (scene, method), own in four(results, "nonocc").iterrows():
-        yield f"{scene} {method}: {own['p1']:.2f} % without, {own['p1 + BT']:.2f} % with", own["p1 + BT"] < own["p1"]
+        yield f"{scene} {method}: {own['p1']:.2f} % without BT, {own['p1 + BT']:.2f} % with it", own["p1 + BT"] < own["p1"]
 
 
 def _penalty_gains(results: Results) -> Series:
@@ -112,20 +112,20 @@ def _penalty_gains(results: Results) -> Series:
 
 
 def penalty_usually_helps(results: Results) -> Cases:
-    return tally(_penalty_gains(results) > 0, "cases", most)
+    return tally(_penalty_gains(results) > 0, "runs better with a penalty", most)
 
 
 def penalty_helps_so(results: Results) -> Cases:
     means = _penalty_gains(results).groupby(level="method").mean()
     if {"so", "dp"} <= set(means.index):
-        yield told(means, " points"), means["so"] > means["dp"]
+        yield f"gain by a penalty: {told(means, ' points')}", means["so"] > means["dp"]
 
 
 def interval_hurts_textureless(results: Results) -> Cases:
     runs = four(results, "textureless")
     worse = [f"{scene} {method}" for scene, method in runs.index[runs["p1 + BT"] > runs["p1"]]]
     if len(runs):
-        yield f"{len(worse)} of {len(runs)}: {', '.join(worse) or 'nowhere'}", bool(worse)
+        yield f"worse with BT in {len(worse)} of {len(runs)} runs: {', '.join(worse) or 'nowhere'}", bool(worse)
 
 
 # --- Experiment 7 -----------------------------------------------------------------------------------------------------
