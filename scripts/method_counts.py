@@ -1,7 +1,8 @@
-"""Compute the figures of the methods' pages: ``STEREO_DATA=DIR python scripts/method_counts.py``.
+"""Compute the figures of the methods' pages: ``STEREO_DATA=DIR python scripts/method_counts.py [FILE ...]``.
 
-Writes ``docs/counts/methods.json``. ``tests/test_method_claims.py`` compares sentences of the
-pages with that file. The run takes about a quarter of an hour on two cores.
+Writes ``docs/counts/methods.json`` and ``docs/counts/tiles.json``, or one of them.
+``tests/test_method_claims.py`` compares sentences of the pages with these files. Each of the
+two takes some minutes on a machine with two cores that does nothing else.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
 
@@ -21,7 +21,6 @@ from stereo_framework import evaluate, load_scene, run
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.sweep.result import Result
 
-COMMAND = "python scripts/method_counts.py"
 V2 = [f"middlebury-v2/{name}" for name in ("tsukuba", "venus", "teddy", "cones")]
 PHOTOGRAPHS = "middlebury-v3/trainingQ"
 SETS_OF_ROWS = {"photographs": PHOTOGRAPHS, "kitti2015": "kitti2015", "kitti2012": "kitti/training2012", "v2": "middlebury-v2"}
@@ -232,7 +231,23 @@ def choose_on_teddy() -> dict[str, float]:
     return {method: round(share - wrong["fine"], 4) for method, share in wrong.items()}
 
 
-SECTIONS: dict[str, Callable[[], Any]] = {
+def tiles() -> dict[str, Any]:
+    """Measure methods on the ten photographs as a whole and in tiles: visible pixels, 1 pixel."""
+    percentages: dict[str, Any] = {}
+    for method in ("sgm", "fine"):
+        percentages[method] = {"whole": _mean_on_photographs(method, [])}
+        for size in (512, 256):
+            scheme = f"scheme={{use: tiles, size: {size}}}"
+            percentages[method][f"tiles of {size}"] = _mean_on_photographs(method, [scheme])
+    return percentages
+
+
+def _mean_on_photographs(method: str, overrides: Sequence[str]) -> float:
+    results = results_by_scene(method, [PHOTOGRAPHS], overrides).values()
+    return round(mean(result.statistics["bad4_nonocc"] for result in results), 4)
+
+
+METHODS: dict[str, Callable[[], Any]] = {
     "margins": margins,
     "prices": prices,
     "correlation": correlation,
@@ -244,20 +259,21 @@ SECTIONS: dict[str, Callable[[], Any]] = {
     "choose_on_teddy": choose_on_teddy,
     "patch_match": patch_match,
 }
+FILES = {"methods": METHODS, "tiles": {"photographs": tiles}}
+"""By name of the file of counts: the functions that compute its sections."""
 
 
 def main() -> None:
-    """Compute all sections and write the file."""
+    """Compute the sections of the files and write them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--print", nargs="+", choices=SECTIONS, help="print these sections and write nothing", dest="shown")
+    parser.add_argument("files", nargs="*", metavar="FILE", help=f"{', '.join(FILES)}; default: all")
     arguments = parser.parse_args()
-    counts = {}
-    for name in arguments.shown or SECTIONS:
-        counts[name] = SECTIONS[name]()
-        print(f"{name}: {counts[name]}", flush=True)
-    if not arguments.shown:
-        path = write_counts("methods", COMMAND, counts)
-        print(f"{path.relative_to(Path.cwd())} written")
+    for name in arguments.files or FILES:
+        counts = {}
+        for section, compute in FILES[name].items():
+            counts[section] = compute()
+            print(f"{section}: {counts[section]}", flush=True)
+        write_counts(name, f"python scripts/method_counts.py {name}", counts)
 
 
 if __name__ == "__main__":
