@@ -1,8 +1,8 @@
 """Compute the figures of the methods' pages: ``STEREO_DATA=DIR python scripts/method_counts.py [FILE ...]``.
 
-Writes ``docs/counts/methods.json`` and ``docs/counts/tiles.json``, or one of them.
-``tests/test_method_claims.py`` compares sentences of the pages with these files. Each of the
-two takes some minutes on a machine with two cores that does nothing else.
+Writes ``methods.json``, ``tiles.json`` and ``ranges.json`` in ``docs/counts``, or some of them.
+``tests/test_method_claims.py`` compares sentences of the pages with these files. Each file
+takes some minutes on a machine with two cores that does nothing else.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from statistics import mean
 from typing import Any, NamedTuple
 
 import chain_pictures
+import choosing_study
 import numpy as np
 from counts import write_counts
 
 from stereo_framework import evaluate, load_scene, run
 from stereo_framework.core.scene import Disparity, Scene
+from stereo_framework.datasets.registry import load_scenes
+from stereo_framework.own_pair.search_range import estimate_range, sparse_matches
 from stereo_framework.sweep.result import Result
 
 V2 = [f"middlebury-v2/{name}" for name in ("tsukuba", "venus", "teddy", "cones")]
@@ -247,6 +250,23 @@ def _mean_on_photographs(method: str, overrides: Sequence[str]) -> float:
     return round(mean(result.statistics["bad4_nonocc"] for result in results), 4)
 
 
+def estimated_ranges() -> dict[str, dict[str, float]]:
+    """Compare the ranges that ``--disparities auto`` estimates with the truth of each scene.
+
+    ``covered`` is the percentage of the pixels with truth whose disparity lies in the range.
+    ``width`` is the width of the range over that of the true disparities.
+    """
+    ranges = {}
+    for scene in load_scenes([*choosing_study.SCENES, "synthetic/slits"]):
+        assert scene.truth is not None, "all scenes of the study have truth"
+        truth = scene.truth[np.isfinite(scene.truth)]
+        low, high = estimate_range(scene, sparse_matches(scene))
+        covered = percent(np.count_nonzero((truth >= low) & (truth <= high)), truth.size)
+        width = float((high - low) / (truth.max() - truth.min()))
+        ranges[scene.name] = {"covered": covered, "width": round(width, 4)}
+    return ranges
+
+
 METHODS: dict[str, Callable[[], Any]] = {
     "margins": margins,
     "prices": prices,
@@ -259,7 +279,11 @@ METHODS: dict[str, Callable[[], Any]] = {
     "choose_on_teddy": choose_on_teddy,
     "patch_match": patch_match,
 }
-FILES = {"methods": METHODS, "tiles": {"photographs": tiles}}
+FILES: dict[str, dict[str, Callable[[], Any]]] = {
+    "methods": METHODS,
+    "tiles": {"photographs": tiles},
+    "ranges": {"estimated": estimated_ranges},
+}
 """By name of the file of counts: the functions that compute its sections."""
 
 

@@ -435,6 +435,22 @@ def test_errors_in_tiles_are_the_measured_ones(method):
     assert_printed("docs/performance.md", sentence, *(measured[key] for key in ("whole", "tiles of 512", "tiles of 256")))
 
 
+def test_estimated_ranges_of_real_pairs_are_the_measured_ones():
+    estimates = json.loads((DOCS / "counts" / "ranges.json").read_text())["estimated"]
+    slits = estimates.pop("synthetic/slits")
+    tsukuba = estimates.pop("middlebury2001/tsukuba")
+    covered = [estimate["covered"] for estimate in (tsukuba, *estimates.values())]
+    widths = [estimate["width"] for estimate in estimates.values()]
+    [pairs, least] = figures_of(
+        "docs/howto/images.md",
+        "On each of the N real pairs of [the study without truth](../notes/choosing.md) the estimate covers at least N %",
+    )
+    assert int(pairs) == len(covered)
+    assert min(covered) >= float(least)
+    sentence = "Its width is N to N times that of the true disparities, on *tsukuba* N times. On `synthetic/slits` it covers N %"
+    assert_printed("docs/howto/images.md", sentence, min(widths), max(widths), tsukuba["width"], slits["covered"])
+
+
 # --- confidence -------------------------------------------------------------------------------------------------------
 
 LEARNED = yaml.safe_load(confidence_tables.LEARNED.read_text())
