@@ -1,20 +1,29 @@
-"""The table and the picture of docs/confidence.md, from stored results: ``python scripts/confidence_tables.py FOLDER ...``.
+"""The tables and the picture of docs/confidence.md, from stored results: ``python scripts/confidence_tables.py FOLDER ...``.
 
-Prints, for each method, the mean over the scenes of area over optimal area, measures by their mean rank. ``--points ALL SURE``: instead, from two
-``points.ply`` of `match`, ``docs/images/points_sure.jpg``.
+Prints, for each method, the mean over the scenes of area over optimal area, measures by their mean rank: once for all scenes, and once for the
+scenes that the weights of `learned` were not learned from. Then it prints the areas with each scene left out of learning, from ``learned.yaml``.
+``--counts`` also writes the second table to ``docs/counts/confidence.json``. ``--points ALL SURE``: instead, from two ``points.ply`` of `match`,
+``docs/images/points_sure.jpg``.
 """
 
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import yaml
+from counts import write_counts
 from PIL import Image
 
 from stereo_framework.sweep import Result
 from stereo_framework.tables.results import stored
 
 POINTS = Path(__file__).parents[1] / "docs" / "images" / "points_sure.jpg"
+LEARNED = Path(__file__).parents[1] / "stereo_framework" / "confidence" / "learned.yaml"
+MARKS = {"learned": "`learned`\\*"}
+"""Cells of measures whose weights were learned from scenes of the table."""
+SHOWN_LEFT_OUT = ("learned", "ambiguity", "matching_score", "peak_ratio", "maximum_likelihood", "left_right_consistency")
 _RATIO = "auc_ratio_"
 
 
@@ -61,34 +70,87 @@ def from_the_side(path: Path, rows: int = 520, columns: int = 720) -> np.ndarray
     return picture
 
 
+class RatioTable:
+    """Mean areas over optimal areas of some results, measures in the order of their mean rank.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Results without errors, all with the same measures.
+    """
+
+    def __init__(self, results: Sequence[Result]) -> None:
+        measure_names = measures(results)
+        self.methods = list(dict.fromkeys(r.method for r in results))
+        self.scenes = list(dict.fromkeys(r.scene for r in results))
+        areas = ratios(results, measure_names, self.methods)
+        rank_of_method = [ranks(values).mean(axis=0) for values in areas.values()]
+        mean_ranks = np.mean(rank_of_method, axis=0)
+
+        order = np.argsort(mean_ranks)
+        self.measures = [measure_names[i] for i in order]
+        self.ranks = mean_ranks[order]
+        self.means = np.array([areas[method].mean(axis=0)[order] for method in self.methods])
+        self.without = np.array([mean_error_ratio(results, method) for method in self.methods])
+
+    def print(self, marks: dict[str, str]) -> None:
+        """Print the table in Markdown, with other cells for the measures that have a mark."""
+        print(f"{len(self.scenes)} scenes: {', '.join(map(short, self.scenes))}\n")
+        rows = []
+        for i, name in enumerate(self.measures):
+            areas = [f"{mean:.2f}" for mean in self.means[:, i]]
+            rows.append([marks.get(name, f"`{name}`"), *areas, f"{self.ranks[i]:.1f}"])
+        rows.append(["(none: the error rate)", *(f"{ratio:.2f}" for ratio in self.without), "-"])
+        print_table(["area over optimal area", *(f"`{method}`" for method in self.methods), "mean rank"], rows)
+
+    def counts(self) -> dict[str, Any]:
+        """Return the table as a mapping: the scenes, and for each measure its areas and its mean rank."""
+        figures: dict[str, Any] = {}
+        for i, name in enumerate(self.measures):
+            areas = [round(float(mean), 4) for mean in self.means[:, i]]
+            by_method = dict(zip(self.methods, areas, strict=True))
+            figures[name] = {**by_method, "mean rank": round(float(self.ranks[i]), 4)}
+        return {"scenes": self.scenes, "measures": figures}
+
+
+def mean_error_ratio(results: Sequence[Result], method: str) -> float:
+    """Return the mean over the scenes of a method's error rate over its optimal area."""
+    statistics = [r.statistics for r in results if r.method == method]
+    return float(np.mean([values["bad_pixels_all"] / values["auc_optimal"] for values in statistics]))
+
+
+def left_out_rows(record: dict[str, Any]) -> list[list[str]]:
+    """Return the rows of the table of areas with each scene left out of learning."""
+    areas = record["mean_auc_over_optimal"]
+    cells = {name: f"`{name}`" for name in SHOWN_LEFT_OUT}
+    cells["learned"] = "`learned`, each scene left out"
+    return [[cells[name], f"{areas[name]:.2f}"] for name in SHOWN_LEFT_OUT]
+
+
 def main() -> None:
-    """Print, or draw."""
+    """Print the tables, or draw the picture."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("folders", type=Path, nargs="*")
     parser.add_argument("--points", action="store_true")
+    parser.add_argument("--counts", action="store_true", help="write the table of scenes that were not learned from, too")
     arguments = parser.parse_args()
     if arguments.points:
-        Image.fromarray(np.hstack([from_the_side(path) for path in arguments.folders])).save(POINTS, quality=80, optimize=True)
+        pictures = [from_the_side(path) for path in arguments.folders]
+        Image.fromarray(np.hstack(pictures)).save(POINTS, quality=80, optimize=True)
         return
-    found = [r for folder in arguments.folders for r in stored(folder) if r.error is None]
-    names, methods = measures(found), list(dict.fromkeys(r.method for r in found))
-    scenes = list(dict.fromkeys(r.scene for r in found))
-    table = ratios(found, names, methods)
-    mean_rank = np.mean([ranks(values).mean(axis=0) for values in table.values()], axis=0)
-    order = np.argsort(mean_rank)
-    names = [names[i] for i in order]
-    table = {m: values[:, order] for m, values in table.items()}
-    print(f"{len(scenes)} scenes: {', '.join(map(short, scenes))}\n")
-    rows = [
-        [f"`{name}`", *(f"{values[:, i].mean():.2f}" for values in table.values()), f"{mean_rank[order[i]]:.1f}"]
-        for i, name in enumerate(names)
-    ]
-    means = {
-        m: np.mean([r.statistics["bad_pixels_all"] / r.statistics["auc_optimal"] for r in found if r.method == m])
-        for m in methods
-    }
-    rows.append(["(none: the error rate)", *(f"{means[m]:.2f}" for m in methods), "-"])
-    print_table(["area over optimal area", *(f"`{m}`" for m in methods), "mean rank"], rows)
+
+    record = yaml.safe_load(LEARNED.read_text())
+    results = [r for folder in arguments.folders for r in stored(folder) if r.error is None]
+    unseen_results = [r for r in results if r.scene not in record["left_out"]]
+    if len(unseen_results) < len(results):
+        RatioTable(results).print(MARKS)
+    if unseen_results:
+        unseen = RatioTable(unseen_results)
+        unseen.print({})
+        if arguments.counts:
+            command = "python scripts/confidence_tables.py FOLDER --counts, from results of confidence/measures"
+            write_counts("confidence", command, {"not learned from": unseen.counts()})
+    print_table([f"area over optimal area, {len(record['left_out'])} scenes", "`census_sgm`"], left_out_rows(record))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Pairs without calibration: warps that are known come back, and what cannot be rectified is told in a sentence."""
 
+from pathlib import Path
+
 import cv2
 import numpy as np
 import pytest
@@ -42,6 +44,20 @@ def left_over(scene, turns, found):
     ends = [np.stack([x[known] - away, y[known], np.ones(known.sum())]) for away in (0, d[known])]
     (_, left_row, left), (_, right_row, right) = (f @ t @ end for f, t, end in zip(found, turns, ends, strict=True))
     return float(np.sqrt(np.mean((left_row / left - right_row / right) ** 2)))
+
+
+@pytest.mark.slow
+@pytest.mark.docs
+def test_the_page_prints_the_row_differences_that_remain_on_turned_photographs(data):
+    differences = []
+    for name in PHOTOGRAPHS:
+        scene = load_scene(f"middlebury-v3/trainingQ/{name}", data=data)
+        pair, turns = turned(scene, 3)
+        matches = _right_matches(sparse_matches(pair), scene.truth.shape)
+        differences.append(left_over(scene, turns, _turns(*matches, scene.truth.shape)))
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "images.md").read_text()
+    expected = f"differ by {min(differences):.2f} to {max(differences):.2f} px afterwards (root mean square)"
+    assert expected in page
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (i > 2)) for i, name in enumerate(PHOTOGRAPHS)])
