@@ -26,7 +26,7 @@ _NAMES = {
     "figures.chart": ["chart"],
     "figures.notebook": ["plot", "show"],
     "io": ["reader"],
-    "kernels.threads": ["threads"],
+    "core.threads": ["threads"],
     "own_pair.matching": ["match"],
     "script": ["load"],
     "sweep": ["run"],
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from stereo_framework.core.parameters import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit
     from stereo_framework.core.scene import Scene, Search
     from stereo_framework.core.stage import stage
+    from stereo_framework.core.threads import threads
     from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness, Status
     from stereo_framework.datasets import dataset, load_pair, load_scene, pair_scene
     from stereo_framework.engine.match import Match
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
     from stereo_framework.figures.chart import chart
     from stereo_framework.figures.notebook import plot, show
     from stereo_framework.io import reader
-    from stereo_framework.kernels.threads import threads
     from stereo_framework.own_pair.matching import match
     from stereo_framework.script.load import load
     from stereo_framework.sweep import run

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.arguments import checked_fields
 from stereo_framework.core.errors import DataError, StereoFrameworkError
 from stereo_framework.core.parameters import Positive
 
@@ -42,6 +43,7 @@ def intensities(image: NDArray) -> NDArray:
     return image.astype(np.float32, copy=False) if image.dtype.kind == "f" else image
 
 
+@checked_fields()
 @dataclass(frozen=True)
 class Calibration:
     """Rectified camera geometry: depth = baseline * focal_length / (disparity + doffs).
@@ -100,6 +102,7 @@ def size_ratio(stated: tuple[int, int], actual: tuple[int, int]) -> float | None
     return factor if fits else None
 
 
+@checked_fields()
 @dataclass(frozen=True)
 class Frame:
     """One image of a sequence.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.arguments import checked, checked_fields
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.core.parameters import brief
+from stereo_framework.core.parameters import Checked, brief
 from stereo_framework.core.scene import Image, Scene, Search, intensities
 from stereo_framework.core.volume import SearchMask
 
@@ -48,6 +49,7 @@ def intensity_fault(image: NDArray) -> str:
     return f"intensities from {lowest:g} to {highest:g}; expected intensities in 0..255"
 
 
+@checked_fields()
 @brief
 @dataclass(frozen=True, eq=False)
 class Pair:
@@ -71,7 +73,7 @@ class Pair:
 
     reference: Image
     match: Image
-    search: Search
+    search: Annotated[Search, Checked(Search.of)]
     mask: SearchMask | None = None
     scene: Scene | None = None
 
@@ -80,7 +82,6 @@ class Pair:
             raise DataError(
                 "a pair of masked arrays; Scene.from_images takes them, or SearchMask(valid=..., match_valid=...) holds their masks"
             )
-        object.__setattr__(self, "search", Search.of(self.search))
         for name in ("reference", "match"):
             image = intensities(getattr(self, name))
             if fault := intensity_fault(image):
@@ -96,6 +97,7 @@ class Pair:
                     raise DataError(f"a mask of {array.shape} for images of {self.shape}")
 
     @staticmethod
+    @checked()
     def of(scene: Scene, search: Search | None = None) -> Pair:
         """The frame pair of a scene.
 
@@ -134,6 +136,7 @@ class Pair:
         mask = self.mask and self.mask.exchanged(self.search)
         return Pair(self.match, self.reference, replace(self.search, direction=-self.search.direction), mask, scene)
 
+    @checked()
     def rows(self, top: int, bottom: int) -> Pair:
         """The rows `top` to `bottom` - 1 alone."""
         return replace(
@@ -144,6 +147,7 @@ class Pair:
             scene=None,
         )
 
+    @checked()
     def reduced(self, factor: int, step: float | None = None) -> Pair:
         """Return the pair `factor` times smaller in both directions.
 

@@ -238,8 +238,18 @@ def in_short(value: Any) -> str:
         return "{" + ", ".join(f"{name!r}: {in_short(item)}" for name, item in value.items()) + "}"
     if isinstance(value, tuple | list) and any(isinstance(item, np.ndarray) for item in value):
         return f"{'a list of ' * isinstance(value, list)}({', '.join(map(in_short, value))})"
-    text = " ".join(repr(value).split())
+    text = " ".join(_printed(value).split())
     return text if len(text) <= 200 else f"{text[:90]} ... {text[-90:]}"
+
+
+def _printed(value: Any) -> str:
+    """Return the ``repr`` of a value, or its class if it has none."""
+    try:
+        return repr(value)
+    except ValueError:  # Python writes no number of more than 4300 digits.
+        return "a number of thousands of digits"
+    except Exception:  # The repr of a class of the user may raise anything.
+        return f"an object of {type(value).__name__}"
 
 
 def _is_empty(value: Any) -> bool:

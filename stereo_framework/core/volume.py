@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.arguments import checked, checked_fields
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.parameters import brief
 from stereo_framework.core.scene import Disparity, Mask, Search, read_only
@@ -29,6 +30,7 @@ CLOSED, CLOSED_FLOAT = 65535, np.float32(1e6)
 """What cells hold that take no part, in volumes of whole numbers and of float32."""
 
 
+@checked_fields()
 @brief
 @dataclass(frozen=True, eq=False)
 class CostVolume:
@@ -63,6 +65,7 @@ class CostVolume:
         """The same volume with float32 costs; itself where it has them already."""
         return self if self.costs.dtype == np.float32 else replace(self, costs=self.costs.astype(np.float32))
 
+    @checked()
     def chosen(self, levels: Levels) -> Costs:
         """The cost of every pixel's level ``(rows, columns)``, of the volume's type; 0 where it is -1."""
         cells = np.where(levels < 0, -1, np.arange(levels.size).reshape(levels.shape) * self.costs.shape[2] + levels)
@@ -85,6 +88,7 @@ def as_volume(costs: CostVolume | NDArray, search: Search) -> CostVolume:
     return CostVolume(np.ascontiguousarray(kept), search, outside)
 
 
+@checked()
 def restore_outside(volume: CostVolume) -> CostVolume:
     """Give the cells out of view the cost `volume.outside` again.
 
@@ -125,6 +129,7 @@ def restore_outside_inplace(volume: CostVolume) -> None:
         volume.costs[:, max(0, (last - shift) // search.denominator + 1) :, level] = volume.outside
 
 
+@checked_fields()
 @brief
 @dataclass(frozen=True, eq=False)
 class Smoothness:
@@ -144,6 +149,7 @@ class Smoothness:
     down: NDArray[np.float32]
     rho: NDArray[np.float32]
 
+    @checked()
     def of(self, levels: Levels) -> float:
         """Sum over all edges of weight times rho of the level difference, in float64. All levels must be assigned."""
         wide = levels.astype(np.int32)
@@ -152,6 +158,7 @@ class Smoothness:
         return float(across.sum() + along.sum())
 
 
+@checked_fields()
 @brief
 @dataclass(frozen=True, eq=False)
 class Energy:
@@ -167,6 +174,7 @@ class Energy:
     volume: CostVolume
     smoothness: Smoothness | None = None
 
+    @checked()
     def of(self, levels: Levels) -> float:
         """Energy of a labelling in float64; unassigned pixels (-1) are filled from the background first.
 
@@ -206,6 +214,7 @@ def status_of(disparity: Disparity) -> StatusMap:
     return np.where(np.isnan(disparity), np.uint8(Status.OCCLUDED), np.uint8(Status.MATCHED))
 
 
+@checked_fields()
 @brief
 @dataclass(frozen=True, eq=False)
 class SearchMask:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.border import check_sizes
 from stereo_framework.core.errors import warn
-from stereo_framework.core.parameters import check_kind
 from stereo_framework.core.scene import Disparity, Mask, Scene, unmasked
 from stereo_framework.evaluation.disparity_error import fraction_matched
 from stereo_framework.evaluation.hci import hci_metrics
@@ -25,6 +25,11 @@ from stereo_framework.evaluation.sanity import doubts
 from stereo_framework.evaluation.sparsification import Sparsification
 
 
+@checked(
+    disparity="an array, float32 (rows, columns); io.read_disparity reads files",
+    scene="a Scene, such as load_scene(NAME) gives, or the truth as an array",
+    mask="an array of bool, (rows, columns), True where pixels are evaluated",
+)
 def evaluate(
     disparity: Disparity,
     scene: Scene | Disparity,
@@ -96,8 +101,6 @@ def evaluate(
     >>> evaluate(truth + 0.5, truth, thresholds=[0.25, 2])
     {'rms_error': 0.5, 'bad_pixels': 100.0, 'bad0.25': 100.0, 'bad2': 0.0, 'fraction_matched': 1.0}
     """
-    check_kind("evaluate", "disparity", disparity, np.ndarray, "an array, float32 (rows, columns); io.read_disparity reads files")
-    check_kind("evaluate", "scene", scene, (Scene, np.ndarray), "a Scene, such as load_scene(NAME) gives, or the truth")
     alone = isinstance(scene, np.ndarray)
     if isinstance(scene, np.ndarray):
         scene, protocol = of_truth(scene, protocol)

@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import Field, TypeAdapter, ValidationError
 
 from stereo_framework.core import limits
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, ParameterError, harmless, nearest, one_line, told
 from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import read_only
@@ -25,6 +26,7 @@ _REGION = ("disparity", "truth", "mask", "given", "calibration")
 _FRAME = ("prediction", "image", "visible")
 
 
+@checked()
 def measure(
     *, unit: str, better: Literal["lower", "higher", ""], source: str = "", pooled: Literal["mean", "rms", "sum", ""] = ""
 ) -> Callable[[F], F]:

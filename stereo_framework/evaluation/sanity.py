@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.scene import Disparity, Scene, Search, scale_doubt
 from stereo_framework.evaluation.markers import Marker, probable_markers
 
@@ -46,6 +47,7 @@ class Remedies:
     other_scale: str = ""
 
 
+@checked()
 def doubts(
     disparity: Disparity,
     scene: Scene,

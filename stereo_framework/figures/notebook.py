@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import ParameterError, warn
 from stereo_framework.core.scene import Scene
 from stereo_framework.engine.match import Match
@@ -28,6 +29,7 @@ _WIDEST, _ACROSS = 960, 4
 """Width of a row of pictures, in screen pixels, and how many stand in it."""
 
 
+@checked()
 def show(*things: Any, disparities: tuple[float, float] | None = None, **named: Any) -> Figure:
     """Show pictures side by side: of scenes, matches, results, maps and images.
 
@@ -71,6 +73,7 @@ def show(*things: Any, disparities: tuple[float, float] | None = None, **named: 
     return _figure([(title, _picture(title, thing)) for title, thing in given], disparities or known)
 
 
+@checked()
 def plot(
     results: PathLike | Iterable[Result],
     x: str | Sequence[str],

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core import limits
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, close_names, short, told
 from stereo_framework.core.registry import Registry
 
@@ -334,6 +335,7 @@ F = TypeVar("F", bound=Read)
 _READERS: dict[str, Registry[Read]] = {kind: Registry(f"reader of {kind}s", {}) for kind in ("disparity", "image")}
 
 
+@checked()
 def reader(suffix: str, *, kind: Literal["disparity", "image"]) -> Callable[[F], F]:
     """Register a function that reads files of a suffix.
 

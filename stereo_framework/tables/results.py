@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import ParameterError, close_names
 from stereo_framework.io import PathLike
 from stereo_framework.io.places import Faults
@@ -37,6 +38,7 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
+@checked()
 def results(folder: PathLike, *, every: bool = False) -> pandas.DataFrame:
     """The results that a run stored in its output folder, as a pandas DataFrame.
 
