@@ -205,7 +205,6 @@ CALLS = {
     "stage": (sf.stage, {"slot": "refinement", "source": "a", "halo": None, "integer": False, "resume": None}),
     "step": (lambda which, **named: sf.step(which, **named), {"which": "box", "size": 9}),
     "threads": (sf.threads, {"count": 1}),
-    "StereoFrameworkError": (sf.StereoFrameworkError, {"message": "a"}),
     "Status": (lambda value: sf.Status.MATCHED, {"value": 0}),
     "restore_outside": (restore_outside, {"volume": VOLUME}),
     # Functions of subpackages.

@@ -226,8 +226,11 @@ def _fit_alternatives(annotation: Any, value: Any, place: str) -> Any:
     alternatives = typing.get_args(annotation)
     if value is None and types.NoneType in alternatives:
         return None
-    if isinstance(value, str) and not value and _is_path(alternatives):
-        raise Misfit(place, value, annotation, "'', an empty path")
+    if isinstance(value, str) and _is_path(alternatives):
+        if not value:
+            raise Misfit(place, value, annotation, "'', an empty path")
+        if "\0" in value:
+            raise Misfit(place, value, annotation, f"{shown(value)}, which contains a character that no path can contain")
 
     deepest: Misfit | None = None
     for alternative in alternatives:
@@ -335,30 +338,37 @@ def _fit_class(annotation: Any, value: Any, place: str) -> Any:
 
 def _fit_array(annotation: Any, value: Any, place: str) -> Any:
     dtype = _dtype(annotation)
-    array = as_array(value, place, lists=dtype is np.bool_)
+    array = _converted(value, place, lists=dtype is np.bool_)
     is_numeric = isinstance(array, np.ndarray) and array.dtype.kind in "biuf"
     if not is_numeric or array.ndim == 0:
         raise Misfit(place, array, annotation)
     return array
 
 
-def as_array(value: Any, place: str, *, lists: bool = False) -> Any:
+def as_array(value: Any, label: str) -> Any:
     """Return an object that can be converted to an array as an array; others unchanged.
 
     Parameters
     ----------
     value : object
         Such as an array of xarray, a tensor or a picture of Pillow.
-    place : str
-        Name of the value in messages.
-    lists : bool
-        Whether a list of lists is converted too.
+    label : str
+        Function and name of the value, for messages.
 
     Raises
     ------
-    Misfit
-        The object refuses the conversion, or a list is no table.
+    ArgumentError
+        The object refuses the conversion.
     """
+    try:
+        return _converted(value, label)
+    except Misfit as misfit:
+        message = f"{label} is {misfit.event}; expected {expected_kind(np.ndarray)}"
+    raise ArgumentError(message)
+
+
+def _converted(value: Any, place: str, *, lists: bool = False) -> Any:
+    """Return what can be converted to an array as an array; also lists if `lists` is set."""
     if type(value) is np.ndarray or isinstance(value, np.ma.MaskedArray | np.generic | type):
         return value
     kind = type(value)

@@ -161,7 +161,7 @@ def nearest(name: str, names: Iterable[str], *, kind: str = "") -> str:
         For example ``"legal: box, min_filter; did you mean 'box'?"``.
     """
     names = sorted(map(str, names))
-    legal = f"legal{' ' + kind if kind else ''}: {short(', '.join(names)) or 'none'}"
+    legal = f"legal{' ' + kind if kind else ''}: {one_line(', '.join(names), _LINE) or 'none'}"
     close = close_names(name, names)
     return f"{legal}; did you mean {short(close[0], 80)!r}?" if close else legal
 

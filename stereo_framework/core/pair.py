@@ -6,13 +6,18 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
+from stereo_framework.core import limits
 from stereo_framework.core.arguments import checked, checked_fields
-from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.core.parameters import Checked, brief
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.parameters import Checked, Positive, brief
 from stereo_framework.core.scene import Image, Scene, Search, intensities
 from stereo_framework.core.volume import SearchMask
+
+BlockSize = Annotated[int, Ge(1), Le(limits.WINDOW)]
+"""Annotation of the width of a block in pixels."""
 
 LARGEST_INTENSITY = 1e6
 """Largest magnitude of an intensity. Products of squared sums stay finite in float32."""
@@ -148,7 +153,7 @@ class Pair:
         )
 
     @checked()
-    def reduced(self, factor: int, step: float | None = None) -> Pair:
+    def reduced(self, factor: BlockSize, step: Positive | None = None) -> Pair:
         """Return the pair `factor` times smaller in both directions.
 
         Each pixel of the smaller images is the mean of a block of pixels; the last blocks
@@ -175,8 +180,6 @@ class Pair:
         ParameterError
             `factor` is below 1, or `step` is neither N nor 1/N.
         """
-        if factor < 1:
-            raise ParameterError(f"pair.reduced: {factor} is below 1")
         search = self.search
         if step is None:
             step = search.step

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.arguments import checked, checked_fields
+from stereo_framework.core.arguments import checked, checked_fields, shown
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.frames import (
     Calibration,
@@ -94,13 +94,17 @@ class Scene:
     ranges: Mapping[tuple[int, int], Callable[[], tuple[Disparity, Disparity]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for what in ("reference_index", "match_index"):
-            if not 0 <= getattr(self, what) < len(self.frames):
-                raise self._fault(f"{what} {getattr(self, what)} is not one of its frames 0..{len(self.frames) - 1}")
+        self._check_index("reference_index", self.reference_index)
+        self._check_index("match_index", self.match_index)
         if self.frames[self.reference_index].position == self.frames[self.match_index].position:
             raise self._fault(f"reference frame {self.reference_index} and match frame {self.match_index} have the same position")
         if self.search is not None:
             object.__setattr__(self, "search", replace(self.search, direction=self.direction))
+
+    def _check_index(self, name: str, index: int) -> None:
+        """Refuse an index that no frame has."""
+        if not 0 <= index < len(self.frames):
+            raise self._fault(f"{name} {shown(index)} is not one of its frames 0..{len(self.frames) - 1}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Scene, tuple(in_memory(getattr(self, f.name)) for f in fields(self))
@@ -202,11 +206,13 @@ class Scene:
 
         Pixels that hold no data have the intensity of the nearest one in their row that does, 0 in a row without any.
         """
+        self._check_index("index", index)
         return self._loaded(index)[0]
 
     @checked()
     def valid(self, index: int) -> Mask | None:
         """The pixels of frame `index` that hold data, bool ``(rows, columns)``, read-only; None where all do."""
+        self._check_index("index", index)
         return self._loaded(index)[1]
 
     @checked()
@@ -364,5 +370,8 @@ def inside_border(shape: tuple[int, ...], border: int) -> Mask:
 
 
 def _size(array: NDArray) -> str:
+    """Return columns and rows of an image or map; for any other array, its shape."""
+    if array.ndim < 2:
+        return f"an array of shape {array.shape}"
     colours = " in colour" if array.ndim == 3 else ""
     return f"{array.shape[1]}x{array.shape[0]}{colours}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from stereo_framework.core.arguments import checked, shown
@@ -164,7 +165,7 @@ class Search:
         return np.where(np.isnan(disparity), -1, nearest).astype(np.int16)
 
     @checked()
-    def columns(self, width: int) -> Iterator[tuple[slice, slice]]:
+    def columns(self, width: ImageWidth) -> Iterator[tuple[slice, slice]]:
         """For each level the columns of the reference image that meet some of the match image, and those that they meet.
 
         Raises
@@ -205,7 +206,7 @@ class Search:
         return round(self.step * self.denominator)
 
     @checked()
-    def in_view(self, columns: int) -> NDArray[np.bool_]:
+    def in_view(self, columns: ImageWidth) -> NDArray[np.bool_]:
         """Which levels of a pixel the match image shows, for each column: ``0 <= x_match <= columns - 1``.
 
         Parameters
@@ -242,7 +243,7 @@ class Search:
             )
 
     @checked()
-    def check_width(self, columns: int) -> str:
+    def check_width(self, columns: ImageWidth) -> str:
         """Whether a range that somebody wrote down makes sense for images of so many columns. No stage asks: they match whatever they are given.
 
         Returns
@@ -279,6 +280,9 @@ class Search:
     def __str__(self) -> str:
         return f"{self.minimum:g}..{self.maximum:g} step {self.step:g}"
 
+
+ImageWidth = Annotated[int, Ge(0), Le(2**31)]
+"""Annotation of a number of columns."""
 
 SearchArgument = Annotated[
     Search | tuple[float, float] | tuple[float, float, float],

@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.border import border
 from stereo_framework.core.calls import CallReport, per_image, report_call
 from stereo_framework.core.docstrings import summary
@@ -189,6 +190,7 @@ _REGISTRY: dict[str, Registry[Stage]] = {slot: Registry(f"stage of {slot}", {}) 
 _BY_FUNCTION: dict[Callable[..., Any], Stage] = {}
 
 
+@checked()
 def stage(slot: str, *, source: str = "", halo: Callable[..., int | None] | None = None, **declared: Any) -> Callable[[F], F]:
     """Register a function as a stage of `slot`; the function is returned with the `border` in front, which a pipeline passes by.
 

@@ -144,7 +144,11 @@ class Pipeline:
         Pipeline(absolute_difference(truncation=20) > box(size=5) > winner_take_all)
         """
         slots = {name: changes.pop(name) for name in (*SLOTS, "alternatives") if name in changes}
-        others = dict(slots.pop("alternatives", dict(self.alternatives)) or {})
+        alternatives = slots.pop("alternatives", dict(self.alternatives))
+        if not isinstance(alternatives, Mapping | None):
+            message = f"Pipeline.having: alternatives is {shown(alternatives)}; expected a mapping of names to Pipelines"
+            raise ParameterError(message)
+        others = dict(alternatives or {})
         own = dict(self.own_stages())
         for name, value in changes.items():
             address, parameter = self._place(name)
