@@ -43,14 +43,15 @@ LARGEST_EXACT = 2**24
 def intensities(image: NDArray) -> NDArray:
     """Return an image in a type that methods take, if its numbers have one meaning.
 
-    Unsigned numbers of 16 bits are divided by 257, and floats become float32. Other whole
-    numbers become uint8 if all of them lie in 0..255. Any other image is returned unchanged.
+    Unsigned numbers of 16 bits are divided by 257, and floats become float32. The
+    results of integer arithmetic, int32 and int64, become uint8 if all numbers lie in 0..255.
+    Any other image is returned unchanged.
     """
     if image.dtype.kind == "u" and image.dtype.itemsize == 2:
         return image.astype(np.float32) / np.float32(257)
     if image.dtype.kind == "f":
         return image.astype(np.float32, copy=False)
-    is_wide = image.dtype.kind in "iu" and image.dtype != np.uint8
+    is_wide = image.dtype in (np.int32, np.int64)
     if is_wide and image.size and image.min() >= 0 and image.max() <= 255:
         return image.astype(np.uint8)
     return image

@@ -61,7 +61,6 @@ class Search:
             raise ParameterError(f"search: {self.levels} levels; at most {np.iinfo(np.int16).max} are possible")
 
     @staticmethod
-    @checked()
     def covering(minimum: float, maximum: float, step: float = 1, direction: int = 1) -> Search:
         """Return the smallest valid search range that contains two disparities.
 

@@ -30,6 +30,7 @@ from stereo_framework.core.parameters import (
     Positive,
     PositiveInt,
     Unit,
+    in_short,
     parameters_of,
     unit,
     with_defaults,
@@ -331,7 +332,7 @@ def of(function: Callable[..., Any]) -> Stage:
     try:
         return _BY_FUNCTION[function]
     except (KeyError, TypeError):
-        name = getattr(function, "__name__", repr(function))
+        name = getattr(function, "__name__", in_short(function))
         raise ParameterError(
             f"{name}: not a stage; give step(NAME, parameter=value), or register a function with @stage(slot, source=...)"
         ) from None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.arguments import checked, checked_fields
+from stereo_framework.core.arguments import AnyNumber, checked, checked_fields
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.parameters import brief, in_short
 from stereo_framework.core.scene import Disparity, Mask, Search, read_only
@@ -48,7 +48,7 @@ class CostVolume:
 
     costs: Costs
     search: Search
-    outside: float
+    outside: AnyNumber
 
     @property
     def shape(self) -> tuple[int, int]:

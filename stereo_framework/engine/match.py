@@ -186,7 +186,7 @@ def _with_short_levels(stage: Stage, result: Any) -> Any:
     if stage.slot != "optimization":
         return result
     levels = result.levels if isinstance(result, Labeling) else result
-    is_wide = isinstance(levels, np.ndarray) and levels.dtype.kind in "iu" and levels.dtype != np.int16
+    is_wide = isinstance(levels, np.ndarray) and levels.dtype in (np.int32, np.int64)
     if not is_wide or not levels.size or levels.min() < -1 or levels.max() > np.iinfo(np.int16).max:
         return result
     short_levels = levels.astype(np.int16)

@@ -15,7 +15,7 @@ from stereo_framework.core.calls import kept_here
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest, warn
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Scene
-from stereo_framework.core.search import Search, SearchArgument
+from stereo_framework.core.search import Search
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS, stages
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.memory import free_memory, peak_memory, refusal
@@ -291,11 +291,11 @@ class Pipeline:
                 found.append((one.stage.slot, cost_sum(costs)))
         return found
 
-    @checked(scene="a Scene or a Pair, such as Pair(left, right, Search(0, 63))")
+    @checked(scene="a Scene or a Pair, such as Pair(left, right, Search(0, 63))", search="a Search, such as Search(0, 63)")
     def __call__(
         self,
         scene: Scene | Pair,
-        search: SearchArgument | None = None,
+        search: Search | None = None,
         *,
         keep_volume: bool = False,
     ) -> Match:
@@ -304,7 +304,7 @@ class Pipeline:
         Parameters
         ----------
         scene : Scene or Pair
-        search : Search or (float, float), optional
+        search : Search, optional
             Instead of the scene's own; its direction is taken from the scene.
         keep_volume : bool
             Keep the optimizer's volume in the result. It then exists whole.
@@ -333,10 +333,9 @@ class Pipeline:
             warn(found.warnings)
         return found
 
-    def matched(self, scene: Scene | Pair, search: SearchArgument | None = None, **options: Any) -> Match:
+    def matched(self, scene: Scene | Pair, search: Search | None = None, **options: Any) -> Match:
         """What a call returns, without its Python warnings: for callers that tell of the match's warnings themselves. The options are those of `Walk`."""
-        search_range = None if search is None else Search.of(search)
-        pair = Pair.of(scene, search_range) if isinstance(scene, Scene) else replace(scene, search=search_range or scene.search)
+        pair = Pair.of(scene, search) if isinstance(scene, Scene) else replace(scene, search=search or scene.search)
         self.check_step(pair.search.step)
         need, free = peak_memory([self], pair.shape, pair.search, keep_volume=options.get("keep_volume", False)), free_memory()
         if need > free:

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.core import stage as registered
-from stereo_framework.core.arguments import checked
 from stereo_framework.core.calls import Stopped
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, told
 from stereo_framework.core.parameters import Positive, parameter_faults, parameters_of, spelled, with_defaults
@@ -207,7 +206,6 @@ def _named(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str,
     return {name: value for name, value in values.items() if name in inspect.signature(function).parameters}
 
 
-@checked()
 def step(which: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
     """A stage with all its parameters.
 

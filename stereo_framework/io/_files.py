@@ -357,8 +357,6 @@ def reader(suffix: str, *, kind: Literal["disparity", "image"]) -> Callable[[F],
     ParameterError
         There is no such kind, or another module reads this suffix.
     """
-    if kind not in _READERS:
-        raise ParameterError(f"reader {suffix}: no such kind {kind!r}; legal: {', '.join(_READERS)}")
     if not suffix.startswith("."):
         raise ParameterError(f"reader {suffix!r}: a suffix begins with a dot, as '.dsp5'")
     return _READERS[kind].door(suffix.lower())
