@@ -26,7 +26,7 @@ _NAMES = {
     "figures.chart": ["chart"],
     "figures.notebook": ["plot", "show"],
     "io": ["reader"],
-    "kernels.threads": ["threads"],
+    "core.threads": ["threads"],
     "own_pair.matching": ["match"],
     "script": ["load"],
     "sweep": ["run"],
@@ -37,7 +37,47 @@ _NAMES = {
 
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
-__all__ = [*sorted(_HOMES), "__version__"]
+# Type checkers read the names that a package exports from a literal list.
+__all__ = [
+    "CostVolume",
+    "Energy",
+    "Fraction01",
+    "Labeling",
+    "Match",
+    "NonNegative",
+    "NonNegativeInt",
+    "Pair",
+    "Pipeline",
+    "Positive",
+    "PositiveInt",
+    "Scene",
+    "Search",
+    "Smoothness",
+    "Status",
+    "Step",
+    "StereoFrameworkError",
+    "Unit",
+    "__version__",
+    "chart",
+    "dataset",
+    "evaluate",
+    "load",
+    "load_pair",
+    "load_scene",
+    "match",
+    "measure",
+    "pair_scene",
+    "plot",
+    "protocol",
+    "rank",
+    "reader",
+    "results",
+    "run",
+    "show",
+    "stage",
+    "step",
+    "threads",
+]
 
 _ROOMS = (
     *("preprocessing", "matcher", "matching_cost", "aggregation", "smoothness", "optimization", "confidence", "refinement"),
@@ -46,11 +86,24 @@ _ROOMS = (
 """Packages whose functions are called as ``stereo_framework.matching_cost.census``; they too load on first use."""
 
 if TYPE_CHECKING:
+    from stereo_framework import aggregation as aggregation
+    from stereo_framework import confidence as confidence
+    from stereo_framework import datasets as datasets
+    from stereo_framework import evaluation as evaluation
+    from stereo_framework import io as io
+    from stereo_framework import matcher as matcher
+    from stereo_framework import matching_cost as matching_cost
+    from stereo_framework import optimization as optimization
+    from stereo_framework import preprocessing as preprocessing
+    from stereo_framework import refinement as refinement
+    from stereo_framework import scheme as scheme
+    from stereo_framework import smoothness as smoothness
     from stereo_framework.core.errors import StereoFrameworkError
     from stereo_framework.core.pair import Pair
     from stereo_framework.core.parameters import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit
     from stereo_framework.core.scene import Scene, Search
     from stereo_framework.core.stage import stage
+    from stereo_framework.core.threads import threads
     from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness, Status
     from stereo_framework.datasets import dataset, load_pair, load_scene, pair_scene
     from stereo_framework.engine.match import Match
@@ -62,7 +115,6 @@ if TYPE_CHECKING:
     from stereo_framework.figures.chart import chart
     from stereo_framework.figures.notebook import plot, show
     from stereo_framework.io import reader
-    from stereo_framework.kernels.threads import threads
     from stereo_framework.own_pair.matching import match
     from stereo_framework.script.load import load
     from stereo_framework.sweep import run

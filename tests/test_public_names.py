@@ -1,8 +1,11 @@
 """Names that scripts and programs of others rely on: they may become more, none may go."""
 
+import ast
 import importlib
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -43,3 +46,78 @@ def test_families(family):
     for name in FAMILIES[family].split():
         assert name in module.__all__
         assert getattr(module, name) is not None
+
+
+PACKAGES = ("", "io", "datasets", "evaluation", "evaluation.hci", "evaluation.roc", "sweep", "script", "own_pair")
+"""Packages that name what they export in a literal list; stage packages export by ``X as X``."""
+
+ROOT = Path(stereo_framework.__file__).parent
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_exported_names_are_a_literal_list_that_type_checkers_read(package):
+    tree = ast.parse(ROOT.joinpath(*package.split("."), "__init__.py").read_text(encoding="utf-8"))
+    [names] = [
+        ast.literal_eval(statement.value)
+        for statement in tree.body
+        if isinstance(statement, ast.Assign) and statement.targets[0].id == "__all__"
+    ]
+    module = importlib.import_module(f"stereo_framework.{package}".rstrip("."))
+    assert names == module.__all__
+    assert len(names) == len(set(names))
+    for name in names:
+        assert getattr(module, name) is not None
+
+
+def test_type_checkers_see_the_names_that_load_lazily():
+    tree = ast.parse(Path(stereo_framework.__file__).read_text(encoding="utf-8"))
+    [block] = [statement for statement in tree.body if isinstance(statement, ast.If)]
+    imported = {alias.name for statement in block.body for alias in statement.names}
+    lazy = set(stereo_framework._HOMES)
+    assert imported == lazy | set(stereo_framework._ROOMS)
+    assert set(stereo_framework.__all__) == lazy | {"__version__"}
+
+
+def test_the_package_is_marked_as_typed():
+    assert (ROOT / "py.typed").is_file()
+
+
+USER_FILE = """
+import stereo_framework as sf
+from stereo_framework import Match, Pair, Pipeline, Scene, Search, evaluate, load_scene, step, threads
+from stereo_framework.core.volume import restore_outside
+from stereo_framework.datasets import scene_names
+from stereo_framework.evaluation import resolve
+from stereo_framework.evaluation.hci import Parameters, extract_subsets, hci_metrics
+from stereo_framework.figures.saving import save_picture
+from stereo_framework.io import read_disparity, write_disparity
+from stereo_framework.matching_cost import census
+
+method = Pipeline([census, step("box", size=9), sf.optimization.winner_take_all])
+scene: Scene = load_scene(scene_names()[0])
+search: Search = Search(0, 63)
+pair: Pair = Pair(scene.reference, scene.match, search)
+with threads(1):
+    result: Match = method(pair)
+statistics: dict[str, float] = evaluate(result.disparity, scene, resolve("taxonomy2002"))
+wrong: str = evaluate(result.disparity, scene)
+"""
+
+
+@pytest.mark.slow
+def test_strict_mypy_accepts_the_file_of_a_user(tmp_path):
+    path = tmp_path / "user.py"
+    path.write_text(USER_FILE)
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--follow-imports=silent",
+        f"--cache-dir={tmp_path / 'cache'}",
+        str(path),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"MYPYPATH": str(ROOT.parent)})
+    # The decorator of the argument checks keeps the types, so that the one wrong type is found.
+    [fault] = [line for line in done.stdout.splitlines() if ": error: " in line]
+    assert 'expression has type "dict[str, float]", variable has type "str"' in fault, done.stdout + done.stderr

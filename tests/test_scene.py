@@ -287,10 +287,15 @@ def test_images_from_memory_with_masks_and_ranges():
     np.testing.assert_array_equal(exchanged.valid(exchanged.match_index), made.valid(0))
 
 
+def test_files_in_place_of_images_from_memory_are_refused():
+    message = "^Scene.from_images: left is 'left.png'; expected an image as an array; stereo_framework.datasets.pair_scene"
+    with pytest.raises(ParameterError, match=message):
+        Scene.from_images("left.png", image())
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"left": "left.png"}, r"left: str, not an array; for files there is stereo_framework.datasets.pair_scene"),
         ({"left_mask": np.ones((2, 3))}, r"the mask of left is float64 \(2, 3\); expected bool \(2, 3\)"),
         ({"right_mask": np.zeros((2, 3), bool)}, "right has no valid pixel"),
         ({"low": np.zeros((2, 3))}, "the map of smallest disparities is float64; expected float32"),

@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.arguments import as_array
 from stereo_framework.core.errors import DataError, ParameterError, warn
+from stereo_framework.core.frames import LARGEST_EXACT
 from stereo_framework.core.pair import Pair, intensity_fault
 from stereo_framework.core.parameters import check_kind, in_short
 from stereo_framework.core.scene import Search, intensities, read_only, scale_doubt
+from stereo_framework.core.search import are_ends
 from stereo_framework.core.view import View, in_one_form, mapped
 from stereo_framework.core.volume import INTEGERS, CostVolume, SearchMask, Smoothness, status_of
 
@@ -69,7 +72,7 @@ def border(stage: str, data: Mapping[str, Any], named: Iterable[str], *, integer
 
     found = {}
     for name, given in data.items():
-        value = _meant(name, given)
+        value = _meant(name, _with_arrays(f"{stage}: {name}", given))
         if value is not None and name in _KINDS:
             check_kind(stage, name, value, *_KINDS[name])
             value = mapped(name, value, taken)
@@ -101,11 +104,20 @@ def border(stage: str, data: Mapping[str, Any], named: Iterable[str], *, integer
     return found
 
 
+def _with_arrays(label: str, value: Any) -> Any:
+    """Return a datum whose array-like parts, such as arrays of xarray, are arrays."""
+    if isinstance(value, Mapping):
+        return {key: as_array(item, f"{label}[{key!r}]") for key, item in value.items()}
+    if type(value) in (tuple, list):
+        return type(value)([as_array(item, f"{label}[{i}]") for i, item in enumerate(value)])
+    return as_array(value, label)
+
+
 def _meant(name: str, value: Any) -> Any:
     """What a shorter form stands for: numbers for a range; an array of costs for those of the disparities from 0 on, whose cells out of view cost the
     most; a map for the view of an image of which nothing else is known.
     """
-    if name == "search" and np.shape(value) in ((2,), (3,)):
+    if name == "search" and are_ends(value):
         return Search.of(value)
     if isinstance(value, np.ndarray) and _KINDS.get(name) is _VOLUME and value.ndim == 3 and value.size:
         return CostVolume(value, Search(0, max(value.shape[2] - 1, 1)), float(value.max()))
@@ -130,14 +142,40 @@ def _in_form(name: str, array: NDArray, role: str) -> NDArray:
         array = intensities(array)
     elif array.dtype.kind == "f" and role:
         array = array.astype(np.float32, copy=False)
+    elif array.dtype.kind in "iu" and role in ("status", "costs", "map", "rho"):
+        array = _exact(array, role)
 
     if wrong := fault(array, role):
-        raise DataError(f"{name} is {wrong}")
+        raise DataError(f"{name} is {wrong}{_remedy(array, role)}")
     if numbers := fault_of_numbers(array, role):
         raise DataError(f"{name} has {numbers}")
     if role == "image" and (doubt := scale_doubt(array)):
         warn([f"{name} image: {doubt}"])
     return in_one_form(array)
+
+
+def _exact(array: NDArray, role: str) -> NDArray:
+    """Return whole numbers in the type of their role if it holds each of them exactly."""
+    types = _ROLES[role][0]
+    if not array.size or array.dtype in types:
+        return array
+    lowest = int(array.min())
+    highest = int(array.max())
+    if role == "status":
+        fits = lowest >= 0 and highest <= np.iinfo(np.uint8).max
+        return array.astype(np.uint8) if fits else array
+    fits = lowest >= -LARGEST_EXACT and highest <= LARGEST_EXACT
+    return array.astype(np.float32) if fits else array
+
+
+def _remedy(array: NDArray, role: str) -> str:
+    """Describe what to do about whole numbers that may be levels or disparities."""
+    if role != "disparity" or array.dtype.kind not in "iu":
+        return ""
+    return (
+        "; convert levels with Search.disparity_of(levels), and whole disparities in pixels with .astype(numpy.float32), "
+        "NaN = no estimate"
+    )
 
 
 _ROLES: Mapping[str, tuple[tuple[Any, ...], tuple[int, ...], str]] = {

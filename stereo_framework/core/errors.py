@@ -74,17 +74,24 @@ class ResultWarning(DataWarning):
     """A result is doubtful, or what it was made of: exchanged images, a range that is too small, intensities or disparities in another scale."""
 
 
-def warn(doubts: Iterable[str]) -> None:
-    """Give each doubt as a `ResultWarning` at the line that called this package; the command line prints them as lines."""
+def warn(doubts: Iterable[str], category: type[DataWarning] = ResultWarning) -> None:
+    """Issue each doubt as a warning at the line that called this package.
+
+    The command line prints warnings as lines, without a place.
+    """
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("stereo_framework."):
         frame, level = frame.f_back, level + 1
     for doubt in doubts:
-        warnings.warn(doubt, ResultWarning, stacklevel=level)
+        warnings.warn(doubt, category, stacklevel=level)
 
 
 class ParameterError(StereoFrameworkError):
     """A parameter of a stage, a protocol or a search range has an illegal value or name."""
+
+
+class ArgumentError(ParameterError):
+    """An argument of a public function or class is of a kind that it does not take."""
 
 
 class DataError(StereoFrameworkError):
@@ -154,7 +161,7 @@ def nearest(name: str, names: Iterable[str], *, kind: str = "") -> str:
         For example ``"legal: box, min_filter; did you mean 'box'?"``.
     """
     names = sorted(map(str, names))
-    legal = f"legal{' ' + kind if kind else ''}: {short(', '.join(names)) or 'none'}"
+    legal = f"legal{' ' + kind if kind else ''}: {one_line(', '.join(names), _LINE) or 'none'}"
     close = close_names(name, names)
     return f"{legal}; did you mean {short(close[0], 80)!r}?" if close else legal
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.arguments import checked_fields
 from stereo_framework.core.errors import DataError, StereoFrameworkError
 from stereo_framework.core.parameters import Positive
 
@@ -35,13 +36,49 @@ def unmasked(what: str, array: Any) -> Any:
     return np.ma.filled(array.astype(np.float32), np.nan) if np.ma.is_masked(array) else array.data
 
 
+LARGEST_EXACT = 2**24
+"""Largest whole number up to which float32 holds every whole number."""
+
+
 def intensities(image: NDArray) -> NDArray:
-    """An image in a type that methods take: 16 bits without sign divided by 257, floats as float32; anything else as it is."""
+    """Return an image in a type that methods take, if its numbers have one meaning.
+
+    Unsigned numbers of 16 bits are divided by 257, and floats become float32. The
+    results of integer arithmetic, int32 and int64, become uint8 if all numbers lie in 0..255.
+    Any other image is returned unchanged.
+    """
     if image.dtype.kind == "u" and image.dtype.itemsize == 2:
         return image.astype(np.float32) / np.float32(257)
-    return image.astype(np.float32, copy=False) if image.dtype.kind == "f" else image
+    if image.dtype.kind == "f":
+        return image.astype(np.float32, copy=False)
+    is_wide = image.dtype in (np.int32, np.int64)
+    if is_wide and image.size and image.min() >= 0 and image.max() <= 255:
+        return image.astype(np.uint8)
+    return image
 
 
+def pixels_as_float(label: str, array: NDArray) -> NDArray:
+    """Return a disparity map of signed whole numbers as float32; other maps unchanged.
+
+    Whole numbers with a sign are disparities in pixels, as in ``.npy`` files. Those
+    without a sign are grey levels of pictures, whose scale is unknown.
+
+    Raises
+    ------
+    DataError
+        float32 cannot hold a number exactly.
+    """
+    if array.dtype.kind != "i" or not array.size:
+        return array
+    lowest = int(array.min())
+    highest = int(array.max())
+    if lowest < -LARGEST_EXACT or highest > LARGEST_EXACT:
+        message = f"{label} holds whole numbers from {lowest} to {highest}; expected disparities in pixels"
+        raise DataError(message)
+    return array.astype(np.float32)
+
+
+@checked_fields()
 @dataclass(frozen=True)
 class Calibration:
     """Rectified camera geometry: depth = baseline * focal_length / (disparity + doffs).
@@ -100,6 +137,7 @@ def size_ratio(stated: tuple[int, int], actual: tuple[int, int]) -> float | None
     return factor if fits else None
 
 
+@checked_fields()
 @dataclass(frozen=True)
 class Frame:
     """One image of a sequence.

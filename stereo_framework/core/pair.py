@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.core.parameters import brief
+from stereo_framework.core import limits
+from stereo_framework.core.arguments import checked, checked_fields
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.parameters import Checked, Positive, brief
 from stereo_framework.core.scene import Image, Scene, Search, intensities
 from stereo_framework.core.volume import SearchMask
+
+BlockSize = Annotated[int, Ge(1), Le(limits.WINDOW)]
+"""Annotation of the width of a block in pixels."""
 
 LARGEST_INTENSITY = 1e6
 """Largest magnitude of an intensity. Products of squared sums stay finite in float32."""
@@ -48,6 +54,7 @@ def intensity_fault(image: NDArray) -> str:
     return f"intensities from {lowest:g} to {highest:g}; expected intensities in 0..255"
 
 
+@checked_fields()
 @brief
 @dataclass(frozen=True, eq=False)
 class Pair:
@@ -71,7 +78,7 @@ class Pair:
 
     reference: Image
     match: Image
-    search: Search
+    search: Annotated[Search, Checked(Search.of)]
     mask: SearchMask | None = None
     scene: Scene | None = None
 
@@ -80,7 +87,6 @@ class Pair:
             raise DataError(
                 "a pair of masked arrays; Scene.from_images takes them, or SearchMask(valid=..., match_valid=...) holds their masks"
             )
-        object.__setattr__(self, "search", Search.of(self.search))
         for name in ("reference", "match"):
             image = intensities(getattr(self, name))
             if fault := intensity_fault(image):
@@ -96,6 +102,7 @@ class Pair:
                     raise DataError(f"a mask of {array.shape} for images of {self.shape}")
 
     @staticmethod
+    @checked()
     def of(scene: Scene, search: Search | None = None) -> Pair:
         """The frame pair of a scene.
 
@@ -134,6 +141,7 @@ class Pair:
         mask = self.mask and self.mask.exchanged(self.search)
         return Pair(self.match, self.reference, replace(self.search, direction=-self.search.direction), mask, scene)
 
+    @checked()
     def rows(self, top: int, bottom: int) -> Pair:
         """The rows `top` to `bottom` - 1 alone."""
         return replace(
@@ -144,7 +152,8 @@ class Pair:
             scene=None,
         )
 
-    def reduced(self, factor: int, step: float | None = None) -> Pair:
+    @checked()
+    def reduced(self, factor: BlockSize, step: Positive | None = None) -> Pair:
         """Return the pair `factor` times smaller in both directions.
 
         Each pixel of the smaller images is the mean of a block of pixels; the last blocks
@@ -171,8 +180,6 @@ class Pair:
         ParameterError
             `factor` is below 1, or `step` is neither N nor 1/N.
         """
-        if factor < 1:
-            raise ParameterError(f"pair.reduced: {factor} is below 1")
         search = self.search
         if step is None:
             step = search.step

@@ -169,7 +169,7 @@ def _checked(function: Callable[..., Any], parameters: Mapping[str, Any]) -> tup
             faults[name] = str(fault["ctx"]["error"]) if own_words else f"{spelled(value)} is not {describe(annotation)}{near}"
         else:
             if isinstance(value, int) and value > limits.WINDOW and unit(annotation) == "pixels":
-                faults[name] = f"{value} pixels are more than any image has in a row; legal: up to {limits.WINDOW}"
+                faults[name] = f"{spelled(value)} pixels are more than any image has in a row; legal: up to {limits.WINDOW}"
     # The name of a record means nothing to whoever writes one down.
     whose = "" if dataclasses.is_dataclass(function) else f" of {function.__name__}"
     for name in given:
@@ -232,14 +232,24 @@ def brief(kind: type[T]) -> type[T]:
 
 def in_short(value: Any) -> str:
     """An array as ``float32 (20, 30)``, anything else as it prints, in one line, its middle left out where that is long."""
-    if hasattr(value, "dtype") and value.shape:
+    if hasattr(value, "dtype") and getattr(value, "shape", None):
         return f"{'a masked array of ' * isinstance(value, np.ma.MaskedArray)}{value.dtype} {value.shape}"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name!r}: {in_short(item)}" for name, item in value.items()) + "}"
     if isinstance(value, tuple | list) and any(isinstance(item, np.ndarray) for item in value):
         return f"{'a list of ' * isinstance(value, list)}({', '.join(map(in_short, value))})"
-    text = " ".join(repr(value).split())
+    text = " ".join(_printed(value).split())
     return text if len(text) <= 200 else f"{text[:90]} ... {text[-90:]}"
+
+
+def _printed(value: Any) -> str:
+    """Return the ``repr`` of a value, or its class if it has none."""
+    try:
+        return repr(value)
+    except ValueError:  # Python writes no number of more than 4300 digits.
+        return "a number of thousands of digits"
+    except Exception:  # The repr of a class of the user may raise anything.
+        return f"an object of {type(value).__name__}"
 
 
 def _is_empty(value: Any) -> bool:
@@ -287,10 +297,9 @@ def spelled(value: Any) -> str:
     """A value as a script spells it, for a message: the middle of a long one is left out."""
     if isinstance(value, bool | None):
         return {True: "true", False: "false", None: "null"}[value]
-    try:
-        return short(repr(value), _SHOWN)
-    except ValueError:  # Python writes no number of more than 4300 digits
-        return "a number of thousands of digits"
+    if hasattr(value, "dtype") or hasattr(value, "columns"):
+        return in_short(value)  # an array or a table, whose repr has several lines
+    return short(" ".join(_printed(value).splitlines()), _SHOWN)
 
 
 _SHOWN = 80

@@ -21,7 +21,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from stereo_framework.core.errors import ParameterError, StereoFrameworkError, short, told
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError, one_line, short, told
 from stereo_framework.core.slots import SLOTS
 
 PLUGIN_PREFIX = "stereo_framework_plugin_"
@@ -135,7 +135,7 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
     except BaseException as error:
         sys.modules.pop(name, None)
         _pass_on_interrupt(error)
-        message = f"plugins: {reference} cannot be imported: {raised(error)}"
+        message = f"plugins: {one_line(reference)} cannot be imported: {raised(error)}"
         raise ParameterError(message) from error
     file = getattr(sys.modules[name], "__file__", None)
     if file is None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.arguments import checked, checked_fields, shown
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.frames import (
     Calibration,
@@ -27,12 +28,16 @@ from stereo_framework.core.frames import (
     read_only,
     unmasked,
 )
-from stereo_framework.core.search import Search
+from stereo_framework.core.search import Search, SearchArgument
 
 EVALUATED = "evaluated"
 """The mask of a scene outside of which nothing is evaluated, whatever the protocol."""
 
 
+_AN_IMAGE = "an image as an array; stereo_framework.datasets.pair_scene reads files"
+
+
+@checked_fields(frames="a tuple of Frames, which Scene.from_images and pair_scene make")
 @dataclass(frozen=True, eq=False)
 class Scene:
     """A rectified sequence and what is known about it. Everything loads on first use.
@@ -89,22 +94,27 @@ class Scene:
     ranges: Mapping[tuple[int, int], Callable[[], tuple[Disparity, Disparity]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for what in ("reference_index", "match_index"):
-            if not 0 <= getattr(self, what) < len(self.frames):
-                raise self._fault(f"{what} {getattr(self, what)} is not one of its frames 0..{len(self.frames) - 1}")
+        self._check_index("reference_index", self.reference_index)
+        self._check_index("match_index", self.match_index)
         if self.frames[self.reference_index].position == self.frames[self.match_index].position:
             raise self._fault(f"reference frame {self.reference_index} and match frame {self.match_index} have the same position")
         if self.search is not None:
             object.__setattr__(self, "search", replace(self.search, direction=self.direction))
 
+    def _check_index(self, name: str, index: int) -> None:
+        """Refuse an index that no frame has."""
+        if not 0 <= index < len(self.frames):
+            raise self._fault(f"{name} {shown(index)} is not one of its frames 0..{len(self.frames) - 1}")
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Scene, tuple(in_memory(getattr(self, f.name)) for f in fields(self))
 
     @staticmethod
+    @checked(left=_AN_IMAGE, right=_AN_IMAGE)
     def from_images(
         left: Image,
         right: Image,
-        disparities: tuple[float, float] | None = None,
+        disparities: SearchArgument | None = None,
         *,
         name: str = "images",
         truth: Disparity | None = None,
@@ -119,7 +129,7 @@ class Scene:
         ----------
         left, right : ndarray, uint8, uint16 or float, (rows, columns) or (rows, columns, 3)
             Intensities 0..255, those of 16 bits are divided by 257; NaN = no data.
-        disparities : (float, float), optional
+        disparities : (float, float) or Search, optional
             Smallest and largest disparity in pixels, both included.
         name : str
         truth : ndarray, float32, (rows, columns), optional
@@ -131,8 +141,8 @@ class Scene:
 
         Raises
         ------
-        DataError
-            What is given is no array. The images are looked at when they are first used.
+        ParameterError
+            An argument is no array. The images are checked when they are first used.
 
         Examples
         --------
@@ -144,10 +154,6 @@ class Scene:
         """
         optional = {"truth": truth, "left_mask": left_mask, "right_mask": right_mask, "low": low, "high": high}
         arrays = {"left": left, "right": right} | {what: array for what, array in optional.items() if array is not None}
-        for what, array in arrays.items():
-            if not isinstance(array, np.ndarray):
-                said = f"{type(array).__name__}, not an array"
-                raise DataError(f"{what}: {said}; for files there is stereo_framework.datasets.pair_scene")
         limits = [arrays[what] for what in ("low", "high") if what in arrays]
         nothing = np.full_like(limits[0], np.nan) if limits else None
         frames = (
@@ -194,17 +200,22 @@ class Scene:
         parts = (f"{self.frames[i].name} is {told(self.image(i))}" for i in (self.reference_index, self.match_index))
         return f"{' and '.join(parts)}; {cure}"
 
+    @checked()
     def image(self, index: int) -> Image:
         """Frame `index` as an image; read-only, loaded once.
 
         Pixels that hold no data have the intensity of the nearest one in their row that does, 0 in a row without any.
         """
+        self._check_index("index", index)
         return self._loaded(index)[0]
 
+    @checked()
     def valid(self, index: int) -> Mask | None:
         """The pixels of frame `index` that hold data, bool ``(rows, columns)``, read-only; None where all do."""
+        self._check_index("index", index)
         return self._loaded(index)[1]
 
+    @checked()
     def range(self, reference_index: int, match_index: int) -> tuple[Disparity | None, Disparity | None]:
         """Smallest and largest disparity of each pixel of a frame towards another in pixels, NaN = no limit; None where not given."""
         if (reference_index, match_index) not in self.ranges:
@@ -272,6 +283,7 @@ class Scene:
         for name in ("reference", "match", "truth", "match_truth", "_images"):
             self.__dict__.pop(name, None)
 
+    @checked()
     def mask(self, name: str) -> Mask:
         """The mask `name` of the reference frame, bool ``(rows, columns)``.
 
@@ -290,12 +302,14 @@ class Scene:
         """The mask outside of which nothing is evaluated, bool ``(rows, columns)``; None: everything is."""
         return self.mask(EVALUATED) if EVALUATED in self.masks else None
 
+    @checked()
     def within(self, mask: Mask) -> Scene:
         """The same scene, of which only the pixels are evaluated where a mask, bool ``(rows, columns)``, is True, and its own mask, if it has one, too."""
         inside, own = replace(self, masks={**self.masks, EVALUATED: lambda: mask}), self.evaluated
         inside._images.update(self._images)
         return inside if own is None else replace(self, masks={**self.masks, EVALUATED: lambda: inside.mask(EVALUATED) & own})
 
+    @checked()
     def pair(self, reference_index: int, match_index: int, search: Search | None = None) -> Scene:
         """The same sequence with another frame pair. Truth goes with its own pair, masks and the stand-in only with the present one; the border stays.
 
@@ -356,5 +370,8 @@ def inside_border(shape: tuple[int, ...], border: int) -> Mask:
 
 
 def _size(array: NDArray) -> str:
+    """Return columns and rows of an image or map; for any other array, its shape."""
+    if array.ndim < 2:
+        return f"an array of shape {array.shape}"
     colours = " in colour" if array.ndim == 3 else ""
     return f"{array.shape[1]}x{array.shape[0]}{colours}"

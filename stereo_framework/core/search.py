@@ -6,12 +6,15 @@ import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import ParameterError, short
+from stereo_framework.core.arguments import checked, shown
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.parameters import Words
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,7 @@ class Search:
             object.__setattr__(self, name, _checked_number(name, getattr(self, name)))
 
         _check_order(self.minimum, self.maximum)
-        if self.direction not in (1, -1):
-            raise ParameterError(f"search.direction: {self.direction!r} is neither 1 nor -1")
+        object.__setattr__(self, "direction", _checked_direction(self.direction))
         object.__setattr__(self, "step", _snap(self.step))
         _check_grid(self.minimum, self.step, self.denominator)
 
@@ -104,20 +106,19 @@ class Search:
 
     @staticmethod
     def of(given: Search | Sequence[float] | NDArray) -> Search:
-        """The range that is meant: itself, or its two ends, and perhaps the step.
+        """Return a search range that is given as such, or by its two ends and perhaps its step.
 
         Raises
         ------
         ParameterError
-            It is none of these, or there is no such range.
+            The argument is none of these, or there is no such range.
         """
         if isinstance(given, Search):
             return given
-        if np.shape(given) in ((2,), (3,)):
+        if are_ends(given):
             return Search(*given)
-        raise ParameterError(
-            f"search is {short(repr(given), 80)}; expected a Search, such as Search(0, 63), or its two ends, (0, 63)"
-        )
+        message = f"search is {shown(given)}; expected a Search, such as Search(0, 63), or its two ends, (0, 63)"
+        raise ParameterError(message)
 
     @property
     def denominator(self) -> int:
@@ -134,6 +135,7 @@ class Search:
         """The disparity of every level in pixels, float32 ``(levels,)``, ascending."""
         return (self.minimum + self.step * np.arange(self.levels)).astype(np.float32)
 
+    @checked()
     def disparity_of(self, levels: NDArray[np.integer]) -> NDArray[np.float32]:
         """The disparity of each level in pixels, float32 of the same shape; NaN where the level is -1.
 
@@ -155,12 +157,14 @@ class Search:
         # The last place is that of -1.
         return np.append(self.disparities, np.float32(np.nan))[levels]
 
+    @checked()
     def levels_of(self, disparity: NDArray[np.floating]) -> NDArray[np.int16]:
         """The level nearest to each disparity, int16 of the same shape; -1 where that is NaN."""
         nearest = np.clip(np.rint((disparity - self.minimum) / self.step), 0, self.levels - 1)
         return np.where(np.isnan(disparity), -1, nearest).astype(np.int16)
 
-    def columns(self, width: int) -> Iterator[tuple[slice, slice]]:
+    @checked()
+    def columns(self, width: ImageWidth) -> Iterator[tuple[slice, slice]]:
         """For each level the columns of the reference image that meet some of the match image, and those that they meet.
 
         Raises
@@ -181,6 +185,7 @@ class Search:
             stop = max(min(width, width + moved), start)
             yield slice(start, stop), slice(start - moved, stop - moved)
 
+    @checked()
     def beyond(self, disparity: NDArray[np.float32]) -> NDArray[np.bool_]:
         """Where a map of disparities lies more than half a step outside the range: these were not searched, and are no estimates.
 
@@ -199,7 +204,8 @@ class Search:
         """Distance of neighbouring levels in units of ``1 / denominator`` pixels."""
         return round(self.step * self.denominator)
 
-    def in_view(self, columns: int) -> NDArray[np.bool_]:
+    @checked()
+    def in_view(self, columns: ImageWidth) -> NDArray[np.bool_]:
         """Which levels of a pixel the match image shows, for each column: ``0 <= x_match <= columns - 1``.
 
         Parameters
@@ -221,6 +227,7 @@ class Search:
         position = x - self.direction * (self.first + self.stride * np.arange(self.levels))
         return (position >= 0) & (position <= (columns - 1) * self.denominator)
 
+    @checked()
     def check_whole_steps(self, stage: str) -> None:
         """Refuse disparities at fractions of a pixel, for a stage that matches every pixel of either image once at most.
 
@@ -234,7 +241,8 @@ class Search:
                 f"{stage}: search.step is 1/{self.denominator} pixel; pixels match one to one at whole steps alone: use a step of 1 and refine afterwards"
             )
 
-    def check_width(self, columns: int) -> str:
+    @checked()
+    def check_width(self, columns: ImageWidth) -> str:
         """Whether a range that somebody wrote down makes sense for images of so many columns. No stage asks: they match whatever they are given.
 
         Returns
@@ -261,6 +269,7 @@ class Search:
             return f"{said} is wider than half of the {columns} columns of the image; most of it is out of view nearly everywhere"
         return ""
 
+    @checked()
     def scaled(self, scale: float) -> Search:
         """The range of a pair whose frames are `scale` times as far apart, widened to whole pixels."""
         if scale == 1:
@@ -271,6 +280,23 @@ class Search:
         return f"{self.minimum:g}..{self.maximum:g} step {self.step:g}"
 
 
+ImageWidth = Annotated[int, Ge(0), Le(2**31)]
+"""Annotation of a number of columns."""
+
+SearchArgument = Annotated[
+    Search | tuple[float, float] | tuple[float, float, float],
+    Words("a Search, such as Search(0, 63), or its two ends, (0, 63)"),
+]
+"""Annotation of a search range that a user gives: as such, or by its ends and perhaps its step."""
+
+
+def are_ends(value: Any) -> bool:
+    """Return whether a value consists of the two ends of a range, or of its ends and step."""
+    if isinstance(value, np.ndarray):
+        return value.shape in ((2,), (3,))
+    return isinstance(value, tuple | list) and len(value) in (2, 3)
+
+
 def _checked_number(name: str, value: Any) -> Any:
     """Return a number of a search range as a Python number, or refuse it.
 
@@ -279,19 +305,35 @@ def _checked_number(name: str, value: Any) -> Any:
     ParameterError
         The value is not a finite number, or it is a step that is not above 0.
     """
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value):
-        raise ParameterError(f"search.{name}: {value!r} is not a finite number")
+    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not is_number or not _is_finite(value):
+        raise ParameterError(f"search.{name}: {shown(value)} is not a finite number")
     if name == "step" and value <= 0:
         raise ParameterError(f"search.step: {value:g} is not above 0")
     # int8(-100) - int8(100) would wrap around.
     return value.item() if isinstance(value, np.number) else value
 
 
+def _is_finite(number: float) -> bool:
+    """Return whether a number is finite as a float."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:  # an int that no float can hold
+        return False
+
+
 def _check_order(minimum: float, maximum: float) -> None:
     """Refuse a range whose maximum is not above its minimum."""
     if not maximum > minimum:
         raise ParameterError(f"search.maximum: {maximum:g} is not above search.minimum, {minimum:g}")
+
+
+def _checked_direction(value: Any) -> int:
+    """Return a direction as a Python int, or refuse it."""
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    if not is_number or value not in (1, -1):
+        raise ParameterError(f"search.direction: {shown(value)} is neither 1 nor -1")
+    return int(value)
 
 
 def _snap(step: float) -> float:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.border import border
 from stereo_framework.core.calls import CallReport, per_image, report_call
 from stereo_framework.core.docstrings import summary
@@ -29,6 +30,7 @@ from stereo_framework.core.parameters import (
     Positive,
     PositiveInt,
     Unit,
+    in_short,
     parameters_of,
     unit,
     with_defaults,
@@ -189,6 +191,7 @@ _REGISTRY: dict[str, Registry[Stage]] = {slot: Registry(f"stage of {slot}", {}) 
 _BY_FUNCTION: dict[Callable[..., Any], Stage] = {}
 
 
+@checked()
 def stage(slot: str, *, source: str = "", halo: Callable[..., int | None] | None = None, **declared: Any) -> Callable[[F], F]:
     """Register a function as a stage of `slot`; the function is returned with the `border` in front, which a pipeline passes by.
 
@@ -329,7 +332,7 @@ def of(function: Callable[..., Any]) -> Stage:
     try:
         return _BY_FUNCTION[function]
     except (KeyError, TypeError):
-        name = getattr(function, "__name__", repr(function))
+        name = getattr(function, "__name__", in_short(function))
         raise ParameterError(
             f"{name}: not a stage; give step(NAME, parameter=value), or register a function with @stage(slot, source=...)"
         ) from None

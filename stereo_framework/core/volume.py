@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.arguments import AnyNumber, checked, checked_fields
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.core.parameters import brief
+from stereo_framework.core.parameters import brief, in_short
 from stereo_framework.core.scene import Disparity, Mask, Search, read_only
 from stereo_framework.kernels.closed_cells import close_cells, closed_levels, reached, without_open_cell
 from stereo_framework.kernels.filling import fill_rows
@@ -29,6 +30,7 @@ CLOSED, CLOSED_FLOAT = 65535, np.float32(1e6)
 """What cells hold that take no part, in volumes of whole numbers and of float32."""
 
 
+@checked_fields()
 @brief
 @dataclass(frozen=True, eq=False)
 class CostVolume:
@@ -46,7 +48,7 @@ class CostVolume:
 
     costs: Costs
     search: Search
-    outside: float
+    outside: AnyNumber
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -63,8 +65,18 @@ class CostVolume:
         """The same volume with float32 costs; itself where it has them already."""
         return self if self.costs.dtype == np.float32 else replace(self, costs=self.costs.astype(np.float32))
 
+    @checked()
     def chosen(self, levels: Levels) -> Costs:
-        """The cost of every pixel's level ``(rows, columns)``, of the volume's type; 0 where it is -1."""
+        """Return the cost of every pixel's level ``(rows, columns)``, 0 where it is -1.
+
+        The costs have the type of the volume.
+
+        Raises
+        ------
+        DataError
+            `levels` are no whole numbers, of another size, or beyond the volume.
+        """
+        _check_levels("CostVolume.chosen", levels, self.shape, self.costs.shape[2])
         cells = np.where(levels < 0, -1, np.arange(levels.size).reshape(levels.shape) * self.costs.shape[2] + levels)
         found = self.costs.reshape(-1)[cells]
         return np.where(cells < 0, found.dtype.type(0), found)
@@ -85,6 +97,7 @@ def as_volume(costs: CostVolume | NDArray, search: Search) -> CostVolume:
     return CostVolume(np.ascontiguousarray(kept), search, outside)
 
 
+@checked()
 def restore_outside(volume: CostVolume) -> CostVolume:
     """Give the cells out of view the cost `volume.outside` again.
 
@@ -125,6 +138,7 @@ def restore_outside_inplace(volume: CostVolume) -> None:
         volume.costs[:, max(0, (last - shift) // search.denominator + 1) :, level] = volume.outside
 
 
+@checked_fields()
 @brief
 @dataclass(frozen=True, eq=False)
 class Smoothness:
@@ -144,14 +158,25 @@ class Smoothness:
     down: NDArray[np.float32]
     rho: NDArray[np.float32]
 
+    @checked()
     def of(self, levels: Levels) -> float:
-        """Sum over all edges of weight times rho of the level difference, in float64. All levels must be assigned."""
+        """Return the sum of weight times rho of the level difference over all edges.
+
+        The sum is computed in float64. All levels must be assigned.
+
+        Raises
+        ------
+        DataError
+            `levels` are no whole numbers, of another size, or beyond `rho`.
+        """
+        _check_levels("Smoothness.of", levels, self.right.shape, len(self.rho))
         wide = levels.astype(np.int32)
         across = self.rho[np.abs(np.diff(wide, axis=1))].astype(np.float64) * self.right[:, :-1]
         along = self.rho[np.abs(np.diff(wide, axis=0))].astype(np.float64) * self.down[:-1]
         return float(across.sum() + along.sum())
 
 
+@checked_fields()
 @brief
 @dataclass(frozen=True, eq=False)
 class Energy:
@@ -167,6 +192,7 @@ class Energy:
     volume: CostVolume
     smoothness: Smoothness | None = None
 
+    @checked()
     def of(self, levels: Levels) -> float:
         """Energy of a labelling in float64; unassigned pixels (-1) are filled from the background first.
 
@@ -174,10 +200,34 @@ class Energy:
         ----------
         levels : ndarray, int16, (rows, columns)
             Levels, -1 = unassigned.
+
+        Raises
+        ------
+        DataError
+            `levels` are no whole numbers, of another size, or beyond the volume.
         """
+        _check_levels("Energy.of", levels, self.volume.shape, self.volume.costs.shape[2])
         levels = fill_levels(levels)
         total = float(self.volume.chosen(levels).sum(dtype=np.float64))
         return total + self.smoothness.of(levels) if self.smoothness else total
+
+
+def _check_levels(function: str, levels: NDArray, shape: tuple[int, ...], count: int) -> None:
+    """Refuse levels that a volume or a prior does not have.
+
+    Raises
+    ------
+    DataError
+        The array holds no whole numbers, has another size, or contains other levels.
+    """
+    if isinstance(levels, np.ma.MaskedArray) or levels.dtype.kind not in "iu" or levels.shape != shape:
+        message = f"{function}: levels is {in_short(levels)}; expected an array of whole numbers, {shape}"
+        raise DataError(message)
+    lowest = int(levels.min(initial=0))
+    highest = int(levels.max(initial=0))
+    if lowest < -1 or highest >= count:
+        message = f"{function}: levels from {lowest} to {highest}; expected 0 to {count - 1}, -1 = unassigned"
+        raise DataError(message)
 
 
 def fill_levels(levels: Levels) -> Levels:
@@ -206,6 +256,7 @@ def status_of(disparity: Disparity) -> StatusMap:
     return np.where(np.isnan(disparity), np.uint8(Status.OCCLUDED), np.uint8(Status.MATCHED))
 
 
+@checked_fields()
 @brief
 @dataclass(frozen=True, eq=False)
 class SearchMask:

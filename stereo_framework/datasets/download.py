@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from stereo_framework.core import limits
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, MissingExtraError, brings, nearest
 from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.datasets.registry import data_roots
@@ -162,6 +163,7 @@ class Fetched:
     already_there: bool = False
 
 
+@checked()
 def fetch(name: str, *, data: PathLike | None = None) -> tuple[Fetched, ...]:
     """Fetch a public data set, or one scene of it, into the first data root.
 

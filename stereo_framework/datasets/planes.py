@@ -14,6 +14,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.arguments import checked, checked_fields
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Disparity, Frame, Mask, Scene, Search
 from stereo_framework.datasets.textures import Grid, Texture, evaluate
@@ -28,6 +29,7 @@ _TEXTURES, _NOISE = 0, 1
 """Second numbers of the seeds of textures, and of the noise of the frames."""
 
 
+@checked_fields()
 @dataclass(frozen=True)
 class Plane:
     """A textured piece of a plane.
@@ -52,6 +54,7 @@ class Plane:
         return np.array(self.outline)
 
 
+@checked()
 def slanted(
     disparity: float, at: tuple[float, float] = (0, 0), per_column: float = 0, per_row: float = 0
 ) -> tuple[float, float, float]:
@@ -59,11 +62,13 @@ def slanted(
     return disparity - per_column * at[0] - per_row * at[1], per_column, per_row
 
 
+@checked()
 def rectangle(left: float, top: float, right: float, bottom: float) -> Outline:
     """Outline of an upright rectangle."""
     return (left, top), (right, top), (right, bottom), (left, bottom)
 
 
+@checked()
 def ellipse(x: float, y: float, width: float, height: float, corners: int = 40) -> Outline:
     """Outline of an upright ellipse with its centre at (x, y), as a polygon."""
     angles = 2 * np.pi * np.arange(corners) / corners
@@ -164,6 +169,7 @@ SEVEN_FRAMES = (-0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5)
 """Camera positions of the ready-made scenes: reference frame 1, match frame 5."""
 
 
+@checked()
 def planes_scene(
     planes: Sequence[Plane],
     *,

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, StereoFrameworkError, close_names, nearest, short, told
 from stereo_framework.core.registry import Registry
 from stereo_framework.core.scene import Calibration, Disparity, Frame, Image, Scene
@@ -34,6 +35,7 @@ class DataSet:
     make: Callable[[Path, str], Scene]
     protocol: str
 
+    @checked()
     def scene_names(self, root: Path) -> tuple[str, ...]:
         """Names of the scenes below a data root."""
         with self._told("the list of names"):
@@ -61,6 +63,7 @@ DATA_SETS: Registry[DataSet] = Registry("data set", {})
 """All data sets by the folder below a data root."""
 
 
+@checked()
 def dataset(folder: str, *, names: Callable[[Path], Iterable[str]], protocol: str = "") -> Callable[[F], F]:
     """Register a function that makes the scenes of a data set.
 
@@ -129,6 +132,7 @@ _REPEATS = (
 """Prefixes of the names of scenes that reuse images of other scenes; a short name means the other scene if it exists."""
 
 
+@checked()
 def data_roots(data: PathLike | None = None) -> tuple[Path, ...]:
     """Return the folders that may hold data sets; the first one that has a scene wins.
 
@@ -157,6 +161,7 @@ def _user_cache() -> Path:
     return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
 
 
+@checked()
 def scene_names(data: PathLike | None = None) -> tuple[str, ...]:
     """Full names of all scenes that can be loaded, the synthetic ones first.
 
@@ -182,6 +187,7 @@ def _listed(data: PathLike | None) -> _Listed:
     return found
 
 
+@checked()
 def load_scene(name: PathLike, *, data: PathLike | None = None) -> Scene:
     """Load a scene by its name, or the user's own scene from a ``scene.yaml``.
 
@@ -212,6 +218,7 @@ def load_scene(name: PathLike, *, data: PathLike | None = None) -> Scene:
     return _loaded(name, data, functools.cache(lambda: _listed(data)))
 
 
+@checked()
 def load_pair(name: PathLike, *, data: PathLike | None = None) -> tuple[Image, Image, Disparity | None]:
     """The reference image, the match image and the true disparities of a scene, None without truth; see `load_scene`.
 
@@ -225,6 +232,7 @@ def load_pair(name: PathLike, *, data: PathLike | None = None) -> tuple[Image, I
     return scene.reference, scene.match, scene.truth
 
 
+@checked()
 def load_scenes(wanted: Iterable[str | Scene], *, data: PathLike | None = None) -> list[Scene]:
     """Load all scenes that names, data sets and patterns stand for, each once; the data folders are searched only once.
 
@@ -262,6 +270,7 @@ def _loaded(name: PathLike, data: PathLike | None, look: Callable[[], _Listed]) 
     raise DataError(_unknown(str(name), data))
 
 
+@checked()
 def find_scenes(name: str, *, data: PathLike | None = None) -> tuple[str, ...]:
     """The scenes that a name, a data set or a folder of one, or a pattern stands for.
 

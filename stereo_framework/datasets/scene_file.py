@@ -20,7 +20,6 @@ import itertools
 import math
 import os
 import re
-import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -29,10 +28,11 @@ from typing import Any
 import numpy as np
 import yaml
 
-from stereo_framework.core.errors import DataError, DataWarning, ParameterError, harmless
+from stereo_framework.core.arguments import checked
+from stereo_framework.core.errors import DataError, DataWarning, ParameterError, harmless, warn
 from stereo_framework.core.frames import size_ratio
-from stereo_framework.core.parameters import check_kind
 from stereo_framework.core.scene import EVALUATED, Calibration, Disparity, Frame, Image, Scene, Search
+from stereo_framework.core.search import SearchArgument
 from stereo_framework.io import (
     PathLike,
     check_file,
@@ -51,6 +51,8 @@ from stereo_framework.io.orientation import UPRIGHT, orientation_of
 FILE_NAME = "scene.yaml"
 
 _Load = Callable[[], Any]
+
+_AN_IMAGE = "the path of an image; Scene.from_images takes arrays"
 
 
 def load(path: PathLike) -> Scene:
@@ -103,10 +105,11 @@ def load(path: PathLike) -> Scene:
         raise DataError(f"{file}: {error}") from None
 
 
+@checked(left=_AN_IMAGE, right=_AN_IMAGE)
 def pair_scene(
     left: PathLike,
     right: PathLike,
-    search: Search | tuple[float, float] | None = None,
+    search: SearchArgument | None = None,
     *,
     truth: PathLike | None = None,
     truth_scale: float | None = None,
@@ -146,8 +149,6 @@ def pair_scene(
     DataError
         One of the files is missing.
     """
-    for side, given in {"left": left, "right": right}.items():
-        check_kind("pair_scene", side, given, (str, os.PathLike), "the path of an image, or both images as numpy arrays")
     left = Path(left)
     right = Path(right)
     # The folder tells apart pairs whose files have the same names.
@@ -200,11 +201,11 @@ def _range_beside(image: Path, *, upright: bool = False) -> Search | None:
 
     sizes = f"{calib}: is for images of {calibration.size[0]}x{calibration.size[1]} pixels, and {image.name} has {columns}x{rows}"
     if ratio is None:
-        warnings.warn(f"{sizes}; no resizing explains that, so its ndisp is not used", DataWarning, stacklevel=3)
+        warn([f"{sizes}; no resizing explains that, so its ndisp is not used"], DataWarning)
         return None
     largest = max(1, math.ceil((ndisp - 1) * ratio - 1e-9))
     message = f"{sizes}, so its range of disparities, 0 to {ndisp - 1}, was scaled to 0 to {largest}"
-    warnings.warn(message, DataWarning, stacklevel=3)
+    warn([message], DataWarning)
     return Search(0, largest)
 
 
@@ -217,7 +218,7 @@ def _image(path: Path, search: Search | None, *, upright: bool = False) -> Image
         except ParameterError as error:
             raise DataError(f"{path}: {error}") from None
         if doubt:
-            warnings.warn(f"{path}: {doubt}", DataWarning, stacklevel=2)
+            warn([f"{path}: {doubt}"], DataWarning)
     return image
 
 

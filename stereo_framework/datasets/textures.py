@@ -11,6 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.arguments import checked_fields
+
 _WAVES = 48
 """Number of waves in a noise field: enough that no period is visible."""
 
@@ -21,6 +23,7 @@ Colour = tuple[float, float, float]
 Pattern = Literal["clouds", "stripes", "checks", "flat"]
 
 
+@checked_fields()
 @dataclass(frozen=True)
 class Texture:
     """A pattern in two colours, overlaid with a fine grain.

@@ -147,6 +147,7 @@ def warnings(levels: Levels | None, disparity: Disparity, search: Search, scale:
 
 def taken(stage: Stage, result: Any, view: View) -> View:
     """Return the view after a stage, whose result is checked first."""
+    result = _with_short_levels(stage, result)
     check_returned(stage, result, view)
     result = with_plain_companions(stage, result)
     if stage.slot == "preprocessing":
@@ -178,6 +179,18 @@ def taken(stage: Stage, result: Any, view: View) -> View:
         status[np.isnan(before) & ~np.isnan(disparity)] = Status.FILLED
         status[~np.isnan(before) & np.isnan(disparity)] = Status.MISMATCHED
     return view.known(disparity, status)
+
+
+def _with_short_levels(stage: Stage, result: Any) -> Any:
+    """Return the result of an optimizer with levels in int16, if int16 holds all of them."""
+    if stage.slot != "optimization":
+        return result
+    levels = result.levels if isinstance(result, Labeling) else result
+    is_wide = isinstance(levels, np.ndarray) and levels.dtype in (np.int32, np.int64)
+    if not is_wide or not levels.size or levels.min() < -1 or levels.max() > np.iinfo(np.int16).max:
+        return result
+    short_levels = levels.astype(np.int16)
+    return replace(result, levels=short_levels) if isinstance(result, Labeling) else short_levels
 
 
 def _decided(view: View, result: Any) -> View:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import NoneType
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from stereo_framework.core.arguments import checked, shown
 from stereo_framework.core.calls import kept_here
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest, warn
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.parameters import check_kind
-from stereo_framework.core.scene import Scene, Search
+from stereo_framework.core.scene import Scene
+from stereo_framework.core.search import Search
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS, stages
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.memory import free_memory, peak_memory, refusal
@@ -50,6 +52,9 @@ class UnsupportedStep(NamedTuple):
         )
 
 
+STAGES = "a list of stages: names, functions, or step(NAME, parameter=value)"
+"""Description of the steps of a pipeline, for messages."""
+
 _ORDER = {slot: number for number, slot in enumerate(SLOTS)}
 
 
@@ -81,7 +86,10 @@ class Pipeline:
     steps: tuple[Step, ...]
     alternatives: tuple[tuple[str, Pipeline], ...]
 
-    def __init__(self, steps: Any, alternatives: Mapping[str, Pipeline] | None = None):
+    @checked(steps=STAGES)
+    def __init__(
+        self, steps: Step | str | Callable[..., Any] | Iterable[Any], alternatives: Mapping[str, Pipeline] | None = None
+    ):
         found = sorted(_steps(steps), key=lambda one: _ORDER[one.stage.slot])
         if sum(one.stage.slot == "matching_cost" for one in found) > 1:
             found = [one if one.added or one.stage.slot != "matching_cost" else one.having(weight=1) for one in found]
@@ -136,7 +144,11 @@ class Pipeline:
         Pipeline(absolute_difference(truncation=20) > box(size=5) > winner_take_all)
         """
         slots = {name: changes.pop(name) for name in (*SLOTS, "alternatives") if name in changes}
-        others = dict(slots.pop("alternatives", dict(self.alternatives)) or {})
+        alternatives = slots.pop("alternatives", dict(self.alternatives))
+        if not isinstance(alternatives, Mapping | None):
+            message = f"Pipeline.having: alternatives is {shown(alternatives)}; expected a mapping of names to Pipelines"
+            raise ParameterError(message)
+        others = dict(alternatives or {})
         own = dict(self.own_stages())
         for name, value in changes.items():
             address, parameter = self._place(name)
@@ -184,6 +196,7 @@ class Pipeline:
             found.append((f"{home}{slot}.{own}" if SLOTS[slot].many or one.added else f"{home}{slot}", one))
         return tuple(found)
 
+    @checked()
     def stages(self, home: str = "") -> tuple[tuple[str, Step], ...]:
         """(address, step) by slot; addresses as in scripts, ``aggregation.box``, by index where a name repeats.
 
@@ -192,6 +205,7 @@ class Pipeline:
         others = [item for name, method in self.alternatives for item in method.stages(f"{home}alternatives.{name}.")]
         return (*others, *self.own_stages(home))
 
+    @checked()
     def in_slot(self, slot: str) -> tuple[Step, ...]:
         """The steps of a slot."""
         return tuple(one for one in self.steps if one.stage.slot == slot)
@@ -234,6 +248,7 @@ class Pipeline:
             if reason := stage_step.stage.whole_steps:
                 yield UnsupportedStep(address, stage_step.stage.name, reason, step, scheme)
 
+    @checked()
     def check_step(self, step: float) -> None:
         """Refuse a step of the search range that a stage does not support.
 
@@ -276,6 +291,7 @@ class Pipeline:
                 found.append((one.stage.slot, cost_sum(costs)))
         return found
 
+    @checked(scene="a Scene or a Pair, such as Pair(left, right, Search(0, 63))", search="a Search, such as Search(0, 63)")
     def __call__(
         self,
         scene: Scene | Pair,
@@ -319,8 +335,6 @@ class Pipeline:
 
     def matched(self, scene: Scene | Pair, search: Search | None = None, **options: Any) -> Match:
         """What a call returns, without its Python warnings: for callers that tell of the match's warnings themselves. The options are those of `Walk`."""
-        check_kind("Pipeline", "scene", scene, (Scene, Pair), "a Scene or a Pair, such as Pair(left, right, Search(0, 63))")
-        check_kind("Pipeline", "search", search, (Search, NoneType), "a Search, such as Search(0, 63)")
         pair = Pair.of(scene, search) if isinstance(scene, Scene) else replace(scene, search=search or scene.search)
         self.check_step(pair.search.step)
         need, free = peak_memory([self], pair.shape, pair.search, keep_volume=options.get("keep_volume", False)), free_memory()
@@ -330,10 +344,21 @@ class Pipeline:
         return match
 
 
-def _steps(given: Any) -> Iterable[Step]:
-    """The steps that are meant: a list, also one within a list, stands for its items, and None for nothing."""
-    if isinstance(given, Step | str | Mapping) or callable(given):
-        yield step(given)
-    else:
-        for one in given or ():
-            yield from _steps(one)
+def _steps(stages: Any) -> Iterator[Step]:
+    """Yield the steps of a stage or of a list; lists may contain lists, and None is empty.
+
+    Raises
+    ------
+    ParameterError
+        An item is no stage.
+    """
+    if stages is None:
+        return
+    if isinstance(stages, Step | str) or callable(stages):
+        yield step(stages)
+        return
+    if isinstance(stages, Mapping | bytes | np.ndarray) or not isinstance(stages, Iterable):
+        message = f"Pipeline: a step is {shown(stages)}; expected {STAGES}"
+        raise ParameterError(message)
+    for stage in stages:
+        yield from _steps(stage)

@@ -16,7 +16,7 @@ import numpy as np
 
 from stereo_framework.core import stage as registered
 from stereo_framework.core.calls import Stopped
-from stereo_framework.core.errors import ParameterError, StereoFrameworkError, told
+from stereo_framework.core.errors import ArgumentError, ParameterError, StereoFrameworkError, told
 from stereo_framework.core.parameters import Positive, parameter_faults, parameters_of, spelled, with_defaults
 from stereo_framework.core.scene import read_only
 from stereo_framework.core.stage import SLOTS, Stage
@@ -189,7 +189,9 @@ def blame(error: BaseException) -> str:
     was raised, or passed through.
     """
     stage: Stage | None = getattr(error, "raised_by", None)
-    if isinstance(error, StereoFrameworkError):
+    # A wrong argument in the code of a stage is a mistake there, not a refusal by the stage.
+    is_refusal = isinstance(error, StereoFrameworkError) and not (stage is not None and isinstance(error, ArgumentError))
+    if is_refusal:
         return str(error)
     return told(error) if stage is None else told(error, stage.function, f"{stage.slot} stage {stage.name}")
 

@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.border import check_sizes
-from stereo_framework.core.errors import warn
-from stereo_framework.core.parameters import check_kind
+from stereo_framework.core.errors import DataError, warn
+from stereo_framework.core.frames import pixels_as_float
+from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import Disparity, Mask, Scene, unmasked
 from stereo_framework.evaluation.disparity_error import fraction_matched
 from stereo_framework.evaluation.hci import hci_metrics
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, Region, View, sparsified
 from stereo_framework.evaluation.prediction import forward_prediction, frame_shift, inverse_prediction, predicted_frames
-from stereo_framework.evaluation.preparation import prepare
+from stereo_framework.evaluation.preparation import WHOLE_NUMBERS, prepare
 from stereo_framework.evaluation.protocols import Protocol, derive, of_scene, resolve
 from stereo_framework.evaluation.regions import hci_subsets, region_masks, within_truth_limit
 from stereo_framework.evaluation.roc import map_errors, scene_table
@@ -25,6 +27,11 @@ from stereo_framework.evaluation.sanity import doubts
 from stereo_framework.evaluation.sparsification import Sparsification
 
 
+@checked(
+    disparity="an array, float32 (rows, columns); io.read_disparity reads files",
+    scene="a Scene, such as load_scene(NAME) gives, or the truth as an array",
+    mask="an array of bool, (rows, columns), True where pixels are evaluated",
+)
 def evaluate(
     disparity: Disparity,
     scene: Scene | Disparity,
@@ -41,6 +48,8 @@ def evaluate(
     ----------
     disparity : ndarray, float32, (rows, columns)
         Pixels between the scene's reference and match frame, larger = nearer; NaN or infinite = no estimate.
+        Signed whole numbers are disparities in pixels too. A scale other than 1 gives a warning
+        (16 in the maps of OpenCV's StereoSGBM, which must be divided by it).
     scene : Scene, or ndarray, float32, (rows, columns)
         Supplies truth, reference image, masks and border; or the truth alone, pixels, NaN = unknown: then the whole map, or what `mask` leaves of it,
         is the only region, which no name tells (``rms_error``), and what needs images is left out.
@@ -54,7 +63,7 @@ def evaluate(
         ``auc_optimal`` for comparison, all at the main threshold.
     reference : ndarray, float32, (rows, columns), optional
         A map that stands in for the truth in measures that do without it (`sweep.reference` makes one): pixels, NaN = not reliable.
-    mask : ndarray, bool, (rows, columns), optional
+    mask : ndarray or nested list, bool, (rows, columns), optional
         Only pixels where it is True are evaluated: under every protocol each region, subset and matching table is what it would be without the mask, less
         the other pixels. Prediction errors, which are measured in other frames, are those of the whole map.
 
@@ -96,8 +105,6 @@ def evaluate(
     >>> evaluate(truth + 0.5, truth, thresholds=[0.25, 2])
     {'rms_error': 0.5, 'bad_pixels': 100.0, 'bad0.25': 100.0, 'bad2': 0.0, 'fraction_matched': 1.0}
     """
-    check_kind("evaluate", "disparity", disparity, np.ndarray, "an array, float32 (rows, columns); io.read_disparity reads files")
-    check_kind("evaluate", "scene", scene, (Scene, np.ndarray), "a Scene, such as load_scene(NAME) gives, or the truth")
     alone = isinstance(scene, np.ndarray)
     if isinstance(scene, np.ndarray):
         scene, protocol = of_truth(scene, protocol)
@@ -107,14 +114,28 @@ def evaluate(
             {"thresholds": tuple(map(float, np.atleast_1d(thresholds)))},
         )
     scene = scene if mask is None else scene.within(mask)
-    disparity = unmasked("the map", disparity)
+    disparity = pixels_as_float("evaluate: the map", unmasked("the map", disparity))
     found = statistics_of(disparity, scene, protocol, confidence, reference)
     warn(doubts(disparity, scene))
     return {name.removesuffix("_all"): value for name, value in found.items()} if alone else found
 
 
 def of_truth(truth: Disparity, protocol: str | Mapping[str, Any] | Protocol | None = None) -> tuple[Scene, Protocol]:
-    """A scene that has a truth and no pictures, and what of a protocol can be measured there: the whole map is one region, ``all``."""
+    """Return a scene of a truth without pictures, and the part of a protocol that it allows.
+
+    The whole map is the only region, ``all``.
+
+    Raises
+    ------
+    DataError
+        The truth is no map of disparities in pixels.
+    """
+    truth = pixels_as_float("evaluate: the truth", unmasked("the truth", truth))
+    if truth.ndim != 2 or truth.dtype.kind != "f":
+        message = (
+            f"evaluate: the truth is {in_short(truth)}; expected float32 (rows, columns) in pixels, NaN = unknown{WHOLE_NUMBERS}"
+        )
+        raise DataError(message)
     black, own = np.zeros(truth.shape, np.uint8), resolve(protocol or "taxonomy2002")
     measures = tuple(name for name in own.measures if METRICS[name].about in ("region", "map"))
     return Scene.from_images(black, black, truth=truth), derive(own, {"regions": ("all",), "measures": measures})

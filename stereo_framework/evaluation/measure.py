@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import Field, TypeAdapter, ValidationError
 
 from stereo_framework.core import limits
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, ParameterError, harmless, nearest, one_line, told
 from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import read_only
@@ -25,6 +26,7 @@ _REGION = ("disparity", "truth", "mask", "given", "calibration")
 _FRAME = ("prediction", "image", "visible")
 
 
+@checked()
 def measure(
     *, unit: str, better: Literal["lower", "higher", ""], source: str = "", pooled: Literal["mean", "rms", "sum", ""] = ""
 ) -> Callable[[F], F]:
@@ -74,10 +76,6 @@ def measure(
         parameters = inspect.signature(function).parameters.values()
         data = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
         choices = [p.replace(default=p.empty) for p in parameters if p.kind is p.KEYWORD_ONLY]
-        if better not in ("lower", "higher", ""):
-            raise ParameterError(f"measure {name}: better is {better!r}; legal: 'lower', 'higher', or '' where neither is")
-        if pooled not in ("mean", "rms", "sum", ""):
-            raise ParameterError(f"measure {name}: pooled is {pooled!r}; legal: 'mean', 'rms', 'sum' or ''")
         _check_texts(name, unit=unit, source=source)
         about: Literal["region", "frame"] = "frame" if "prediction" in data else "region"
         legal = _FRAME if about == "frame" else _REGION

@@ -4,12 +4,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.errors import DataError
+from stereo_framework.core.frames import pixels_as_float
 from stereo_framework.core.scene import Disparity, Mask, Scene, unmasked
 from stereo_framework.evaluation._protocol import Protocol
 from stereo_framework.kernels.filling import fill_rows
 
 _KITTI_INVALID = -1
 """Value of pixels without an estimate in KITTI's kits. They compute errors with it."""
+
+WHOLE_NUMBERS = (
+    "; divide whole numbers by their units per pixel (the scale of a picture, 16 for OpenCV's StereoSGBM, "
+    "whose (minimum - 1) * 16 means no estimate)"
+)
+"""Remedy for a map of whole numbers whose scale is unknown."""
 
 _LARGEST_BY_DEFAULT = 99999
 _FAR_BEYOND = 1000
@@ -116,7 +123,7 @@ def interpolated(disparity: Disparity) -> Disparity:
 
 
 def _checked(disparity: NDArray, scene: Scene, protocol: Protocol) -> Disparity:
-    disparity = np.asarray(unmasked("the map", disparity))
+    disparity = pixels_as_float(f"scene {scene.name}: the map", np.asarray(unmasked("the map", disparity)))
     rows, columns = scene.reference.shape[:2]
     if disparity.ndim != 2:
         raise DataError(
@@ -124,8 +131,7 @@ def _checked(disparity: NDArray, scene: Scene, protocol: Protocol) -> Disparity:
         )
     if not np.issubdtype(disparity.dtype, np.floating):
         message = (
-            f"scene {scene.name}: the map holds {disparity.dtype}; expected float32 in pixels, NaN = no estimate; divide it by its units "
-            "per pixel (16 for OpenCV's StereoSGBM, whose (minimum - 1) * 16 means no estimate; for pictures their scale)"
+            f"scene {scene.name}: the map holds {disparity.dtype}; expected float32 in pixels, NaN = no estimate{WHOLE_NUMBERS}"
         )
         raise DataError(message)
     measured = disparity.astype(np.float32, copy=False)

@@ -11,10 +11,10 @@ import dataclasses
 import functools
 import math
 import operator
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stereo_framework.core.arguments import calling_module, checked
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.parameters import parameters_of, spelled
 from stereo_framework.core.registry import Registry
@@ -41,6 +41,7 @@ PRESETS = _Presets("protocol", shipped_yaml("evaluation/presets.yaml"))
 """The protocols that can be named; ``presets.yaml`` beside this file lists those of the package."""
 
 
+@checked()
 def protocol(name: str, *, base: str | Mapping[str, Any] | Protocol, **fields: Any) -> Protocol:
     """Register a protocol under a name.
 
@@ -65,10 +66,11 @@ def protocol(name: str, *, base: str | Mapping[str, Any] | Protocol, **fields: A
     (0.25,)
     """
     found = derive(resolve(base), {**fields, "name": name})
-    PRESETS.add(name, found, sys._getframe(1).f_globals.get("__name__", "__main__"))
+    PRESETS.add(name, found, calling_module())
     return found
 
 
+@checked()
 def resolve(spec: str | Mapping[str, Any] | Protocol) -> Protocol:
     """The protocol that `spec` stands for.
 
@@ -199,6 +201,7 @@ def _short(value: Any) -> str:
     return shortest(value) if isinstance(value, float) else str(value)
 
 
+@checked()
 def average(
     statistics: Sequence[Mapping[str, float]], protocol: Protocol, weights: Sequence[float] | None = None
 ) -> dict[str, float]:

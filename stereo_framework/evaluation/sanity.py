@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.arguments import checked
+from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Disparity, Scene, Search, scale_doubt
 from stereo_framework.evaluation.markers import Marker, probable_markers
 
@@ -46,6 +48,7 @@ class Remedies:
     other_scale: str = ""
 
 
+@checked()
 def doubts(
     disparity: Disparity,
     scene: Scene,
@@ -81,6 +84,9 @@ def doubts(
         probably a marker, and a map if several percent of it hold one value outside the
         search range.
     """
+    if disparity.ndim != 2:
+        message = f"scene {scene.name}: the map has shape {disparity.shape}; expected (rows, columns)"
+        raise DataError(message)
     if not np.isfinite(disparity).any():
         return [f"{scene.name}: the map holds no estimate at all"]
     remedies = remedies or Remedies()

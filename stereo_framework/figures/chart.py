@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import ParameterError, told
 from stereo_framework.core.registry import Registry
 from stereo_framework.figures._looks import new_chart
@@ -20,6 +21,7 @@ CHARTS: Registry[Draw] = Registry("chart", {})
 """Charts that plug-ins brought, by name."""
 
 
+@checked()
 def chart(title: str) -> Callable[[F], F]:
     """Register a function that draws results: the page of a run shows it.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.arguments import as_array, checked
 from stereo_framework.core.errors import ParameterError, warn
 from stereo_framework.core.scene import Scene
 from stereo_framework.engine.match import Match
@@ -28,6 +29,7 @@ _WIDEST, _ACROSS = 960, 4
 """Width of a row of pictures, in screen pixels, and how many stand in it."""
 
 
+@checked()
 def show(*things: Any, disparities: tuple[float, float] | None = None, **named: Any) -> Figure:
     """Show pictures side by side: of scenes, matches, results, maps and images.
 
@@ -71,6 +73,7 @@ def show(*things: Any, disparities: tuple[float, float] | None = None, **named: 
     return _figure([(title, _picture(title, thing)) for title, thing in given], disparities or known)
 
 
+@checked()
 def plot(
     results: PathLike | Iterable[Result],
     x: str | Sequence[str],
@@ -130,8 +133,9 @@ def _picture(title: str, thing: Any) -> NDArray:
         return eight_bits(thing.reference)
     if isinstance(thing, Result) and (changed := thing.changed_files()):
         warn([doubt_of_maps(changed)])
-    found = getattr(thing, "disparity", thing)
-    if not isinstance(found, np.ndarray) or found.ndim not in (2, 3):
+    found = as_array(getattr(thing, "disparity", thing), f"show: {title or type(thing).__name__}")
+    is_picture = isinstance(found, np.ndarray) and found.ndim in (2, 3) and found.size and found.dtype.kind in "biuf"
+    if not is_picture:
         raise ParameterError(
             f"show: {title or type(thing).__name__} has no picture; expected a scene, match, result, map or image"
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.errors import ParameterError, one_line
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.figures._curves import Line, Mark, Panel, curves_figure
 from stereo_framework.script.report import STATISTIC, Plot
@@ -48,7 +48,7 @@ def plot_figure(plot: Plot, results: Sequence[Result]) -> Figure:
     by_key = grouped(results, lambda r: _x_key(plot, r))
     by_key.pop(None, None)
     if not by_key:
-        raise ParameterError(f"no result has {' or '.join(plot.x)}")
+        raise ParameterError(f"no result has {' or '.join(map(one_line, plot.x))}")
     curves: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Mark]]] = {}
     x_keys: dict[tuple[Any, ...], dict[str, None]] = {}
     remarks = []

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core import limits
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, close_names, short, told
 from stereo_framework.core.registry import Registry
 
@@ -334,6 +335,7 @@ F = TypeVar("F", bound=Read)
 _READERS: dict[str, Registry[Read]] = {kind: Registry(f"reader of {kind}s", {}) for kind in ("disparity", "image")}
 
 
+@checked()
 def reader(suffix: str, *, kind: Literal["disparity", "image"]) -> Callable[[F], F]:
     """Register a function that reads files of a suffix.
 
@@ -355,8 +357,6 @@ def reader(suffix: str, *, kind: Literal["disparity", "image"]) -> Callable[[F],
     ParameterError
         There is no such kind, or another module reads this suffix.
     """
-    if kind not in _READERS:
-        raise ParameterError(f"reader {suffix}: no such kind {kind!r}; legal: {', '.join(_READERS)}")
     if not suffix.startswith("."):
         raise ParameterError(f"reader {suffix!r}: a suffix begins with a dot, as '.dsp5'")
     return _READERS[kind].door(suffix.lower())

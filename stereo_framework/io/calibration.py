@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core import limits
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Calibration
 from stereo_framework.io._files import PathLike, read_bytes, write_bytes
@@ -71,6 +72,7 @@ class StereoCalibration:
     size: tuple[int, int] | None = None
 
 
+@checked()
 def read_calibration(path: PathLike) -> tuple[Calibration, int, bool]:
     """Read a Middlebury ``calib.txt``. Entries may be separated by any spaces and line breaks.
 
@@ -123,6 +125,7 @@ def _entries(path: PathLike) -> dict[str, str]:
     return entries
 
 
+@checked()
 def read_kitti_calibration(path: PathLike, left: int, right: int) -> Calibration:
     """Read the calibration of two of KITTI's cameras. Cameras 0 and 1 are grey, 2 and 3 take colour images.
 
@@ -165,6 +168,7 @@ def read_kitti_calibration(path: PathLike, left: int, right: int) -> Calibration
     return replace(calibration, size=_size(path, sides))
 
 
+@checked()
 def kitti_cameras(path: PathLike) -> list[int] | None:
     """Return the numbers of the cameras in a calibration of KITTI; None for other files."""
     if Path(path).suffix.lower() == ".npy":
@@ -176,6 +180,7 @@ def kitti_cameras(path: PathLike) -> list[int] | None:
     return sorted(set(map(int, numbers))) or None
 
 
+@checked()
 def read_opencv_calibration(path: PathLike) -> Calibration:
     """Read the calibration of a rectified pair from a file that OpenCV wrote, with ``Q`` or with ``P1`` and ``P2`` of ``cv2.stereoRectify``.
 
@@ -215,6 +220,7 @@ def read_opencv_calibration(path: PathLike) -> Calibration:
     raise DataError(f"{path}: holds neither Q (4x4) nor P1 and P2 (3x4); write one of cv2.stereoRectify's results")
 
 
+@checked()
 def write_opencv_calibration(path: PathLike, calibration: Calibration, shape: tuple[int, ...]) -> None:
     """Write the calibration of a rectified pair of images of this shape as OpenCV's YAML with `Q`, which `read_opencv_calibration` reads."""
     column, row = calibration.center or ((shape[1] - 1) / 2, (shape[0] - 1) / 2)
@@ -227,6 +233,7 @@ def write_opencv_calibration(path: PathLike, calibration: Calibration, shape: tu
     )
 
 
+@checked()
 def read_stereo_calibration(paths: Sequence[PathLike]) -> StereoCalibration:
     """Read the calibration of two cameras before rectification. OpenCV's example ``stereo_calib`` writes it in two files.
 
@@ -426,6 +433,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
+@checked()
 def read_any_calibration(
     path: PathLike, *, colour: bool = True, cameras: tuple[int, int] | None = None
 ) -> tuple[Calibration, int | None]:

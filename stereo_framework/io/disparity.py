@@ -23,6 +23,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Disparity, Mask, Scene, unmasked
 from stereo_framework.io._files import PathLike, own_read, own_suffixes, write_bytes
@@ -41,6 +42,7 @@ Unknown = float | Literal["format"] | None
 """A stored value that means unknown, `FORMAT_MARKER`, or None if no value does."""
 
 
+@checked()
 def read_disparity(
     path: PathLike, *, scale: float | None = None, unknown: Unknown = FORMAT_MARKER, minimum: float = 0.0
 ) -> Disparity:
@@ -199,6 +201,7 @@ def _marker_of(path: PathLike, stored: Stored, unknown: Unknown) -> float | np.g
     return dtype.type(int(number))
 
 
+@checked()
 def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None = None, tags: GeoTags = ()) -> None:
     """Write a disparity map, which `read_disparity` with the same scale reads back.
 

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core import limits
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, warn
 from stereo_framework.core.scene import Image, Mask
 from stereo_framework.io._files import PathLike, own_read, read_bytes, write_bytes
@@ -58,6 +59,7 @@ _LIBJPEG_WARNINGS = (
 _decoding = threading.Lock()
 
 
+@checked()
 def read_image(path: PathLike, *, masked: bool = False, upright: bool = False) -> Image:
     """Read an image file.
 
@@ -147,6 +149,7 @@ def _stored(path: PathLike, *, exact: bool = False) -> tuple[Samples, int, Mask 
     return decoded, int(np.iinfo(decoded.dtype).max), valid
 
 
+@checked()
 def read_grey(path: PathLike) -> Samples:
     """The stored grey values of a grey picture, or of a picture in colour whose channels are all equal (a palette of greys).
 
@@ -177,6 +180,7 @@ def stored_grey(path: PathLike) -> tuple[Samples, Mask | None]:
     return samples, valid
 
 
+@checked()
 def read_mask(path: PathLike, *, upright: bool = False) -> Mask:
     """Read a mask picture as bool ``(rows, columns)``: True where it is white (255, or 65535 with 16 bits), False elsewhere.
 
@@ -369,6 +373,7 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".ppm", ".pgm", ".p
 """Endings of the files that count as images when a folder is given."""
 
 
+@checked()
 def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> None:
     """Write an image in the format of the file name's ending.
 

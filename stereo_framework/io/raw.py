@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core import limits
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, few
 from stereo_framework.io._files import PathLike, read_bytes, write_bytes
 
@@ -64,6 +65,7 @@ def decode_netpbm(data: bytes, path: PathLike) -> tuple[NDArray[Any], int]:
 _PFM_HEADER = re.compile(rb"P([fF])\s+(\d{1,9})\s+(\d{1,9})\s+([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?=\s)")
 
 
+@checked()
 def read_pfm(path: PathLike) -> NDArray[np.float32]:
     """Read a PFM file.
 
@@ -121,6 +123,7 @@ def is_whole(path: PathLike) -> bool:
     return header is not None and size == header.end() + 1 + 4 * int(header[2]) * int(header[3]) * (3 if header[1] == b"F" else 1)
 
 
+@checked()
 def write_pfm(path: PathLike, array: NDArray) -> None:
     """Write a PFM file, little-endian with scale -1.
 
@@ -250,6 +253,7 @@ def _array_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[tu
     return shape, dtype
 
 
+@checked()
 def write_points(path: PathLike, points: NDArray[np.float32], colours: NDArray[np.uint8]) -> None:
     """Write coloured points as a little-endian binary PLY file.
 

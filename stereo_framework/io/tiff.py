@@ -8,7 +8,6 @@ import io
 import logging
 import math
 import struct
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core import limits
-from stereo_framework.core.errors import DataError, DataWarning, StereoFrameworkError
+from stereo_framework.core.errors import DataError, DataWarning, StereoFrameworkError, warn
 from stereo_framework.core.scene import Mask
 from stereo_framework.io._files import PathLike, check_file, write_bytes
 from stereo_framework.io.numbers import parse_number
@@ -98,7 +97,7 @@ def read_tiff(path: PathLike, *, exact: bool = False) -> tuple[NDArray[Any], Mas
         if exact:
             _check_exact(page, path)
         if len(page.parent.pages) > 1 and not page.parent.pages[1].subfiletype & _REDUCED:
-            warnings.warn(f"{path}: holds several images or a mask, of which the first image is read", DataWarning, stacklevel=2)
+            warn([f"{path}: holds several images or a mask, of which the first image is read"], DataWarning)
         samples, nodata = np.asarray(page.asarray(maxworkers=1)), _nodata(page)
         if page.axes == "SYX":
             samples = np.moveaxis(samples, 0, -1)
@@ -205,7 +204,7 @@ def _check_exact(page: Any, path: PathLike) -> None:
             return
         if bound is not None and not is_integer:
             message = f"{path}: its compression ({name}) has changed values by up to {bound:g}; {remedy}"
-            warnings.warn(message, DataWarning, stacklevel=4)
+            warn([message], DataWarning)
             return
         is_lossy = None if bound is None else True
     else:
@@ -213,7 +212,7 @@ def _check_exact(page: Any, path: PathLike) -> None:
 
     if is_lossy is None:
         message = f"{path}: its compression ({name}) may have changed values; {remedy}"
-        warnings.warn(message, DataWarning, stacklevel=4)
+        warn([message], DataWarning)
     elif is_lossy:
         message = f"{path}: its compression ({name}) has changed values, and they cannot be recovered; {remedy}"
         raise DataError(message)

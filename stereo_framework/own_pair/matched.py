@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from stereo_framework import io
 from stereo_framework.confidence import left_right_consistency
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, harmless
 from stereo_framework.core.scene import Disparity, Image, Mask, Scene, Search
 from stereo_framework.engine.match import Match
@@ -159,7 +160,8 @@ class Matched:
         place = np.stack([(x - column) * z / calibration.focal_length, (y - row) * z / calibration.focal_length, z], axis=1)
         return PointCloud(place.astype(np.float32), rgb(self.scene.reference)[y, x])
 
-    def save(self, folder: str | Path) -> list[str]:
+    @checked()
+    def save(self, folder: io.PathLike) -> list[str]:
         """Write the map and everything that follows from it to a folder.
 
         Parameters

@@ -11,8 +11,11 @@ from typing import Any, Literal
 import numpy as np
 
 from stereo_framework.confidence import left_right_consistency
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import ParameterError, warn
+from stereo_framework.core.parameters import Positive
 from stereo_framework.core.scene import Calibration, Disparity, Image, Mask, Scene, Search
+from stereo_framework.core.search import SearchArgument, are_ends
 from stereo_framework.datasets import pair_scene
 from stereo_framework.engine.memory import fitted
 from stereo_framework.io import PathLike, StereoCalibration, read_stereo_calibration
@@ -28,21 +31,22 @@ DEFAULT = "fine"
 """The method that is used if none is given."""
 
 
+@checked()
 def match(
     left: PathLike | Image,
     right: PathLike | Image,
-    disparities: tuple[float, float] | Literal["auto"] | None = None,
+    disparities: SearchArgument | Literal["auto"] | None = None,
     *,
     method: str | Path | Mapping[str, Any] | Setting = DEFAULT,
-    calibration: PathLike | Calibration | tuple[float, float] | None = None,
+    calibration: PathLike | Calibration | tuple[Positive, Positive] | None = None,
     cameras: tuple[int, int] | None = None,
     rectify: PathLike | Sequence[PathLike] | StereoCalibration | Literal["auto"] | None = None,
     stretch: bool = False,
     left_mask: PathLike | Mask | None = None,
     right_mask: PathLike | Mask | None = None,
     ranges: tuple[PathLike, PathLike] | tuple[Disparity, Disparity] | None = None,
-    memory: float | None = None,
-    parts: Path | None = None,
+    memory: Positive | None = None,
+    parts: str | Path | None = None,
     **parameters: Any,
 ) -> Matched:
     """Match a rectified pair of images, or one that is rectified first.
@@ -52,7 +56,7 @@ def match(
     left, right : path-like or ndarray, uint8, uint16 or float, (rows, columns) or (rows, columns, 3)
         Two files or two arrays, intensities 0..255; those of 16 bits are divided by 257. The left image is the reference. Photographs are turned by
         their EXIF orientation, as programs show them; masks, ranges and calibrations must be those of the upright images.
-    disparities : (float, float) or "auto", optional
+    disparities : (float, float), Search or "auto", optional
         Smallest and largest disparity in pixels, both included, or "auto" to estimate them.
         Ends between the levels of the method are widened to the next level outside them.
         Default: the bounds in the calibration file, or in a calib.txt beside the left image,
@@ -77,7 +81,7 @@ def match(
         Maps of the smallest and of the largest disparity of each pixel of the left image; NaN = no limit.
     memory : float, optional
         Bytes that cost volumes may take. Default: four fifths of what is free. Large pairs, and those that need more, are matched in `tiles`.
-    parts : Path, optional
+    parts : path-like, optional
         Folder in which the match of each tile is kept, so that a call that was stopped goes on with the tiles that are left.
     **parameters
         Of the method's stages, by address or by name alone, as in `Pipeline.having`.
@@ -138,7 +142,7 @@ def match(
     method_of_pair = fitted(pipeline, scene.reference.shape[:2], search, memory)
     if method_of_pair is not pipeline:
         origin = f"{origin}; in tiles, each searched at the disparities of the reduced pair"
-    solve = None if parts is None else functools.partial(kept_match, folder=parts)
+    solve = None if parts is None else functools.partial(kept_match, folder=Path(parts))
     result = method_of_pair.matched(scene, search, solve=solve)
 
     rectified_first = rectify is not None
@@ -197,7 +201,7 @@ def requested_range(setting: Setting, ends: Any, source: str) -> Search:
         The ends are not numbers, the maximum is not above the minimum, or there are too many
         levels between them.
     """
-    if isinstance(ends, Search) or np.shape(ends) not in ((2,), (3,)):
+    if isinstance(ends, Search) or not are_ends(ends):
         return Search.of(ends)
     minimum, maximum, *steps = ends
     step = setting.search.get("step", steps[0] if steps else 1)

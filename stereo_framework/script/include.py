@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.core import limits, shipped, stage
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, ScriptError, StereoFrameworkError, close_names, short
 from stereo_framework.io import read_bytes
 from stereo_framework.io.places import Faults, Node, Place, from_python
@@ -22,6 +23,7 @@ RESOLVED = ".resolved.yaml"
 """End of the name of a script that a run wrote out."""
 
 
+@checked()
 def find_script(name: str | Path, base: Path | None = None) -> Path:
     """The file that a user means.
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, ParameterError, nearest
-from stereo_framework.core.parameters import check_kind
 from stereo_framework.core.plugins import execution_is_off, not_executed
 from stereo_framework.core.scene import Scene
 from stereo_framework.core.stage import SLOTS
@@ -27,6 +27,8 @@ from stereo_framework.script.methods import Method, count_runs, methods, report_
 from stereo_framework.script.model import Model
 from stereo_framework.script.reading import KEYS, METHOD_KEYS, NOTHING, Axis, text
 from stereo_framework.script.specs import Setting, split
+
+_OVERRIDES = "a sequence of texts such as 'aggregation.box.size=9'"
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,12 +109,13 @@ class Script:
         return said if isinstance(said, list) else [said]
 
 
+@checked(source="a file, the name of a shipped script, or a mapping", overrides=_OVERRIDES)
 def load(
     source: str | Path | Mapping[str, Any],
     *,
-    overrides: Sequence[str] = (),
+    overrides: str | Iterable[str] = (),
     tuning: bool = False,
-    plugins: Sequence[str | Path] = (),
+    plugins: str | Path | Iterable[str | Path] = (),
     with_scenes: bool = False,
     data: str | Path | None = None,
 ) -> Script:
@@ -128,7 +131,7 @@ def load(
         replaces the axis.
     tuning : bool
         Do not expand the sweep, a choice will be made: any number of settings is allowed.
-    plugins : sequence of str or Path
+    plugins : sequence of str or Path, or a single one
         Plug-ins besides those that the script names: modules, or files ending in ``.py``. A script file itself may name files in its own folder
         alone, since importing them runs them; one elsewhere must be named here.
     with_scenes : bool
@@ -151,14 +154,14 @@ def load(
     >>> script.pipeline
     Pipeline(squared_difference > box > min_filter(size=21) > winner_take_all)
     """
-    check_kind("load", "the script", source, (str, Path, Mapping), "a file, the name of a shipped script, or a mapping")
     faults = Faults()
     path = None if isinstance(source, Mapping) else find_script(source)
     start = Path.cwd()
     reader = Reader(faults)
     override_list = listed_overrides(overrides)
     read = reader.file(path) if path is not None else reader.mapping(source)  # type: ignore[arg-type]
-    reader.plugins += [(Node(str(plugin), Place("--plugin")), None) for plugin in plugins]
+    plugin_list = [plugins] if isinstance(plugins, str | Path) else plugins
+    reader.plugins += [(Node(str(plugin), Place("--plugin")), None) for plugin in plugin_list]
     files = reader.load_plugins(None if path is None else path.parent)
     model = Model(faults)
     # A plug-in may have changed the current folder, from which the script's paths start.
@@ -182,19 +185,8 @@ def load(
 
 
 def listed_overrides(overrides: str | Iterable[str]) -> list[str]:
-    """Return overrides as a list; a single text is one override.
-
-    Raises
-    ------
-    ParameterError
-        One of them is no text, or they are no sequence.
-    """
-    expected = "texts such as 'aggregation.box.size=9'"
-    check_kind("load", "overrides", overrides, (str, Iterable), f"a sequence of {expected}")
-    listed = [overrides] if isinstance(overrides, str) else list(overrides)
-    for i, override in enumerate(listed):
-        check_kind("load", f"overrides[{i}]", override, str, expected)
-    return listed
+    """Return overrides as a list; a single text is one override."""
+    return [overrides] if isinstance(overrides, str) else list(overrides)
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import collections
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError
-from stereo_framework.core.parameters import check_kind
+from stereo_framework.core.parameters import PositiveInt
 from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import load_scenes
 from stereo_framework.io import is_own
@@ -25,17 +26,22 @@ from stereo_framework.sweep.store import Store
 from stereo_framework.sweep.work import Done, failed, measured_again
 
 
+@checked(
+    script="the path or the name of a script, a mapping, or a Script that was loaded",
+    executor="an executor, such as a concurrent.futures.ProcessPoolExecutor, or None",
+    memory="a whole number of bytes >= 1, such as 8 * 2**30, or None",
+)
 def run(
     script: str | Path | Mapping[str, Any] | Script,
-    scenes: Sequence[str | Scene] | str | Scene | None = None,
+    scenes: str | Scene | Iterable[str | Scene] | None = None,
     *,
     data: str | Path | None = None,
     out: str | Path | None = None,
-    overrides: Sequence[str] = (),
-    plugins: Sequence[str | Path] = (),
-    workers: int | None = None,
+    overrides: str | Iterable[str] = (),
+    plugins: str | Path | Iterable[str | Path] = (),
+    workers: PositiveInt | None = None,
     executor: Executor | None = None,
-    memory: int | None = None,
+    memory: PositiveInt | None = None,
     maps: bool | None = None,
 ) -> ResultList:
     """Run a parameter script.
@@ -54,7 +60,7 @@ def run(
         Folder for the results store, the resolved script and the maps. Results that are there already are not computed again.
     overrides : sequence of str, or str
         ``key.path=value`` settings over the script's.
-    plugins : sequence of str or Path
+    plugins : sequence of str or Path, or a single one
         Plug-ins besides those that the script names, and files outside its folder that it may name.
     workers : int, optional
         Units of work at a time, each in one thread; default: one for each core, or as many as the executor has. With 1 worker, or a single unit, the
@@ -86,7 +92,6 @@ def run(
     >>> bool(result.statistics["bad_pixels_nonocc"] < 20)
     True
     """
-    check_kind("run", "maps", maps, (bool, type(None)), "True, False or None")
     start = Path.cwd()
     folder = None if out is None else start / out
     loaded, tasks = load_and_plan(script, scenes, data=data, overrides=overrides, plugins=plugins)
@@ -98,11 +103,11 @@ def run(
 
 def load_and_plan(
     source: str | Path | Mapping[str, Any] | Script,
-    scenes: Sequence[str | Scene] | str | Scene | None = None,
+    scenes: str | Scene | Iterable[str | Scene] | None = None,
     *,
     data: str | Path | None = None,
-    overrides: Sequence[str] = (),
-    plugins: Sequence[str | Path] = (),
+    overrides: str | Iterable[str] = (),
+    plugins: str | Path | Iterable[str | Path] = (),
     scenes_optional: bool = False,
     may_execute: bool = True,
 ) -> tuple[Script, list[Task]]:
@@ -135,20 +140,23 @@ def load_and_plan(
         return script, plan(script, loaded_scenes, may_execute=may_execute)
 
 
-def scenes_of(script: Script, scenes: Sequence[str | Scene] | str | Scene | None, data: str | Path | None) -> list[Scene]:
-    """The scenes to run a script on: those given, else its own.
+def scenes_of(script: Script, scenes: str | Scene | Iterable[str | Scene] | None, data: str | Path | None) -> list[Scene]:
+    """Return the scenes to run a script on; by default those that the script names.
 
     Raises
     ------
     DataError
         None at all, or one that does not exist.
     """
-    wanted = script.scenes if scenes is None else [scenes] if isinstance(scenes, str | Scene) else scenes
-    if not wanted:
+    if scenes is None:
+        scene_list: list[str | Scene] = list(script.scenes)
+    else:
+        scene_list = [scenes] if isinstance(scenes, str | Scene) else list(scenes)
+    if not scene_list:
         raise DataError(
             f"{script.name}: no scene to run on; name some under 'scenes:' or with --scene (synthetic/planes needs no data)"
         )
-    return load_scenes(wanted, data=data)
+    return load_scenes(scene_list, data=data)
 
 
 def execute(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, ParameterError, nearest
-from stereo_framework.core.parameters import check_kind
 from stereo_framework.tables.values import better
 
 if TYPE_CHECKING:
@@ -141,6 +141,10 @@ def astar_verdict(groups: NDArray[np.int64]) -> str:
     return f"A* has {count} members: their accuracy is comparable, none is better than another in every column"
 
 
+@checked(
+    frame="a DataFrame, such as results(DIR) or the frame of what run returned",
+    statistics="the name of a column; several names stand one after the other",
+)
 def rank(frame: pandas.DataFrame, *statistics: str, by: str | Sequence[str] = "method") -> pandas.DataFrame:
     """Average ranks of methods, and their means.
 
@@ -175,12 +179,8 @@ def rank(frame: pandas.DataFrame, *statistics: str, by: str | Sequence[str] = "m
     >>> rank(frame, "bad_pixels_all")["average_rank"].to_dict()
     {'x': 1.0, 'y': 1.5}
     """
-    import pandas
-
-    check_kind("rank", "frame", frame, pandas.DataFrame, "a DataFrame, such as results(DIR) or the frame of what run returned")
     keys = [by] if isinstance(by, str) else list(by)
     for name in (*statistics, *keys):
-        check_kind("rank", "a column", name, str, "its name; several stand one after the other")
         if name not in frame:
             raise ParameterError(f"{name!r}: no result has it; {nearest(name, map(str, frame))}")
     for name in statistics:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stereo_framework.core.errors import ParameterError, close_names
+from stereo_framework.core.arguments import checked
+from stereo_framework.core.errors import ParameterError, close_names, one_line
 from stereo_framework.io import PathLike
 from stereo_framework.io.places import Faults
 from stereo_framework.io.yaml_text import parse
@@ -37,6 +38,7 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
+@checked()
 def results(folder: PathLike, *, every: bool = False) -> pandas.DataFrame:
     """The results that a run stored in its output folder, as a pandas DataFrame.
 
@@ -144,7 +146,7 @@ def of_each_protocol(
         chosen = _equal(chosen, results, key, values)
     found = [same for same in by_protocol(chosen).values() if any(is_number(value(r, name)) for r in same for name in statistics)]
     if not found:
-        raise ParameterError(f"no result has {' or '.join(statistics)}")
+        raise ParameterError(f"no result has {' or '.join(map(one_line, statistics))}")
     names = [re.sub(r"[^\w.-]+", "_", same[0].protocol).strip("_") for same in found]
     # Two versions of a protocol may have the same name.
     endings = [f"_{name}{f'_{i}' * (name in names[:i])}" if len(names) > 1 else "" for i, name in enumerate(names)]

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import stereo_framework
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.kernels import threads as thread_module
 from stereo_framework.kernels.threads import over_rows, thread_count
 
@@ -84,5 +85,6 @@ def test_setting_belongs_to_its_own_thread():
 
 @pytest.mark.parametrize("count", [0, -2])
 def test_no_threads_are_refused(count):
-    with pytest.raises(ValueError, match=f"threads: {count} is below 1"), stereo_framework.threads(count):
+    message = f"^threads: count is {count}; expected a whole number >= 1$"
+    with pytest.raises(ParameterError, match=message), stereo_framework.threads(count):
         pass

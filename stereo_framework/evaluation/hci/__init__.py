@@ -21,3 +21,25 @@ from stereo_framework.evaluation.hci.metrics import (
 from stereo_framework.evaluation.hci.parameters import Parameters, Scaled
 from stereo_framework.evaluation.hci.planes import fit_plane
 from stereo_framework.evaluation.hci.subsets import Score, Subsets, extract_subsets
+
+__all__ = [
+    "HCI_METRICS",
+    "HciMetric",
+    "Parameters",
+    "Scaled",
+    "Score",
+    "Subsets",
+    "bumpiness",
+    "detail_fattening",
+    "extract_subsets",
+    "fit_plane",
+    "foreground_fattening",
+    "foreground_thinning",
+    "fragmentation",
+    "fuzziness",
+    "hci_metrics",
+    "misorientation",
+    "missed_structures",
+    "offset",
+    "porosity",
+]
