@@ -1,0 +1,123 @@
+"""Store figures that only pages have, because the runs behind them kept no counts.
+
+    python scripts/record_pages.py
+
+Nothing is measured. Times of tables are read from the pages as they were at the oldest
+commit that has them, and sentences with times from the oldest commit with that sentence.
+The files are marked as recorded, not measured again. ``benchmarks/quality.py --times
+--counts`` and ``scripts/method_tables.py --seconds`` replace the recorded tables.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import page_tables
+from counts import FOLDER, read_counts, write_counts
+
+ROOT = Path(__file__).parents[1]
+COMMAND = "python scripts/record_pages.py"
+NOTE = "recorded from the page at this commit, not measured again; the load of the machine was not stored"
+
+SENTENCES = (
+    ("docs/start.md", "for up to half a minute"),
+    ("docs/photographs.md", "It takes up to two hours on two cores"),
+    ("docs/photographs.md", "`--quick` takes five minutes and one scene"),
+    ("docs/photographs.md", "were measured later, with less beside them"),
+)
+"""Pages and the words of sentences about times that no script has stored."""
+
+CHOICES = {
+    "pairs": r"all real pairs of the data folder, (\d+) of them",
+    "pairs_with_the_default_best": r"it is the best map of (\d+) of \d+ pairs",
+    "maps_called_worse": r"Of the (\d+) maps that were called worse all are",
+    "maps_rightly_called_worse": r"Of the (\d+) maps that were called worse all are",
+}
+"""Counts of docs/notes/choosing.md with the sentences that give them."""
+
+
+def oldest_commit(page: str, value: Callable[[str], Any]) -> str:
+    """Return the oldest commit since which a value that is read from a page is unchanged."""
+    commits = _git("log", "--format=%H", "--", page).split()
+    latest = value(_git("show", f"{commits[0]}:{page}"))
+    oldest = commits[0]
+    for commit in commits[1:]:
+        if value(_git("show", f"{commit}:{page}")) != latest:
+            break
+        oldest = commit
+    return oldest
+
+
+def rows(text: str, first_cells: str) -> list[list[str]]:
+    """Return the cells of all table rows whose first cell matches an expression."""
+    lines = re.findall(r"^\| (.*) \|$", text, re.MULTILINE)
+    cells = [[cell.strip() for cell in line.split("|")] for line in lines]
+    return [row for row in cells if re.fullmatch(first_cells, row[0])]
+
+
+def peer_times(text: str) -> dict[str, Any]:
+    """Return the times and the memory of docs/why.md's table."""
+    methods = {}
+    for method, name in page_tables.PEERS.items():
+        for row in rows(text, re.escape(name)):
+            if len(row) == 5:
+                methods[method] = {"piano": {"seconds": float(row[3]), "memory_mib": float(row[4])}}
+    return methods
+
+
+def result_times(text: str) -> dict[str, Any]:
+    """Return the seconds of docs/results.md's tables by table and method."""
+    seconds: dict[str, Any] = {}
+    for name in page_tables.RESULT_TABLES:
+        if name not in page_tables.WITHOUT_SECONDS:
+            table = rows(page_tables.block(text, name), "`.*`")
+            seconds[name] = {row[0].strip("`"): float(row[-1]) for row in table}
+    return seconds
+
+
+def choices(text: str) -> dict[str, int]:
+    """Return the counts of docs/notes/choosing.md."""
+    counts = {name: int(re.search(sentence, text)[1]) for name, sentence in CHOICES.items()}
+    assert "`fine` is always chosen" in text
+    assert "none was called better" in text
+    return {**counts, "pairs_with_the_default_chosen": counts["pairs"], "maps_called_better": 0}
+
+
+def sentences() -> list[dict[str, str]]:
+    """Return the sentences about times, each with the oldest commit that has its words."""
+    return [
+        {"page": page, "words": words, "commit": oldest_commit(page, lambda text, words=words: words in text)}
+        for page, words in SENTENCES
+    ]
+
+
+def record(name: str, page: str, key: str, value: Callable[[str], Any]) -> None:
+    """Store a value of a page with the oldest commit that has it.
+
+    A file that a run has written stays as it is.
+    """
+    if (FOLDER / f"{name}.json").is_file() and "recorded" not in read_counts(name):
+        return
+    commit = oldest_commit(page, value)
+    text = _git("show", f"{commit}:{page}")
+    write_counts(name, COMMAND, {"commit": commit, "recorded": NOTE, "page": page, key: value(text)})
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+
+def main() -> None:
+    """Store the times of docs/why.md and docs/results.md, and what else pages alone have."""
+    record("quality_times", "docs/why.md", "methods", peer_times)
+    record("results_times", "docs/results.md", "seconds", result_times)
+    record("choosing", "docs/notes/choosing.md", "choices", choices)
+    write_counts("sentences", COMMAND, {"recorded": NOTE, "sentences": sentences()})
+
+
+if __name__ == "__main__":
+    main()
