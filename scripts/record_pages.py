@@ -79,12 +79,17 @@ def result_times(text: str) -> dict[str, Any]:
     return seconds
 
 
-def choices(text: str) -> dict[str, int]:
-    """Return the counts of docs/notes/choosing.md."""
-    counts = {name: int(re.search(sentence, text)[1]) for name, sentence in CHOICES.items()}
-    assert "`fine` is always chosen" in text
-    assert "none was called better" in text
-    return {**counts, "pairs_with_the_default_chosen": counts["pairs"], "maps_called_better": 0}
+def choices(text: str) -> dict[str, int | None]:
+    """Return the counts of docs/notes/choosing.md; None if an earlier page lacks one."""
+    counts = {name: _number(sentence, text) for name, sentence in CHOICES.items()}
+    counts["pairs_with_the_default_chosen"] = counts["pairs"] if "`fine` is always chosen" in text else None
+    counts["maps_called_better"] = 0 if "none was called better" in text else None
+    return counts
+
+
+def _number(sentence: str, text: str) -> int | None:
+    match = re.search(sentence, text)
+    return int(match[1]) if match else None
 
 
 def sentences() -> list[dict[str, str]]:
