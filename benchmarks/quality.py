@@ -34,7 +34,7 @@ import resource
 import sys
 import timeit
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -184,16 +184,13 @@ def set_cell(kind: str, by_seed: Iterable[Errors]) -> str:
     return f"{means.mean():.2f} ({parts})" if kind == "B" else parts
 
 
-def runs_of(arguments: argparse.Namespace) -> dict[str, list[Run]]:
-    """Measure each method with each of its seeds, every method in a process of its own."""
-    runs: dict[str, list[Run]] = {}
-    for method in arguments.methods:
-        seeds = range(arguments.seeds if draws_random_numbers(method) else 1)
-        jobs = [Job(method, seed, arguments.sets, arguments.data, arguments.times) for seed in seeds]
-        # The memory of a new process is the method's.
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
-            runs[method] = pool.map(measure, jobs)
-    return runs
+def runs_of_method(method: str, arguments: argparse.Namespace) -> list[Run]:
+    """Measure a method with each of its seeds, in a process of its own."""
+    seeds = range(arguments.seeds if draws_random_numbers(method) else 1)
+    jobs = [Job(method, seed, arguments.sets, arguments.data, arguments.times) for seed in seeds]
+    # The memory of a new process is the method's.
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.map(measure, jobs)
 
 
 def print_tables(runs: dict[str, list[Run]], sets: Sequence[str], *, by_scene: bool) -> None:
@@ -215,20 +212,17 @@ def print_tables(runs: dict[str, list[Run]], sets: Sequence[str], *, by_scene: b
         console.print(scenes)
 
 
-def write_figures(runs: dict[str, list[Run]], *, times: bool, start: dict[str, Any]) -> None:
-    """Store errors or times for the pages, with the commit and the load at the start."""
-    from counts import refuse_busy_machine, write_counts
+def write_figures(method: str, runs: list[Run], *, times: bool, start: dict[str, Any]) -> None:
+    """Store a method's errors or times for the pages, with the load at the start."""
+    from counts import add_counts
 
     command = f"python benchmarks/quality.py {' '.join(sys.argv[1:])}"
     if times:
-        refuse_busy_machine(start["machine"])
-        methods = {method: asdict(seeds[0]) for method, seeds in runs.items()}
-        for run in methods.values():
-            del run["errors"]
-        write_counts("quality_times", command, {**start, "methods": methods})
-        return
-    by_seed = {method: [run.errors for run in seeds] for method, seeds in runs.items()}
-    write_counts("quality", command, {**start, "thresholds": THRESHOLDS, "errors_by_seed": by_seed})
+        measured = {"processor_seconds": runs[0].processor_seconds, "piano": runs[0].piano}
+        add_counts("quality_times", command, method, {**start, **measured})
+    else:
+        errors_by_seed = [run.errors for run in runs]
+        add_counts("quality", command, method, {**start, "thresholds": THRESHOLDS, "errors_by_seed": errors_by_seed})
 
 
 def main() -> None:
@@ -248,10 +242,13 @@ def main() -> None:
     start = start_of_run()
     if arguments.times and arguments.counts:
         refuse_busy_machine(start["machine"])
-    runs = runs_of(arguments)
+    runs: dict[str, list[Run]] = {}
+    for method in arguments.methods:
+        runs[method] = runs_of_method(method, arguments)
+        # A run that is stopped has stored the methods before.
+        if arguments.counts:
+            write_figures(method, runs[method], times=arguments.times, start=start)
     print_tables(runs, arguments.sets, by_scene=arguments.by_scene)
-    if arguments.counts:
-        write_figures(runs, times=arguments.times, start=start)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,18 @@ def write_counts(name: str, command: str, counts: dict[str, Any]) -> Path:
     return path
 
 
+def add_counts(name: str, command: str, entry_name: str, entry: dict[str, Any]) -> Path:
+    """Write an entry into ``docs/counts/NAME.json``, whose other entries stay as they are.
+
+    Each entry has the command and the commit of its own run, because the entries of a file,
+    such as methods, may be measured at different times.
+    """
+    path = FOLDER / f"{name}.json"
+    entries = read_counts(name)["entries"] if path.is_file() else {}
+    entries[entry_name] = {"command": command, "commit": current_commit(), **entry}
+    return write_counts(name, command, {"entries": entries})
+
+
 def read_counts(name: str) -> dict[str, Any]:
     """Return the content of ``docs/counts/NAME.json``."""
     content: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))

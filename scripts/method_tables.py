@@ -1,13 +1,16 @@
 """Run the methods of configs/comparison, store their errors and write docs/results.md.
 
-    python scripts/method_tables.py [--data DIR] [--out DIR] [--pandora] [--seconds]
+    python scripts/method_tables.py [TABLE ...] [--data DIR] [--out DIR] [--pandora] [--seconds]
 
-Errors go to ``docs/counts/results.json``, from which page_tables.py writes the tables.
-Stages use one thread; results that are in DIR are not computed again.
+Errors go to ``docs/counts/results.json``, an entry for each table, from which page_tables.py
+writes the pages. Stages use one thread; results that are in DIR are not computed again.
 
 With ``--seconds`` everything is run again and only times are stored, in
 ``docs/counts/results_times.json``. This takes a quarter of an hour, and the script refuses
 a machine that has other work to do.
+
+With ``--scenes`` no method is measured: the sizes of the scenes go to
+``docs/counts/scenes.json``, with the largest offset of rows that `fast` reports.
 """
 
 import argparse
@@ -19,7 +22,7 @@ from typing import Any
 
 import page_tables
 import yaml
-from counts import refuse_busy_machine, start_of_run, write_counts
+from counts import add_counts, refuse_busy_machine, start_of_run
 
 from stereo_framework import load_scene, run, threads
 from stereo_framework.sweep.result import Result
@@ -67,29 +70,6 @@ def error_statistics(methods: Methods) -> dict[str, Any]:
     return counts
 
 
-def scene_sizes(tables: dict[str, Methods], data: Path | None) -> dict[str, dict[str, int]]:
-    """Return rows, columns and levels of all scenes."""
-    names = {scene for methods in tables.values() for results in methods.values() for scene in results}
-    sizes = {}
-    for name in sorted(names):
-        scene = load_scene(name, data=data)
-        assert scene.search is not None, "scenes of the data sets have a range"
-        rows, columns = scene.reference.shape[:2]
-        sizes[name] = {"rows": rows, "columns": columns, "levels": scene.search.levels}
-    return sizes
-
-
-def row_offsets(tables: dict[str, Methods]) -> dict[str, float]:
-    """Return the largest offset of rows in pixels that `fine` reports, by scene."""
-    offsets = {}
-    for methods in tables.values():
-        for scene, result in methods.get("fine", {}).items():
-            report = re.search(r"rows are off by up to ([\d.]+) px", " ".join(result.warnings))
-            if report:
-                offsets[scene] = float(report[1])
-    return offsets
-
-
 def mean_seconds(methods: Methods) -> dict[str, float]:
     """Return the mean matching time of each method over the scenes of its table."""
     seconds = {}
@@ -109,27 +89,50 @@ def _pandora(script: Path) -> dict[str, Any]:
     return {"plugins": [plugin], "methods": {"pandora": method}, **scenes}
 
 
+def scene_facts(name: str, data: Path | None) -> dict[str, dict[str, float]]:
+    """Return rows, columns, levels and the offset of rows in pixels for a table's scenes."""
+    script = ROOT / "configs" / "comparison" / f"{name}.yaml"
+    names = yaml.safe_load(script.read_text())["scenes"]
+    facts: dict[str, dict[str, float]] = {}
+    for result in run("fast", scenes=names, data=data, workers=1, maps=False):
+        scene = load_scene(result.scene, data=data)
+        assert scene.search is not None, "scenes of the data sets have a range"
+        rows, columns = scene.reference.shape[:2]
+        report = re.search(r"rows are off by up to ([\d.]+) px", " ".join(result.warnings))
+        offset = float(report[1]) if report else 0.0
+        facts[result.scene] = {"rows": rows, "columns": columns, "levels": scene.search.levels, "row_offset": offset}
+    return facts
+
+
+def store(name: str, arguments: argparse.Namespace, start: dict[str, Any]) -> None:
+    """Measure and store one table: its scenes, its times or its errors."""
+    command = f"python scripts/method_tables.py {' '.join(sys.argv[1:])}"
+    if arguments.scenes:
+        add_counts("scenes", command, name, {**start, "scenes": scene_facts(name, arguments.data)})
+        return
+    methods = measured(name, arguments)
+    if arguments.seconds:
+        add_counts("results_times", command, name, {**start, "seconds": mean_seconds(methods)})
+    else:
+        add_counts("results", command, name, {**start, "errors": error_statistics(methods)})
+
+
 def main() -> None:
-    """Store the errors or the times of all methods and rewrite the tables."""
+    """Store the errors or the times of all methods and rewrite the pages."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"{', '.join(SCRIPTS)}; default: all")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--out", type=Path, help="folder in which results are stored")
     parser.add_argument("--seconds", action="store_true", help="measure and store times only")
+    parser.add_argument("--scenes", action="store_true", help="store the sizes of the scenes only")
     parser.add_argument("--pandora", action="store_true", help="with Pandora's chain: see benchmarks/pandora_sgm.py")
     arguments = parser.parse_args()
 
     start = start_of_run()
     if arguments.seconds:
         refuse_busy_machine(start["machine"])
-    command = f"python scripts/method_tables.py {' '.join(sys.argv[1:])}"
-    tables = {name: measured(name, arguments) for name in SCRIPTS}
-    if arguments.seconds:
-        timed_tables = {name: mean_seconds(methods) for name, methods in tables.items()}
-        write_counts("results_times", command, {**start, "seconds": timed_tables})
-    else:
-        stored_tables = {name: error_statistics(methods) for name, methods in tables.items()}
-        facts = {"scenes": scene_sizes(tables, arguments.data), "row_offsets": row_offsets(tables)}
-        write_counts("results", command, {**start, **facts, "tables": stored_tables})
+    for name in arguments.tables or SCRIPTS:
+        store(name, arguments, start)
     page_tables.main()
 
 

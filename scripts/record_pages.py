@@ -10,6 +10,7 @@ The files are marked as recorded, not measured again. ``benchmarks/quality.py --
 
 from __future__ import annotations
 
+import hashlib
 import re
 import subprocess
 from collections.abc import Callable
@@ -24,7 +25,14 @@ COMMAND = "python scripts/record_pages.py"
 NOTE = "recorded from the page at this commit, not measured again; the load of the machine was not stored"
 
 SENTENCES = (
+    ("README.md", "for up to half a minute"),
     ("docs/start.md", "for up to half a minute"),
+    ("docs/why.md", "seconds are the least of three on two idle cores"),
+    ("docs/results.md", "a machine with 2 cores, of which the other one had work of its own for half of the time"),
+    (
+        "docs/photographs.md",
+        "of runs that went two at a time beside other work; section 6 had the machine, of two cores, to itself",
+    ),
     ("docs/photographs.md", "It takes up to two hours on two cores"),
     ("docs/photographs.md", "`--quick` takes five minutes and one scene"),
     ("docs/photographs.md", "were measured later, with less beside them"),
@@ -100,6 +108,26 @@ def sentences() -> list[dict[str, str]]:
     ]
 
 
+def digest_of_table(text: str, name: str) -> str:
+    """Return a digest of the rows of a generated table of docs/photographs.md."""
+    table = [line for line in page_tables.block(text, name).splitlines() if line.startswith("|")]
+    return hashlib.sha256("\n".join(table).encode()).hexdigest()
+
+
+def tables_of_study() -> dict[str, dict[str, str]]:
+    """Return the digests of the tables of docs/photographs.md, with their oldest commits."""
+    page = "docs/photographs.md"
+    text = _git("show", f"HEAD:{page}")
+    names = re.findall(r"<!-- (\w+) -->\n\|", text)
+    return {
+        name: {
+            "commit": oldest_commit(page, lambda text, name=name: digest_of_table(text, name)),
+            "sha256": digest_of_table(text, name),
+        }
+        for name in names
+    }
+
+
 def record(name: str, page: str, key: str, value: Callable[[str], Any]) -> None:
     """Store a value of a page with the oldest commit that has it.
 
@@ -121,6 +149,7 @@ def main() -> None:
     record("quality_times", "docs/why.md", "methods", peer_times)
     record("results_times", "docs/results.md", "seconds", result_times)
     record("choosing", "docs/notes/choosing.md", "choices", choices)
+    write_counts("photographs_tables", COMMAND, {"recorded": NOTE, "tables": tables_of_study()})
     write_counts("sentences", COMMAND, {"recorded": NOTE, "sentences": sentences()})
 
 
