@@ -216,13 +216,22 @@ def write_figures(method: str, runs: list[Run], *, times: bool, start: dict[str,
     """Store a method's errors or times for the pages, with the load at the start."""
     from counts import add_counts
 
-    command = f"python benchmarks/quality.py {' '.join(sys.argv[1:])}"
+    command = _command_without_paths()
     if times:
         measured = {"processor_seconds": runs[0].processor_seconds, "piano": runs[0].piano}
         add_counts("quality_times", command, method, {**start, **measured})
     else:
         errors_by_seed = [run.errors for run in runs]
         add_counts("quality", command, method, {**start, "thresholds": THRESHOLDS, "errors_by_seed": errors_by_seed})
+
+
+def _command_without_paths() -> str:
+    """Return the command of this run without ``--data DIR``, which differs by machine."""
+    words = sys.argv[1:]
+    if "--data" in words:
+        place = words.index("--data")
+        del words[place : place + 2]
+    return " ".join(["python benchmarks/quality.py", *words])
 
 
 def main() -> None:

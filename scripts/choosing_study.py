@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from counts import start_of_run, write_counts
+from counts import add_counts, start_of_run
 from numpy.typing import NDArray
 
 from stereo_framework import evaluate, load_scene, run
@@ -284,7 +284,7 @@ def main() -> None:
     print("## Tuned without truth\n")
     print_tuned(measured(SCRIPTS / "tuned.yaml", out, "tuned", pairs=False))
     write(scenes)
-    write_counts("choosing", "python scripts/choosing_study.py --out DIR", {**start, "choices": counts_of_choices(judged_scenes)})
+    add_counts("choosing", "python scripts/choosing_study.py --out DIR", "choices", {**start, **counts_of_choices(judged_scenes)})
 
 
 def counts_of_choices(judged_scenes: list[Judged]) -> dict[str, int]:

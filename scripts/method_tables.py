@@ -106,7 +106,8 @@ def scene_facts(name: str, data: Path | None) -> dict[str, dict[str, float]]:
 
 def store(name: str, arguments: argparse.Namespace, start: dict[str, Any]) -> None:
     """Measure and store one table: its scenes, its times or its errors."""
-    command = f"python scripts/method_tables.py {' '.join(sys.argv[1:])}"
+    options = [option for option in ("--pandora", "--seconds", "--scenes") if option in sys.argv]
+    command = " ".join(["python scripts/method_tables.py", name, *options])
     if arguments.scenes:
         add_counts("scenes", command, name, {**start, "scenes": scene_facts(name, arguments.data)})
         return

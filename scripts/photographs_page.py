@@ -13,7 +13,6 @@ again, from the tables of the page and the scripts in configs/photographs.
 import argparse
 import re
 import shutil
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -169,8 +168,7 @@ def main() -> None:
         start = start_of_run()
         load_plugin(str(ROOT / "benchmarks" / "photographs.py"))
         study = reproduce(find_paper("photographs"), arguments.out, data=arguments.data)
-        command = f"python scripts/photographs_page.py {' '.join(sys.argv[1:])}".strip()
-        write_counts("photographs", command, {**start, "tables": study_counts(study.outcomes)})
+        write_counts("photographs", "python scripts/photographs_page.py", {**start, "tables": study_counts(study.outcomes)})
         text = with_outcomes(text, study.outcomes)
         _copy_pictures(arguments.out / "figures")
     PAGE.write_text(with_block(text, "grid_ends", sentence_of_ends(text)), encoding="utf-8")

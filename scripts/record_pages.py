@@ -5,7 +5,7 @@
 Nothing is measured. Times of tables are read from the pages as they were at the oldest
 commit that has them, and sentences with times from the oldest commit with that sentence.
 The files are marked as recorded, not measured again. ``benchmarks/quality.py --times
---counts`` and ``scripts/method_tables.py --seconds`` replace the recorded tables.
+--counts`` and ``scripts/method_tables.py`` replace the recorded entries.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from pathlib import Path
 from typing import Any
 
 import page_tables
-from counts import FOLDER, read_counts, write_counts
+from counts import FOLDER, add_counts, read_counts, write_counts
 
 ROOT = Path(__file__).parents[1]
 COMMAND = "python scripts/record_pages.py"
+
+PAGES_BEFORE = "adbce53c"
+"""The last commit whose pages have figures that were written by hand."""
 NOTE = "recorded from the page at this commit, not measured again; the load of the machine was not stored"
 
 SENTENCES = (
     ("README.md", "for up to half a minute"),
     ("docs/start.md", "for up to half a minute"),
-    ("docs/why.md", "seconds are the least of three on two idle cores"),
-    ("docs/results.md", "a machine with 2 cores, of which the other one had work of its own for half of the time"),
     (
         "docs/photographs.md",
         "of runs that went two at a time beside other work; section 6 had the machine, of two cores, to itself",
@@ -50,11 +51,16 @@ CHOICES = {
 
 def oldest_commit(page: str, value: Callable[[str], Any]) -> str:
     """Return the oldest commit since which a value that is read from a page is unchanged."""
-    commits = _git("log", "--format=%H", "--", page).split()
-    latest = value(_git("show", f"{commits[0]}:{page}"))
+    commits = _git("log", "--format=%H", PAGES_BEFORE, "--", page).split()
+    latest = value(_git("show", f"{PAGES_BEFORE}:{page}"))
     oldest = commits[0]
     for commit in commits[1:]:
-        if value(_git("show", f"{commit}:{page}")) != latest:
+        try:
+            earlier = value(_git("show", f"{commit}:{page}"))
+        except ValueError:
+            # The table had no markers at that commit.
+            break
+        if earlier != latest:
             break
         oldest = commit
     return oldest
@@ -68,12 +74,22 @@ def rows(text: str, first_cells: str) -> list[list[str]]:
 
 
 def peer_times(text: str) -> dict[str, Any]:
-    """Return the times and the memory of docs/why.md's table."""
+    """Return the times and the memory of docs/why.md's table, by method."""
     methods = {}
     for method, name in page_tables.PEERS.items():
         for row in rows(text, re.escape(name)):
             if len(row) == 5:
                 methods[method] = {"piano": {"seconds": float(row[3]), "memory_mib": float(row[4])}}
+    return methods
+
+
+def peer_errors(text: str) -> dict[str, Any]:
+    """Return the errors of docs/why.md's table, by method."""
+    methods = {}
+    for method, name in page_tables.PEERS.items():
+        for row in rows(text, re.escape(name)):
+            photographs, roads = (_float(cell.removesuffix(" %")) for cell in row[1:3])
+            methods[method] = {"means": {"C": {"1": photographs}, "roads": {"3": roads}}}
     return methods
 
 
@@ -83,8 +99,31 @@ def result_times(text: str) -> dict[str, Any]:
     for name in page_tables.RESULT_TABLES:
         if name not in page_tables.WITHOUT_SECONDS:
             table = rows(page_tables.block(text, name), "`.*`")
-            seconds[name] = {row[0].strip("`"): float(row[-1]) for row in table}
+            seconds[name] = {"seconds": {row[0].strip("`"): float(row[-1]) for row in table}}
     return seconds
+
+
+def result_errors(text: str) -> dict[str, Any]:
+    """Return the errors of docs/results.md's tables, and of its sentence on KITTI 2012."""
+    tables: dict[str, Any] = {}
+    for name, columns in page_tables.RESULT_TABLES.items():
+        table = rows(page_tables.block(text, name), "`.*`")
+        tables[name] = {"means": {row[0].strip("`"): [_float(cell) for cell in row[1 : 1 + len(columns)]] for row in table}}
+    sentence = re.search(r"KITTI 2012 kit.*", text)
+    figures = re.findall(r"`(\w+)` (?:has )?(\d+\.\d+)", sentence[0] if sentence else "")
+    tables["kept_road"] = {"means": {method: [float(error)] for method, error in figures}}
+    return tables
+
+
+def seed_means(text: str) -> list[float]:
+    """Return the means over three seeds of docs/results.md, of photographs and roads."""
+    sentence = re.search(r"the mean of three seeds is (.*)", text)
+    return [float(number) for number in re.findall(r"\d+\.\d+", sentence[1] if sentence else "")]
+
+
+def _float(cell: str) -> float | None:
+    """Return the number of a cell; None if an earlier page has words there."""
+    return float(cell) if re.fullmatch(r"[\d.]+", cell) else None
 
 
 def choices(text: str) -> dict[str, int | None]:
@@ -117,7 +156,7 @@ def digest_of_table(text: str, name: str) -> str:
 def tables_of_study() -> dict[str, dict[str, str]]:
     """Return the digests of the tables of docs/photographs.md, with their oldest commits."""
     page = "docs/photographs.md"
-    text = _git("show", f"HEAD:{page}")
+    text = _git("show", f"{PAGES_BEFORE}:{page}")
     names = re.findall(r"<!-- (\w+) -->\n\|", text)
     return {
         name: {
@@ -128,16 +167,26 @@ def tables_of_study() -> dict[str, dict[str, str]]:
     }
 
 
-def record(name: str, page: str, key: str, value: Callable[[str], Any]) -> None:
-    """Store a value of a page with the oldest commit that has it.
+def record(name: str, page: str, value: Callable[[str], dict[str, Any]]) -> None:
+    """Store entries that a page shows, with the oldest commit that has all of them.
 
-    A file that a run has written stays as it is.
+    Entries that a run has written stay as they are.
     """
-    if (FOLDER / f"{name}.json").is_file() and "recorded" not in read_counts(name):
-        return
+    path = FOLDER / f"{name}.json"
+    stored = read_counts(name)["entries"] if path.is_file() else {}
     commit = oldest_commit(page, value)
-    text = _git("show", f"{commit}:{page}")
-    write_counts(name, COMMAND, {"commit": commit, "recorded": NOTE, "page": page, key: value(text)})
+    for entry_name, entry in value(_git("show", f"{commit}:{page}")).items():
+        if "recorded" in stored.get(entry_name, {"recorded": ""}):
+            add_counts(name, COMMAND, entry_name, {"commit": commit, "recorded": NOTE, "page": page, **entry})
+
+
+def record_seeds() -> None:
+    """Add the means over seeds to the entry of `fine`, unless a run has written it."""
+    entry = page_tables.entry("quality", "fine")
+    if "recorded" in entry:
+        numbers = seed_means(_git("show", f"{PAGES_BEFORE}:docs/results.md"))
+        means = {"seeds": 3, "seed_means": {"C": numbers[:3], "roads": numbers[3:]}}
+        add_counts("quality", COMMAND, "fine", {**entry, **means})
 
 
 def _git(*arguments: str) -> str:
@@ -145,10 +194,13 @@ def _git(*arguments: str) -> str:
 
 
 def main() -> None:
-    """Store the times of docs/why.md and docs/results.md, and what else pages alone have."""
-    record("quality_times", "docs/why.md", "methods", peer_times)
-    record("results_times", "docs/results.md", "seconds", result_times)
-    record("choosing", "docs/notes/choosing.md", "choices", choices)
+    """Store figures of tables and sentences that no run has stored."""
+    record("quality", "docs/why.md", peer_errors)
+    record("quality_times", "docs/why.md", peer_times)
+    record("results", "docs/results.md", result_errors)
+    record("results_times", "docs/results.md", result_times)
+    record("choosing", "docs/notes/choosing.md", lambda text: {"choices": choices(text)})
+    record_seeds()
     write_counts("photographs_tables", COMMAND, {"recorded": NOTE, "tables": tables_of_study()})
     write_counts("sentences", COMMAND, {"recorded": NOTE, "sentences": sentences()})
 
