@@ -177,6 +177,27 @@ def provenance(name: str) -> str:
     )
 
 
+def error_provenance(name: str) -> str:
+    """Return the sentences of a page about the runs from which its errors come."""
+    entries = read_counts(name)["entries"]
+    measured = _by_commit({key: value for key, value in entries.items() if "recorded" not in value})
+    recorded = _by_commit({key: value for key, value in entries.items() if "recorded" in value})
+    sentences = [f"Errors are stored in `docs/counts/{name}.json`."]
+    if measured:
+        sentences.append(f"They were measured by scene {measured}.")
+    if recorded:
+        sentences.append(f"Means that were not measured again are those that this page had {recorded}.")
+    return f"- **Errors.** {' '.join(sentences)}"
+
+
+def _by_commit(entries: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return in words which entries belong to which commit."""
+    names: dict[str, list[str]] = {}
+    for name, stored in entries.items():
+        names.setdefault(stored["commit"][:8], []).append(f"`{name}`")
+    return listed([f"at commit `{commit}` ({listed(sorted(keys))})" for commit, keys in names.items()]) if names else ""
+
+
 def seconds_sentence() -> str:
     """Return the sentences of docs/results.md about seconds."""
     entries = read_counts("results_times")["entries"].values()
@@ -344,6 +365,8 @@ def generated_blocks() -> dict[tuple[str, str], str]:
     }
     for name in RESULT_TABLES:
         blocks["docs/results.md", name] = result_table(name)
+    blocks["docs/why.md", "errors"] = error_provenance("quality")
+    blocks["docs/results.md", "errors"] = error_provenance("results")
     blocks["docs/why.md", "times"] = peer_seconds_sentence()
     blocks["docs/results.md", "times"] = seconds_sentence()
     blocks["docs/results.md", "chance"] = chance_sentence()

@@ -385,6 +385,8 @@ PLAIN_NUMBERS = (
     PlainNumber("README.md", "The second runs", "the second of two commands"),
     PlainNumber("README.md", "on two cores", "the machine of the measurement"),
     PlainNumber("docs/why.md", "are those of one seed", "the command has no other seed in its table"),
+    PlainNumber("docs/results.md", "at a quarter of their size", "trainingQ is the data set of that size"),
+    PlainNumber("docs/results.md", "above 1 pixel, maps rounded", "the benchmark's threshold"),
     PlainNumber("docs/results.md", "## Middlebury, version 2", "the name of a benchmark"),
     PlainNumber("docs/results.md", "## Middlebury 2005 and 2006", "the names of two data sets"),
     PlainNumber("docs/results.md", "Baby1 in a third of their size", "the data sets' smallest size"),
