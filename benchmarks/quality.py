@@ -1,12 +1,29 @@
-"""Errors of whole methods on all sets of real scenes, in one run: ``python benchmarks/quality.py [METHOD ...] [--sets A B C ...] [--seeds 3] [--data DIR]``.
+"""Compute errors of whole methods on all sets of real scenes in one run.
 
-A method is a shipped script or a file. ``sgbm`` and ``hh`` are cv2.StereoSGBM with five and with eight paths on images that are extended to the left, and ``pandora`` is Pandora's
-chain if PANDORA names its program (see pandora_sgm.py); all three are filled from the background of the row, so that all maps are dense.
+    python benchmarks/quality.py [METHOD ...] [--sets A B C ...] [--seeds 3] [--data DIR]
 
-A: average rank among the twenty methods of Table 5 in Scharstein & Szeliski 2002. B: the mean of the twelve percentages of Middlebury's second evaluation. C: ten photographs
-of its third one; roads: eight pairs of KITTI 2015; kitti2012: the pair of its kit; indoors: Moebius, Aloe, Baby1. These four: percent of the pixels with truth (of C: of the visible ones,
-of which its data set has a mask) off by more than 0.5, 1, 2 and 3 pixels. Methods that draw random numbers run with several seeds, of which the mean is shown. Processor time is
-that of all threads, a peer's own program among them; wall-clock time, the least of three, and memory, beyond what the process held before, are those of Piano. The machine should have nothing else to do where seconds are to mean something.
+A method is a shipped script or a file. ``sgbm`` and ``hh`` are cv2.StereoSGBM with five
+and with eight paths on images that are extended to the left. ``pandora`` is Pandora's
+chain if PANDORA names its program (see pandora_sgm.py). The maps of all three are filled
+from the background of the row, so that all maps are dense.
+
+The sets of scenes and their errors:
+
+- A: average rank among the twenty methods of Table 5 in Scharstein & Szeliski 2002.
+- B: mean of the twelve percentages of Middlebury's second evaluation.
+- C: ten photographs of Middlebury's third evaluation; roads: eight pairs of KITTI 2015;
+  kitti2012: the pair of its kit; indoors: Moebius, Aloe, Baby1. The errors of these four
+  sets are percentages of the pixels with truth (in C: of the visible pixels, because its
+  data set has a mask of them) that are off by more than 0.5, 1, 2 and 3 pixels.
+
+Methods that draw random numbers run with ``--seeds`` seeds, and the table shows their mean.
+
+``--times`` measures times instead: the processor time of all threads, a peer's own program
+included, and for Piano the wall-clock time, the least of three, and the memory beyond that
+which the process held before. Only an otherwise idle machine gives meaningful times.
+
+``--counts`` stores the figures for the pages: errors in ``docs/counts/quality.json``, times
+in ``docs/counts/quality_times.json``. Times are not stored if the machine is busy.
 """
 
 import argparse
@@ -14,9 +31,11 @@ import ctypes
 import multiprocessing
 import os
 import resource
+import sys
 import timeit
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,15 +73,40 @@ Errors = dict[str, list[float]]
 """By scene: the numbers that stand in the table, or their parts."""
 
 
+@dataclass(frozen=True)
+class Run:
+    """A method's errors with one seed by set and scene, or its times."""
+
+    errors: dict[str, Errors] = field(default_factory=dict)
+    processor_seconds: dict[str, float] = field(default_factory=dict)
+    piano: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A method with a seed on some sets, and whether its times are measured."""
+
+    method: str
+    seed: int
+    sets: Sequence[str]
+    data: Path | None
+    times: bool
+
+
 def matched(method: str, seed: int, scene: Scene) -> Disparity:
-    """A method's map of a scene, with the search of the method's script."""
-    setting = load(PEERS.get(method, method)).only
-    if any("seed" in bound.parameters for _, bound in setting.pipeline.own_stages()):
-        setting = load(PEERS.get(method, method), overrides=[f"optimization.seed={seed}"]).only if seed else setting
+    """Compute a method's map of a scene, with the search of the method's script."""
+    overrides = [f"optimization.seed={seed}"] if seed else []
+    setting = load(PEERS.get(method, method), overrides=overrides).only
     assert scene.search is not None, "scenes of the data sets have a range"
     search = replace(scene.search, step=setting.search.get("step", scene.search.step))
-    found: Disparity = setting.pipeline(scene, search).disparity
-    return found
+    estimate: Disparity = setting.pipeline(scene, search).disparity
+    return estimate
+
+
+def draws_random_numbers(method: str) -> bool:
+    """Return whether a step of a method has a seed."""
+    pipeline = load(PEERS.get(method, method)).only.pipeline
+    return any("seed" in bound.parameters for _, bound in pipeline.own_stages())
 
 
 def errors(kind: str, scene: Scene, disparity: Disparity) -> list[float]:
@@ -93,68 +137,127 @@ def rank(found: Errors) -> float:
     return float(np.mean(ranks))
 
 
-def measure(task: tuple[str, int, Sequence[str], Path | None]) -> tuple[dict[str, Errors], dict[str, float], str]:
-    """A method's errors by set and scene with one seed, its processor seconds a scene by set, and what Piano took."""
-    method, seed, sets, data = task
-    matched(method, seed, load_scene("synthetic/slits"))
-    found: dict[str, Errors] = {}
-    processor, piano = {}, ""
-    for kind in sets:
-        found[kind], spent = {}, 0.0
+def measure(job: Job) -> Run:
+    """Measure a method's errors on some sets, or its times."""
+    matched(job.method, job.seed, load_scene("synthetic/slits"))
+    run = Run()
+    for kind in job.sets:
+        run.errors[kind] = {}
+        seconds = 0.0
         for name in SETS[kind]:
-            scene = load_scene(name, data=data)
+            scene = load_scene(name, data=job.data)
             assert scene.match.shape == scene.reference.shape, "images are read before the clock starts"
-            ctypes.CDLL(None).malloc_trim(0)
-            Path("/proc/self/clear_refs").write_text("5")
-            before, start = held("VmRSS"), sum(os.times()[:4])
-            disparity = matched(method, seed, scene)
-            spent += sum(os.times()[:4]) - start
-            if name.endswith("/Piano"):
-                # A program of its own has all its memory for itself.
-                others = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
-                memory = max((held("VmHWM") - before) >> 20, others)
-                wall = min(timeit.repeat(lambda scene=scene: matched(method, seed, scene), number=1, repeat=3))
-                piano = f"{wall:.2f} s, {memory} MiB"
-            found[kind][name] = errors(kind, scene, disparity)
-        processor[kind] = spent / len(SETS[kind])
-    return found, processor, piano
+            bytes_before = _forget_peak_memory()
+            start = sum(os.times()[:4])
+            disparity = matched(job.method, job.seed, scene)
+            seconds += sum(os.times()[:4]) - start
+            if job.times and name.endswith("/Piano"):
+                run.piano["memory_mib"] = _peak_memory(bytes_before)
+                run.piano["seconds"] = min(timeit.repeat(partial(matched, job.method, job.seed, scene), number=1, repeat=3))
+            run.errors[kind][name] = errors(kind, scene, disparity)
+        if job.times:
+            run.processor_seconds[kind] = seconds / len(SETS[kind])
+    return run
 
 
-def spelled(kind: str, seeds: Iterable[Errors]) -> str:
-    """The cell of a set: the mean over the seeds."""
-    seeds = list(seeds)
+def _forget_peak_memory() -> int:
+    """Reset the peak memory of this process and return the bytes that it holds now."""
+    ctypes.CDLL(None).malloc_trim(0)
+    Path("/proc/self/clear_refs").write_text("5")
+    return held("VmRSS")
+
+
+def _peak_memory(bytes_before: int) -> int:
+    """Return the peak memory in MiB beyond the bytes that were held before."""
+    # A peer that is a program has its memory in a process of its own.
+    memory_of_programs = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
+    return max((held("VmHWM") - bytes_before) >> 20, memory_of_programs)
+
+
+def set_cell(kind: str, by_seed: Iterable[Errors]) -> str:
+    """Return the table's cell of a set: the mean over the seeds."""
+    runs = list(by_seed)
     if kind == "A":
-        return f"{np.mean([rank(found) for found in seeds]):.2f}"
-    means = np.mean([np.mean(list(found.values()), axis=0) for found in seeds], axis=0)
+        return f"{np.mean([rank(errors_by_scene) for errors_by_scene in runs]):.2f}"
+    means = np.mean([np.mean(list(errors_by_scene.values()), axis=0) for errors_by_scene in runs], axis=0)
     parts = " / ".join(f"{value:.2f}" for value in means)
     return f"{means.mean():.2f} ({parts})" if kind == "B" else parts
 
 
+def runs_of_method(method: str, arguments: argparse.Namespace) -> list[Run]:
+    """Measure a method with each of its seeds, in a process of its own."""
+    seeds = range(arguments.seeds if draws_random_numbers(method) else 1)
+    jobs = [Job(method, seed, arguments.sets, arguments.data, arguments.times) for seed in seeds]
+    # The memory of a new process is the method's.
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.map(measure, jobs)
+
+
+def print_tables(runs: dict[str, list[Run]], sets: Sequence[str], *, by_scene: bool) -> None:
+    """Print a row for each method, and with `by_scene` a row for each method and scene."""
+    table = Table("method", *sets, "processor s a scene", "Piano")
+    scenes = Table("method", "scene", "errors")
+    for method, seeds in runs.items():
+        cells = [set_cell(kind, (run.errors[kind] for run in seeds)) for kind in sets]
+        processor = " ".join(f"{kind} {seconds:.1f}" for kind, seconds in seeds[0].processor_seconds.items())
+        piano = ", ".join(f"{value:.2f} {name}" for name, value in seeds[-1].piano.items())
+        table.add_row(method, *cells, processor, piano)
+        for kind in sets:
+            for name in SETS[kind]:
+                mean = np.mean([run.errors[kind][name] for run in seeds], axis=0)
+                scenes.add_row(method, name, " / ".join(f"{value:.2f}" for value in mean))
+    console = Console(width=220)
+    console.print(table)
+    if by_scene:
+        console.print(scenes)
+
+
+def write_figures(method: str, runs: list[Run], *, times: bool, start: dict[str, Any]) -> None:
+    """Store a method's errors or times for the pages, with the load at the start."""
+    from counts import add_counts
+
+    command = _command_without_paths()
+    if times:
+        measured = {"processor_seconds": runs[0].processor_seconds, "piano": runs[0].piano}
+        add_counts("quality_times", command, method, {**start, **measured})
+    else:
+        errors_by_seed = [run.errors for run in runs]
+        add_counts("quality", command, method, {**start, "thresholds": THRESHOLDS, "errors_by_seed": errors_by_seed})
+
+
+def _command_without_paths() -> str:
+    """Return the command of this run without ``--data DIR``, which differs by machine."""
+    words = sys.argv[1:]
+    if "--data" in words:
+        place = words.index("--data")
+        del words[place : place + 2]
+    return " ".join(["python benchmarks/quality.py", *words])
+
+
 def main() -> None:
-    """Print a table of all sets, and one by scene of a set asked for with ``--by-scene``."""
+    """Print a table of all sets, and store its figures with ``--counts``."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("methods", nargs="*", default=METHODS)
     parser.add_argument("--sets", nargs="*", choices=SETS, default=list(SETS))
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--by-scene", action="store_true")
     parser.add_argument("--data", type=Path)
+    parser.add_argument("--times", action="store_true", help="measure times and memory, of an otherwise idle machine")
+    parser.add_argument("--counts", action="store_true", help="store the figures in docs/counts")
     arguments = parser.parse_args()
-    table = Table("method", *arguments.sets, "processor s a scene", "Piano")
-    scenes = Table("method", "scene", "errors")
+    sys.path.append(str(Path(__file__).parents[1] / "scripts"))
+    from counts import refuse_busy_machine, start_of_run
+
+    start = start_of_run()
+    if arguments.times and arguments.counts:
+        refuse_busy_machine(start["machine"])
+    runs: dict[str, list[Run]] = {}
     for method in arguments.methods:
-        # A process of its own, so that the memory is the method's.
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
-            found = pool.map(measure, [(method, seed, arguments.sets, arguments.data) for seed in range(arguments.seeds)])
-        cells = [spelled(kind, (seed[0][kind] for seed in found)) for kind in arguments.sets]
-        table.add_row(method, *cells, " ".join(f"{k} {v:.1f}" for k, v in found[0][1].items()), found[-1][2])
-        for kind in arguments.sets:
-            for name in SETS[kind]:
-                mean = np.mean([seed[0][kind][name] for seed in found], axis=0)
-                scenes.add_row(method, name, " / ".join(f"{value:.2f}" for value in mean))
-    console = Console(width=220)
-    console.print(table)
-    if arguments.by_scene:
-        console.print(scenes)
+        runs[method] = runs_of_method(method, arguments)
+        # A run that is stopped has stored the methods before.
+        if arguments.counts:
+            write_figures(method, runs[method], times=arguments.times, start=start)
+    print_tables(runs, arguments.sets, by_scene=arguments.by_scene)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+from counts import add_counts, start_of_run
 from numpy.typing import NDArray
 
 from stereo_framework import evaluate, load_scene, run
@@ -271,9 +272,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
     out = parser.parse_args().out
+    start = start_of_run()
     scenes = measured(SCRIPTS / "compared.yaml", out, "sweep")
+    judged_scenes = left_out(scenes)
     print("## Leave one scene out\n")
-    print_choices(left_out(scenes))
+    print_choices(judged_scenes)
     print("## Leave one kind out\n")
     print_choices(left_out(scenes, kind=True))
     print("## A user's own maps\n")
@@ -281,6 +284,22 @@ def main() -> None:
     print("## Tuned without truth\n")
     print_tuned(measured(SCRIPTS / "tuned.yaml", out, "tuned", pairs=False))
     write(scenes)
+    add_counts("choosing", "python scripts/choosing_study.py --out DIR", "choices", {**start, **counts_of_choices(judged_scenes)})
+
+
+def counts_of_choices(judged_scenes: list[Judged]) -> dict[str, int]:
+    """Count pairs, choices of the default, and the verdicts on all other maps."""
+    default_is_best = [int(scene.scene.errors.argmin()) == scene.default for scene in judged_scenes]
+    worse_maps = [scene.low > 0 for scene in judged_scenes]
+    right_verdicts = [worse & (scene.case[0] > 0) for worse, scene in zip(worse_maps, judged_scenes, strict=True)]
+    return {
+        "pairs": len(judged_scenes),
+        "pairs_with_the_default_chosen": sum(scene.chosen == scene.default for scene in judged_scenes),
+        "pairs_with_the_default_best": sum(default_is_best),
+        "maps_called_better": int(sum((scene.high < 0).sum() for scene in judged_scenes)),
+        "maps_called_worse": int(sum(worse.sum() for worse in worse_maps)),
+        "maps_rightly_called_worse": int(sum(verdicts.sum() for verdicts in right_verdicts)),
+    }
 
 
 def write(scenes: list[Measured]) -> None:

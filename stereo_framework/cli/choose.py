@@ -22,7 +22,10 @@ def choose(
     out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     json: bool = False,
 ) -> None:
-    """Choose a method for your pair without truth: the default, unless the pair shows that another one is better.
+    """Choose a method without truth: the default, unless the pair shows a better one.
+
+    On the 30 pairs of its study the command chose the default every time: use it to learn
+    which methods are likely to have more errors than the default.
 
     Example: stereo-framework choose left.png right.png --methods sgm -o choice
 

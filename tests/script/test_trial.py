@@ -2,6 +2,7 @@ import pytest
 from cli_parts import invoke
 
 from stereo_framework import stage
+from stereo_framework.core.errors import ScriptError
 from stereo_framework.core.shipped import script_names
 from stereo_framework.script import load
 from stereo_framework.script.trial import trial
@@ -22,19 +23,20 @@ def test_failures_are_told_once_with_the_first_setting_that_has_them(registry):
     assert second.endswith("ValueError: too high (1 other settings too)")
 
 
-def test_a_cost_that_looks_to_one_side_is_found(registry):
+def test_a_cost_that_ignores_the_direction_is_refused_where_both_views_are_matched(registry):
     @stage("matching_cost", source="a test")
     def one_sided(reference, match, search):
         from dataclasses import replace
 
         from stereo_framework.matching_cost import absolute_difference
 
-        found = absolute_difference(reference, match, replace(search, direction=1))
-        return replace(found, search=search)
+        volume = absolute_difference(reference, match, replace(search, direction=1))
+        return replace(volume, search=search)
 
-    [told] = trial(load({"matching_cost": "one_sided", "optimization": "winner_take_all", "refinement": ["left_right_check"]}))
-    assert "costs that do not obey search.direction" in told
-    assert trial(load({"matching_cost": "one_sided", "optimization": "winner_take_all"})) == []
+    one_view = {"matching_cost": "one_sided", "optimization": "winner_take_all"}
+    with pytest.raises(ScriptError, match=r"costs that do not obey search\.direction"):
+        load({**one_view, "refinement": ["left_right_check"]})
+    assert trial(load(one_view)) == []
 
 
 @pytest.mark.compiled

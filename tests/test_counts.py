@@ -1,0 +1,612 @@
+"""Figures on the front pages agree with stored counts, and no figure is without a check."""
+
+import re
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import page_tables
+import photographs_page
+import pytest
+import record_pages
+import yaml
+from counts import FOLDER, QUIET_LOAD, read_counts, refuse_busy_machine
+from scipy.stats import binomtest
+
+from stereo_framework.evaluation.protocols import resolve
+from stereo_framework.script import load
+
+ROOT = Path(__file__).parents[1]
+PAGES = ("README.md", "docs/why.md", "docs/results.md", "docs/photographs.md")
+OTHER_PAGES = ("docs/start.md", "docs/truth_free.md", "stereo_framework/cli/choose.py")
+"""Pages with single claims of this file, whose other figures are not searched for."""
+
+FRACTIONS = (
+    "half", "third", "thirds", "quarter", "quarters", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "hundredth",
+)  # fmt: skip
+CARDINALS = (
+    "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen",
+    "fifteen", "sixteen", "twenty", "thirty", "fifty", "hundred", "hundreds", "thousand", "dozen", "twice",
+)  # fmt: skip
+ORDINALS = ("second", "fourth")
+NOUNS_OF_ONE = "pixel|scene|cycle|thread|run|seed|core|minute|hour"
+NUMBER = re.compile(
+    rf"\b(?:\d+(?:[.,]\d+)*|{'|'.join((*FRACTIONS, *CARDINALS, *ORDINALS))}|one(?= (?:{NOUNS_OF_ONE})\b))\b",
+    re.IGNORECASE,
+)
+"""Figures and words for numbers; "one" is a number only before a unit."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a page, whose groups are figures, and the function that computes them."""
+
+    page: str
+    sentence: str
+    figures: Callable[[], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class PlainNumber:
+    """A number that no run could change, with the reason why it needs no check."""
+
+    page: str
+    words: str
+    reason: str
+
+
+# --- Values from counts -------------------------------------------------------------------
+
+PHOTOGRAPHS = "middlebury-v3/trainingQ/"
+LARGE_PHOTOGRAPH = 600
+"""Number of columns that all photographs but ArtL exceed."""
+
+
+def scenes_of(table: str, start: str) -> dict[str, dict[str, float]]:
+    """Return sizes, levels and offsets of rows of a table's scenes."""
+    scenes = page_tables.entry("scenes", table)["scenes"]
+    return {name: facts for name, facts in scenes.items() if name.startswith(start)}
+
+
+def fraction_of_time(method: str, other: str) -> str:
+    """Return the ratio of two methods' seconds on photographs as a word, such as "seventh"."""
+    seconds = page_tables.seconds_of("photographs")
+    denominator = round(seconds[other] / seconds[method])
+    return {5: "fifth", 6: "sixth", 7: "seventh", 8: "eighth", 9: "ninth", 10: "tenth"}[denominator]
+
+
+def photograph_sizes() -> Sequence[str]:
+    """Return the sizes of the ten photographs and their numbers of levels."""
+    scenes = scenes_of("photographs", PHOTOGRAPHS)
+    large = [size for size in scenes.values() if size["columns"] > LARGE_PHOTOGRAPH]
+    [small] = [name for name, size in scenes.items() if size["columns"] <= LARGE_PHOTOGRAPH]
+    columns = [size["columns"] for size in large]
+    rows = [size["rows"] for size in large]
+    levels = [size["levels"] for size in scenes.values()]
+    ends = [min(columns), max(columns), min(rows), max(rows)]
+    return [
+        word_of(len(scenes)).capitalize(),
+        word_of(len(large)),
+        *(str(end) for end in ends),
+        small.rpartition("/")[2],
+        f"{scenes[small]['columns']}x{scenes[small]['rows']}",
+        str(min(levels)),
+        str(max(levels)),
+    ]
+
+
+def road_sizes() -> Sequence[str]:
+    """Return the number of roads, their size and levels, and the largest offset of rows."""
+    roads = scenes_of("roads", "kitti2015/")
+    [size] = {(facts["columns"], facts["rows"], facts["levels"]) for facts in roads.values()}
+    offset = max(facts["row_offset"] for facts in roads.values())
+    return [word_of(len(roads)).capitalize(), f"{size[0]}x{size[1]}", str(size[2]), f"{offset:.1f}"]
+
+
+def size_of_piano() -> str:
+    size = scenes_of("photographs", PHOTOGRAPHS)[f"{PHOTOGRAPHS}Piano"]
+    return f"{size['columns']}x{size['rows']}"
+
+
+def thresholds_of(table: str) -> Callable[[], Sequence[str]]:
+    """Return a function that returns the thresholds in pixels of a table's columns."""
+    headings = [column.heading for column in page_tables.RESULT_TABLES[table]]
+    return lambda: re.findall(r"([\d.]+) px", " ".join(headings))
+
+
+def percentages_of_benchmark() -> Sequence[str]:
+    """Return how many percentages the mean of Middlebury's second evaluation has."""
+    scenes = scripted_scenes("comparison/middlebury_v2.yaml")
+    [column] = page_tables.RESULT_TABLES["middlebury_v2"]
+    return [word_of(len(scenes) * len(column.statistics))]
+
+
+def scripted_scenes(script: str) -> list[str]:
+    scenes: list[str] = yaml.safe_load((ROOT / "configs" / script).read_text())["scenes"]
+    return scenes
+
+
+def windows_of_pandora() -> Sequence[str]:
+    """Return the size of census windows in benchmarks/pandora_sgm.py."""
+    text = (ROOT / "benchmarks" / "pandora_sgm.py").read_text()
+    [size] = re.findall(r'"matching_cost_method": "census", "window_size": (\d+)', text)
+    return [f"{size}x{size}"]
+
+
+def speed_of_opencv() -> Sequence[str]:
+    """Return "a tenth" if both modes of StereoSGBM take less than that share of fine's time."""
+    slowest = max(page_tables.peer_time(method)["seconds"] for method in ("hh", "sgbm"))
+    ratio = slowest / page_tables.peer_time("fine")["seconds"]
+    return ["a tenth" if ratio < 0.1 else f"{ratio:.2f}"]
+
+
+def fewer_errors_than_peers() -> Sequence[str]:
+    """Return "fewer errors" if fine and fast are before OpenCV and Pandora on both sets."""
+    for kind, threshold in (("C", 1.0), ("roads", 3.0)):
+        ours = [page_tables.peer_error(method, kind, threshold) for method in ("fine", "fast")]
+        peers = [page_tables.peer_error(method, kind, threshold) for method in ("hh", "sgbm", "pandora")]
+        if max(ours) >= min(peers):
+            return ["more errors"]
+    return ["fewer errors"]
+
+
+# --- Values of the study of photographs, from its tables and scripts ---------------------------
+
+
+def photographs_text() -> str:
+    return (ROOT / "docs" / "photographs.md").read_text(encoding="utf-8")
+
+
+def study_cells(table: str) -> dict[str, list[str]]:
+    """Return the cells of a table of docs/photographs.md by method."""
+    lines = [line for line in page_tables.block(photographs_text(), table).splitlines() if line.startswith("| ")]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+    return {row[0].removesuffix("\\*"): row[1:] for row in rows}
+
+
+def study_scenes() -> dict[str, int]:
+    """Return how many scenes of each data set the study has."""
+    scenes = yaml.safe_load((ROOT / "configs/photographs/scenes.yaml").read_text())["scenes"]
+    folders = [scene.partition("/")[0] for scene in scenes]
+    return {folder: folders.count(folder) for folder in dict.fromkeys(folders)}
+
+
+def study_groups() -> Sequence[str]:
+    groups = study_scenes()
+    return [word_of(groups[folder]) for folder in ("middlebury-v3", "kitti2015", "middlebury-v2")]
+
+
+def least_passing(scenes: int) -> int:
+    """Return on how many scenes a method must have fewer errors to pass the sign test."""
+    return next(n for n in range(scenes) if 2 * n > scenes and binomtest(n, scenes).pvalue < photographs_page.SIGNIFICANT)
+
+
+def sign_tests() -> Sequence[str]:
+    """Return the level of the sign test and how many scenes pass it."""
+    groups = study_scenes()
+    photographs = groups["middlebury-v3"]
+    roads = groups["kitti2015"]
+    passing_roads = next(
+        n for n in range(roads + 1) if 2 * n > roads and binomtest(n, roads).pvalue < photographs_page.SIGNIFICANT
+    )
+    percent = f"{100 * photographs_page.SIGNIFICANT:g}"
+    return [percent, word_of(least_passing(photographs)), word_of(photographs), word_of(passing_roads), word_of(roads)]
+
+
+def undecided_roads() -> Sequence[str]:
+    roads = study_scenes()["kitti2015"]
+    return [word_of(roads - 1), word_of(roads), f"{binomtest(roads - 1, roads).pvalue:.2f}"]
+
+
+def parameters_of(script: str, method: str) -> dict[str, object]:
+    """Return the parameters of a method of the study, by stage and name."""
+    setting = next(setting for setting in load(f"photographs/{script}").settings if setting.method == method)
+    return parameters_of_setting(setting)
+
+
+def parameters_of_setting(setting: object) -> dict[str, object]:
+    parameters = {}
+    for _, step in setting.pipeline.own_stages():
+        for name, value in step.parameters.items():
+            parameters[f"{step.stage.name}.{name}"] = value
+    return parameters
+
+
+def fixed_parameters() -> Sequence[str]:
+    """Return the fixed parameters of the study that its page names."""
+    window = parameters_of("costs", "ad_truncated_window")["absolute_difference.truncation"]
+    paths = parameters_of("costs", "ad_truncated_paths")["absolute_difference.truncation"]
+    assert window == paths
+    study = parameters_of("aggregation", "support_weights")["support_weights.colour_scale"]
+    shipped = parameters_of_setting(load("support_weights").only)["support_weights.colour_scale"]
+    views = {
+        "study": parameters_of("aggregation", "cross_based")["cross_based.views"],
+        "shipped": parameters_of_setting(load("ad_census").only)["cross_based.views"],
+    }
+    words = {"both": "both views", "reference": "the reference view"}
+    return [f"{window:g}", f"{study:g}", f"{shipped:g}", words[views["study"]], words[views["shipped"]]]
+
+
+def iterations() -> Sequence[str]:
+    """Return the iterations of the study's optimizers."""
+    expansion = parameters_of("optimizers", "expansion")["graph_cut.iterations"]
+    trees = parameters_of("optimizers", "trw_s")["trw_s.iterations"]
+    messages = parameters_of("optimizers", "belief_propagation")["belief_propagation.iterations"]
+    assert trees == messages
+    return [f"{expansion:g}", f"{trees:g}"]
+
+
+def threshold_of_kitti() -> Sequence[str]:
+    return [f"{resolve('kitti2012').thresholds[0]:g}"]
+
+
+# --- Words ------------------------------------------------------------------------------------
+
+
+def word_of(number: int) -> str:
+    """Return the word of a number up to twelve."""
+    return ("zero", "one", *CARDINALS)[number]
+
+
+def recorded_sentences(page: str) -> list[str]:
+    """Return the words of a page that are recorded in docs/counts/sentences.json."""
+    return [entry["words"] for entry in read_counts("sentences")["sentences"] if entry["page"] == page]
+
+
+def choices(*names: str) -> Callable[[], Sequence[str]]:
+    """Return a function that returns counts of the study of choosing."""
+    return lambda: [str(page_tables.entry("choosing", "choices")[name]) for name in names]
+
+
+def kept_default_every_time() -> Sequence[str]:
+    """Return the number of pairs if the default was chosen on all, and no map called better."""
+    counts = page_tables.entry("choosing", "choices")
+    assert counts["pairs_with_the_default_chosen"] == counts["pairs"]
+    assert counts["maps_called_better"] == 0
+    return [str(counts["pairs"])]
+
+
+def notebooks() -> Sequence[str]:
+    return [word_of(len(list((ROOT / "docs" / "tutorials").glob("*.ipynb")))).capitalize()]
+
+
+def python_version() -> Sequence[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return [project["requires-python"].removeprefix(">=")]
+
+
+def benchmarked_sets() -> Sequence[str]:
+    """Return how many photographs and roads the benchmark of quality has."""
+    text = (ROOT / "benchmarks" / "quality.py").read_text()
+    [photographs] = re.findall(r"_PHOTOGRAPHS = \(([^)]*)\)", text)
+    [roads] = re.findall(r'"roads": \[f"kitti2015/000\{n\}_10" for n in \(([^)]*)\)', text)
+    return [word_of(len(names.split(","))) for names in (photographs, roads)]
+
+
+CLAIMS = (
+    Claim("README.md", r"It needs Python ([\d.]+) or newer", python_version),
+    Claim(
+        "README.md",
+        r"more than (1) px \(visible pixels of (\w+) photographs of Middlebury\) and by more than (3) px "
+        r"\(pixels with truth of (\w+) roads of KITTI\)",
+        lambda: ["1", benchmarked_sets()[0], "3", benchmarked_sets()[1]],
+    ),
+    Claim("README.md", r"the photograph Piano, (\w+) pixels", lambda: [size_of_piano()]),
+    Claim("README.md", r"on the (\d+) pairs of its study it chose the default every time", kept_default_every_time),
+    Claim("README.md", r"(\w+) \[notebooks\]", notebooks),
+    Claim("docs/start.md", r"on the (\d+) pairs of its study it called no method better", kept_default_every_time),
+    Claim(
+        "docs/start.md",
+        r"`fast` takes a (\w+) of its time on photographs",
+        lambda: [fraction_of_time("fast", "fine")],
+    ),
+    Claim("docs/truth_free.md", r"On the (\d+) pairs of \[its study\]\S+ no method was called better", kept_default_every_time),
+    Claim(
+        "docs/truth_free.md",
+        r"maps called worse are worse \| all (\d+); none was called better",
+        choices("maps_rightly_called_worse"),
+    ),
+    Claim(
+        "stereo_framework/cli/choose.py",
+        r"On the (\d+) pairs of its study the command chose the default every time",
+        kept_default_every_time,
+    ),
+    Claim("docs/why.md", r"takes less than (a \w+) of the time of `fine`", speed_of_opencv),
+    Claim("docs/why.md", r"What you get here: (\w+ \w+) than both", fewer_errors_than_peers),
+    Claim("docs/why.md", r"visible pixels of (\w+) photographs.* of (\w+) roads of KITTI 2015", benchmarked_sets),
+    Claim(
+        "docs/results.md",
+        r"(\w+) photographs of Middlebury v3 trainingQ: (\w+) have (\d+) to (\d+) columns and (\d+) to (\d+) rows, "
+        r"(\w+) has (\w+) pixels, and they have (\d+) to (\d+) levels",
+        photograph_sizes,
+    ),
+    Claim(
+        "docs/results.md",
+        r"(\w+) pairs of KITTI 2015, (\w+) pixels with (\d+) levels: .* Rows of these pairs are off by up to ([\d.]+) pixels",
+        road_sizes,
+    ),
+    Claim(
+        "docs/results.md",
+        r"Visible pixels that are off by more than ([\d.]+), ([\d.]+) and ([\d.]+) pixels",
+        thresholds_of("photographs"),
+    ),
+    Claim(
+        "docs/results.md",
+        r"visible pixels off by more than ([\d.]+), ([\d.]+) and ([\d.]+) pixels",
+        thresholds_of("kept"),
+    ),
+    Claim(
+        "docs/results.md",
+        r"pixels with truth off by more than ([\d.]+), ([\d.]+), ([\d.]+) and ([\d.]+) pixels",
+        thresholds_of("roads"),
+    ),
+    Claim("docs/results.md", r"mean of (\w+) percentages", percentages_of_benchmark),
+    Claim("docs/results.md", r"Pandora 1.9: census of (\w+), eight paths", windows_of_pandora),
+    Claim(
+        "docs/results.md",
+        r"The authors' own maps of AD-census have ([\d.]+)",
+        lambda: re.findall(r"\| published \| ([\d.]+) \|", (ROOT / "docs/methods/ad_census.md").read_text()),
+    ),
+    Claim(
+        "docs/photographs.md",
+        r"on (\w+)\nphotographs of Middlebury's third evaluation, (\w+) road pairs of KITTI 2015, "
+        r"the (\w+) scenes of Middlebury's second evaluation",
+        study_groups,
+    ),
+    Claim("docs/photographs.md", r"KITTI's own threshold is (\d+) pixels", threshold_of_kitti),
+    Claim("docs/photographs.md", r"The (\w+) pairs share their cameras", lambda: [study_groups()[1]]),
+    Claim("docs/photographs.md", r"the truth of all (\w+) pairs", lambda: [study_groups()[1]]),
+    Claim(
+        "docs/photographs.md",
+        r"cuts differences at (\d+) in all comparisons.* has a `colour_scale` of (\d+), where the shipped script "
+        r"`support_weights` has (\d+)\. `cross_based` takes regions from ([\w ]+), where the shipped script `ad_census` "
+        r"takes those of ([\w ]+)\.",
+        fixed_parameters,
+    ),
+    Claim(
+        "docs/photographs.md",
+        r"`expansion` makes (\d+) cycle, `trw_s` and `belief_propagation` make (\d+) iterations",
+        iterations,
+    ),
+    Claim(
+        "docs/photographs.md",
+        r"two-sided sign test at (\d+) %, which (\w+) of (\w+) photographs pass, and (\w+) of (\w+) roads",
+        sign_tests,
+    ),
+    Claim("docs/photographs.md", r"(\w+) of (\w+) roads have p = (\d\.\d+)", undecided_roads),
+)
+
+PLAIN_NUMBERS = (
+    PlainNumber("README.md", "from two photographs", "the definition of stereo"),
+    PlainNumber("README.md", "Two commands", "the heading of two commands"),
+    PlainNumber("README.md", "(IJCV 2002)", "the year of a paper"),
+    PlainNumber("README.md", "a method of 2002", "the year of a paper"),
+    PlainNumber("README.md", "The second runs", "the second of two commands"),
+    PlainNumber("README.md", "on two cores", "the machine of the measurement"),
+    PlainNumber("docs/why.md", "are those of one seed", "the command has no other seed in its table"),
+    PlainNumber("docs/results.md", "at a quarter of their size", "trainingQ is the data set of that size"),
+    PlainNumber("docs/results.md", "above 1 pixel, maps rounded", "the benchmark's threshold"),
+    PlainNumber("docs/results.md", "## Middlebury, version 2", "the name of a benchmark"),
+    PlainNumber("docs/results.md", "## Middlebury 2005 and 2006", "the names of two data sets"),
+    PlainNumber("docs/results.md", "Baby1 in a third of their size", "the data sets' smallest size"),
+    PlainNumber("docs/results.md", "the KITTI 2012 kit", "the name of a data set"),
+    PlainNumber("docs/photographs.md", "# The questions of 2002", "the year of a paper"),
+    PlainNumber("docs/photographs.md", "on four small scenes of even light", "the scenes of the paper of 2002"),
+    PlainNumber("docs/photographs.md", "and those of 2002 beside them", "the year of a paper"),
+    PlainNumber("docs/photographs.md", "off by more than one pixel of the image", "the study's threshold"),
+    PlainNumber("docs/photographs.md", "At one pixel roads", "the study's threshold"),
+    PlainNumber("docs/photographs.md", "are not eight independent cases", "the pairs that the sentence counts before"),
+    PlainNumber("docs/photographs.md", "Experiment 1 of 2002", "the name of an experiment"),
+    PlainNumber("docs/photographs.md", "the picture of section 6", "a section of the page"),
+    PlainNumber("docs/photographs.md", "are those of 2002, with their section", "the year of a paper"),
+    *(PlainNumber("docs/photographs.md", f"## {number}. ", "the number of a section") for number in range(1, 7)),
+    PlainNumber("docs/photographs.md", "whether quarter pixels are better than half pixels", "names of settings"),
+    PlainNumber("docs/photographs.md", "All steps of two methods", "the methods sgm and fine of the table"),
+)
+
+
+def searched_text(page: str) -> str:
+    """Return a page with blanks for generated blocks, code, link targets and the papers.
+
+    Positions stay as they are. The figures of README's section on papers are those of
+    docs/papers.md, which other tests compare with counts.
+    """
+    text = (ROOT / page).read_text(encoding="utf-8")
+    excluded = [
+        r"<!-- (\w+) -->\n.*?\n<!-- end -->",
+        r"^```.*?^```",
+        r"`[^`\n]*`",
+        r"\]\([^)\n]*\)",
+        r"^## The papers\n.*?(?=^## )",
+    ]
+    for expression in excluded:
+        text = re.sub(expression, lambda match: " " * len(match[0]), text, flags=re.DOTALL | re.MULTILINE)
+    return text
+
+
+def covered_spans(page: str) -> list[tuple[int, int]]:
+    """Return the parts of a page that claims, recorded sentences and plain numbers cover."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    expressions = [claim.sentence for claim in CLAIMS if claim.page == page]
+    expressions += [re.escape(words) for words in recorded_sentences(page)]
+    expressions += [re.escape(number.words) for number in PLAIN_NUMBERS if number.page == page]
+    return [match.span() for expression in expressions for match in re.finditer(expression, text)]
+
+
+def unchecked_numbers(page: str) -> list[str]:
+    """Return the numbers of a page that nothing covers, with the words around them."""
+    spans = covered_spans(page)
+    text = searched_text(page)
+    numbers = []
+    for match in NUMBER.finditer(text):
+        if not any(start <= match.start() and match.end() <= end for start, end in spans):
+            numbers.append(" ".join(text[max(0, match.start() - 30) : match.end() + 30].split()))
+    return numbers
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_number_of_a_front_page_is_a_checked_claim_or_has_a_reason(page):
+    assert unchecked_numbers(page) == []
+
+
+def test_a_new_number_on_a_page_needs_a_claim(monkeypatch, tmp_path):
+    for page in PAGES:
+        path = tmp_path / page
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = (ROOT / page).read_text(encoding="utf-8")
+        path.write_text(text.replace("\n\n", "\n\nIt is four times as fast, in 98.7 % of the runs.\n\n", 1), encoding="utf-8")
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    assert [len(unchecked_numbers(page)) for page in PAGES] == [2] * len(PAGES)
+
+
+@pytest.mark.parametrize("number", PLAIN_NUMBERS, ids=lambda number: f"{number.page}: {number.words[:40]}")
+def test_every_number_without_a_check_stands_on_its_page(number):
+    assert number.words in (ROOT / number.page).read_text(encoding="utf-8")
+    assert number.reason
+
+
+def test_every_recorded_sentence_stands_on_its_page():
+    for entry in read_counts("sentences")["sentences"]:
+        assert entry["words"] in (ROOT / entry["page"]).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: f"{claim.page}: {claim.sentence[:40]}")
+def test_figures_of_sentences_equal_the_counts(claim):
+    matches = list(re.finditer(claim.sentence, (ROOT / claim.page).read_text(encoding="utf-8")))
+    assert len(matches) == 1
+    assert list(matches[0].groups()) == list(claim.figures())
+
+
+@pytest.mark.parametrize(("page", "name"), page_tables.generated_blocks(), ids="-".join)
+def test_tables_and_sentences_are_generated_from_counts(page, name):
+    shown = page_tables.block((ROOT / page).read_text(encoding="utf-8"), name)
+    assert shown == page_tables.generated_blocks()[page, name]
+
+
+def test_every_shipped_method_is_in_the_table_of_photographs_or_named_below_it():
+    text = (ROOT / "docs/results.md").read_text(encoding="utf-8")
+    [sentence] = re.findall(r"Not measured for their time: .*", text)
+    named = set(re.findall(r"`(\w+)`", sentence))
+    shipped = {path.stem for path in (ROOT / "configs" / "methods").glob("*.yaml")} - {"initial_map"}
+    assert named == shipped - set(page_tables.result_values("photographs"))
+
+
+def test_tables_of_two_benchmarks_have_the_same_errors_on_photographs():
+    """benchmarks/quality.py and scripts/method_tables.py measure by different code."""
+    for method in ("fine", "fast", "sgm", "sgbm", "pandora"):
+        error = page_tables.result_values("photographs")[method][0]
+        assert f"{page_tables.peer_error(method, 'C', 1.0):.1f}" == f"{error:.1f}"
+
+
+def test_errors_of_single_photographs_decide_a_sentence_about_all(monkeypatch):
+    def errors(fast_on_pipes):
+        values = {scene: dict.fromkeys(("bad4_nonocc", "bad2_nonocc", "bad8_nonocc"), 1.0) for scene in ("Piano", "Pipes")}
+        scenes = {f"{PHOTOGRAPHS}{scene}": statistics for scene, statistics in values.items()}
+        scaled = {"fine": 1, "fast": 2, "sgm": 3, "sgbm": 4, "ad_census": 5, "cost_filter": 6}
+        methods = {
+            method: {scene: {name: scale * value for name, value in statistics.items()} for scene, statistics in scenes.items()}
+            for method, scale in scaled.items()
+        }
+        methods["fast"][f"{PHOTOGRAPHS}Pipes"]["bad8_nonocc"] = fast_on_pipes
+        methods["sgbm"][f"{PHOTOGRAPHS}Pipes"]["bad4_nonocc"] = 2.5
+        return methods
+
+    original = page_tables.entry
+
+    def entry_with(methods):
+        return lambda name, table: {"errors": methods} if (name, table) == ("results", "photographs") else original(name, table)
+
+    monkeypatch.setattr(page_tables, "seconds_of", lambda name: {"fine": 4.0, "fast": 0.6, "sgm": 0.2, "sgbm": 0.1})
+    monkeypatch.setattr(page_tables, "entry", entry_with(errors(fast_on_pipes=2.0)))
+    leaders, quick, _ = page_tables.order_sentences().splitlines()
+    assert leaders.startswith("- On every photograph, for each threshold, `fine` has the fewest errors")
+    assert "`sgm` has the fewest errors above 1 pixel on Piano; `sgbm` has the fewest errors above 1 pixel on Pipes." in quick
+    monkeypatch.setattr(page_tables, "entry", entry_with(errors(fast_on_pipes=0.5)))
+    assert page_tables.order_sentences().startswith("- In 5 of 6 pairs of photograph and threshold `fine`")
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.json")))
+def test_every_file_of_counts_names_its_command_and_commit(name):
+    counts = read_counts(name)
+    for stored in (counts, *counts.get("entries", {}).values()):
+        assert stored["command"].startswith("python ")
+        assert not re.search(r"(?<=\s)/", stored["command"])
+        assert re.fullmatch(r"[0-9a-f]{40}\+?", stored["commit"])
+
+
+@pytest.mark.parametrize("name", ["quality", "quality_times", "results", "results_times", "scenes", "choosing"])
+def test_entries_have_the_load_of_the_machine_or_are_marked_as_recorded(name):
+    for stored in read_counts(name)["entries"].values():
+        if "recorded" in stored:
+            assert "not measured again" in stored["recorded"]
+        else:
+            load = stored["machine"]["load_average_at_start"][0]
+            assert load <= QUIET_LOAD or not name.endswith("_times")
+
+
+def test_times_of_a_busy_machine_are_refused():
+    with pytest.raises(SystemExit, match=r"^--times: the load average of the last minute is 2\.00; .*at most 0\.3;"):
+        refuse_busy_machine({"load_average_at_start": [2.0, 0.1, 0.1]})
+    refuse_busy_machine({"load_average_at_start": [QUIET_LOAD, 3.0, 3.0]})
+
+
+def test_an_entry_that_a_run_has_written_is_not_replaced_by_a_page(monkeypatch, tmp_path):
+    monkeypatch.setattr(record_pages, "FOLDER", tmp_path)
+    measured = {"entries": {"fine": {"command": "python measured.py"}}}
+    replaced = []
+    monkeypatch.setattr(record_pages, "read_counts", lambda name: measured)
+    monkeypatch.setattr(record_pages, "add_counts", lambda name, command, entry, content: replaced.append(entry))
+    monkeypatch.setattr(record_pages, "oldest_commit", lambda page, value: "0" * 40)
+    monkeypatch.setattr(record_pages, "_git", lambda *words: (ROOT / "docs/why.md").read_text(encoding="utf-8"))
+    (tmp_path / "quality_times.json").write_text("{}")
+    record_pages.record("quality_times", "docs/why.md", record_pages.peer_times)
+    assert set(replaced) == set(page_tables.PEERS) - {"fine"}
+
+
+# --- The study of photographs -----------------------------------------------------------------
+
+
+def test_the_sentence_about_grids_is_generated_from_tables_and_scripts():
+    text = photographs_text()
+    assert page_tables.block(text, "grid_ends") == photographs_page.sentence_of_ends(text)
+
+
+def test_a_setting_at_the_end_of_its_grid_is_named():
+    text = photographs_text().replace("| 0.16 | p1 20, p2 80 |", "| 0.16 | p1 40, p2 160 |", 1)
+    assert "`census_paths` (p1 40, p2 160)" in photographs_page.sentence_of_ends(text)
+    assert "census_paths" not in photographs_page.sentence_of_ends(photographs_text())
+
+
+@pytest.mark.parametrize("name", read_counts("photographs_tables")["tables"])
+def test_tables_of_the_study_are_those_of_their_commit(name):
+    recorded = read_counts("photographs_tables")["tables"][name]
+    assert record_pages.digest_of_table(photographs_text(), name) == recorded["sha256"]
+
+
+def test_failed_comparisons_without_significance_are_not_called_against_the_sentence():
+    marked = re.findall(r"\*\*(against it|not significant):\*\* .*?p = ([\d.e-]+?)(?=; |\.?\n)", photographs_text())
+    assert len(marked) > 10
+    for mark, chance in marked:
+        assert (mark == "not significant") == (float(chance) >= photographs_page.SIGNIFICANT)
+
+
+def test_figures_of_answers_equal_the_tables_of_the_study():
+    """Answers quote means of two methods in a group; the tables show the same means."""
+    columns = {"photographs": 0, "roads": 1}
+    compared = 0
+    for table in ("costs", "aggregation", "optimizers", "sub_pixel", "post_processing", "methods"):
+        answers = page_tables.block(photographs_text(), table)
+        cases = re.findall(r"(\w+) and (\w+), (photographs|roads): ([\d.]+) (?:%|px) and ([\d.]+) (?:%|px), fewer", answers)
+        for method, other, group, error, other_error in cases:
+            cells = study_cells(table)
+            assert [cells[name][columns[group]] for name in (method, other)] == [error, other_error]
+            compared += 1
+    assert compared > 20
+
+
+def test_semi_global_matching_takes_a_hundredth_of_the_time_of_graph_cuts():
+    cells = study_cells("optimizers")
+    ratio = float(cells["semi_global_8"][4]) / float(cells["expansion"][4])
+    assert "in a hundredth of the time" in photographs_text()
+    assert f"{ratio:.1g}" == "0.01"
