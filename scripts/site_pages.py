@@ -32,7 +32,7 @@ ROOMS = {
         "sweep",
         "tables.results",
         "figures.notebook",
-        "kernels.threads",
+        "core.threads",
     ],
     "Adding more": [
         "evaluation.measure",

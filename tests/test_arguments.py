@@ -180,7 +180,7 @@ def test_levels_of_an_optimizer_may_be_the_result_of_argmin(registry):
         (lambda: sf.threads(0), "threads: count is 0; expected a whole number >= 1"),
         (lambda: sf.reader(5, kind="image"), "reader: suffix is 5; expected a text"),
         (lambda: sf.Search(0, 3).disparity_of([1]), r"Search.disparity_of: levels is \[1\]; expected an array of"),
-        (lambda: sf.plot(5, "scene"), "plot: results is 5; expected a path or a list of objects of Result"),
+        (lambda: sf.plot(5, "scene"), "plot: results is 5; expected the folder of a run, or what run returned"),
         (lambda: sf.Pipeline(5), "Pipeline: steps is 5; expected a list of stages: names, functions, or step"),
         (lambda: sf.Pair([[1]], RIGHT, (0, 3)), r"Pair: reference is \[\[1\]\]; expected an array of uint8 or float32"),
         (lambda: sf.Scene("a", 5), "Scene: frames is 5; expected a tuple of Frames"),

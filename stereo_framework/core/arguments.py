@@ -256,7 +256,7 @@ def _fit_annotated(annotation: Any, value: Any, place: str) -> Any:
         if isinstance(extra, Checked):
             value = extra.check(value)
     if annotation == AnyNumber:
-        return _number(annotation, value, place)
+        return _fit_any_number(annotation, value, place)
     try:
         value = fitted(base, value, place)
     except Misfit as misfit:
@@ -285,6 +285,16 @@ def _number(annotation: Any, value: Any, place: str) -> Any:
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise Misfit(place, value, annotation)
     return value
+
+
+def _fit_any_number(annotation: Any, value: Any, place: str) -> Any:
+    """Return a number that a float can hold; it may be infinite or NaN."""
+    number = _number(annotation, value, place)
+    try:
+        float(number)
+    except OverflowError:
+        raise Misfit(place, value, annotation) from None
+    return number
 
 
 def _fit_float(annotation: Any, value: Any, place: str) -> Any:
@@ -408,8 +418,10 @@ def _fit_sequence(annotation: Any, value: Any, place: str) -> Any:
     """Return a collection with checked items; a text is no list of letters."""
     is_iterable = (typing.get_origin(annotation) or annotation) is Iterable
     allowed = Iterable if is_iterable else Collection
+    # The items of a table of pandas are the names of its columns.
+    is_table = hasattr(value, "columns")
     is_scalar = isinstance(value, str | bytes | bytearray | Mapping | type) or (isinstance(value, np.ndarray) and not value.ndim)
-    if is_scalar or not isinstance(value, allowed):
+    if is_table or is_scalar or not isinstance(value, allowed):
         raise Misfit(place, value, annotation)
     sequence = value if isinstance(value, Sequence) else list(value)
     kinds = typing.get_args(annotation)

@@ -12,7 +12,7 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from stereo_framework.core.arguments import checked, shown
+from stereo_framework.core.arguments import AnyNumber, checked, shown
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.parameters import Words
 
@@ -284,7 +284,7 @@ ImageWidth = Annotated[int, Ge(0), Le(2**31)]
 """Annotation of a number of columns."""
 
 SearchArgument = Annotated[
-    Search | tuple[float, float] | tuple[float, float, float],
+    Search | tuple[AnyNumber, AnyNumber] | tuple[AnyNumber, AnyNumber, AnyNumber],
     Words("a Search, such as Search(0, 63), or its two ends, (0, 63)"),
 ]
 """Annotation of a search range that a user gives: as such, or by its ends and perhaps its step."""

@@ -14,16 +14,23 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import Annotated, TypeAlias, TypeVar
 
 from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, StereoFrameworkError, close_names, nearest, short, told
+from stereo_framework.core.parameters import Words
 from stereo_framework.core.registry import Registry
 from stereo_framework.core.scene import Calibration, Disparity, Frame, Image, Scene
 from stereo_framework.datasets import ready_made, scene_file
 from stereo_framework.io import PathLike, read_disparity, read_image
 
 F = TypeVar("F", bound=Callable[[Path, str], Scene])
+
+SceneName = Annotated[
+    Annotated[str, Words("a name")] | os.PathLike[str],
+    Words("the name of a scene, or the path of a scene.yaml or its folder"),
+]
+"""Annotation of a scene that a user names."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +195,7 @@ def _listed(data: PathLike | None) -> _Listed:
 
 
 @checked()
-def load_scene(name: PathLike, *, data: PathLike | None = None) -> Scene:
+def load_scene(name: SceneName, *, data: PathLike | None = None) -> Scene:
     """Load a scene by its name, or the user's own scene from a ``scene.yaml``.
 
     Parameters
@@ -219,7 +226,7 @@ def load_scene(name: PathLike, *, data: PathLike | None = None) -> Scene:
 
 
 @checked()
-def load_pair(name: PathLike, *, data: PathLike | None = None) -> tuple[Image, Image, Disparity | None]:
+def load_pair(name: SceneName, *, data: PathLike | None = None) -> tuple[Image, Image, Disparity | None]:
     """The reference image, the match image and the true disparities of a scene, None without truth; see `load_scene`.
 
     Examples

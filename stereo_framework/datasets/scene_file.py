@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from stereo_framework.core.arguments import checked
+from stereo_framework.core.arguments import AnyNumber, checked
 from stereo_framework.core.errors import DataError, DataWarning, ParameterError, harmless, warn
 from stereo_framework.core.frames import size_ratio
 from stereo_framework.core.scene import EVALUATED, Calibration, Disparity, Frame, Image, Scene, Search
@@ -112,7 +112,7 @@ def pair_scene(
     search: SearchArgument | None = None,
     *,
     truth: PathLike | None = None,
-    truth_scale: float | None = None,
+    truth_scale: AnyNumber | None = None,
     truth_unknown: Unknown = FORMAT_MARKER,
     left_mask: PathLike | None = None,
     right_mask: PathLike | None = None,

@@ -14,7 +14,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stereo_framework.core.arguments import calling_module, checked
+from stereo_framework.core.arguments import AnyNumber, calling_module, checked
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.parameters import parameters_of, spelled
 from stereo_framework.core.registry import Registry
@@ -70,7 +70,6 @@ def protocol(name: str, *, base: str | Mapping[str, Any] | Protocol, **fields: A
     return found
 
 
-@checked()
 def resolve(spec: str | Mapping[str, Any] | Protocol) -> Protocol:
     """The protocol that `spec` stands for.
 
@@ -203,7 +202,7 @@ def _short(value: Any) -> str:
 
 @checked()
 def average(
-    statistics: Sequence[Mapping[str, float]], protocol: Protocol, weights: Sequence[float] | None = None
+    statistics: Sequence[Mapping[str, AnyNumber]], protocol: Protocol, weights: Sequence[float] | None = None
 ) -> dict[str, float]:
     """Average statistics over scenes as the protocol prescribes.
 

@@ -73,7 +73,7 @@ def show(*things: Any, disparities: tuple[float, float] | None = None, **named: 
     return _figure([(title, _picture(title, thing)) for title, thing in given], disparities or known)
 
 
-@checked()
+@checked(results="the folder of a run, or what run returned")
 def plot(
     results: PathLike | Iterable[Result],
     x: str | Sequence[str],
@@ -112,8 +112,6 @@ def plot(
         An option is wrong.
     """
     found = stored(results) if isinstance(results, str | os.PathLike) else list(results)
-    if not all(isinstance(one, Result) for one in found):
-        raise ParameterError(f"plot: a {type(results).__name__} of no results; give the folder of a run, or what run returned")
     keys = {"x": x, "y": y or shown_statistics(found)[:1], "series": series, "panels": panels}
     [wanted] = read_report({"plots": {"plot": {key: said for key, said in keys.items() if said} | options}}).plots
     return plot_figure(wanted, [r for _, same in of_each_protocol(found, wanted.where, wanted.y) for r in same])

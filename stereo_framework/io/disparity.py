@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.arguments import checked
+from stereo_framework.core.arguments import AnyNumber, checked
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Disparity, Mask, Scene, unmasked
 from stereo_framework.io._files import PathLike, own_read, own_suffixes, write_bytes
@@ -38,13 +38,13 @@ KITTI_SCALE = 256.0
 FORMAT_MARKER: Literal["format"] = "format"
 """Stands for the marker of unknown disparities that the format of a file defines."""
 
-Unknown = float | Literal["format"] | None
+Unknown = AnyNumber | Literal["format"] | None
 """A stored value that means unknown, `FORMAT_MARKER`, or None if no value does."""
 
 
 @checked()
 def read_disparity(
-    path: PathLike, *, scale: float | None = None, unknown: Unknown = FORMAT_MARKER, minimum: float = 0.0
+    path: PathLike, *, scale: AnyNumber | None = None, unknown: Unknown = FORMAT_MARKER, minimum: float = 0.0
 ) -> Disparity:
     """Read a disparity map.
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from stereo_framework.confidence import left_right_consistency
-from stereo_framework.core.arguments import checked
+from stereo_framework.core.arguments import AnyNumber, checked
 from stereo_framework.core.errors import ParameterError, warn
 from stereo_framework.core.parameters import Positive
 from stereo_framework.core.scene import Calibration, Disparity, Image, Mask, Scene, Search
@@ -38,7 +38,7 @@ def match(
     disparities: SearchArgument | Literal["auto"] | None = None,
     *,
     method: str | Path | Mapping[str, Any] | Setting = DEFAULT,
-    calibration: PathLike | Calibration | tuple[Positive, Positive] | None = None,
+    calibration: PathLike | Calibration | tuple[AnyNumber, AnyNumber] | None = None,
     cameras: tuple[int, int] | None = None,
     rectify: PathLike | Sequence[PathLike] | StereoCalibration | Literal["auto"] | None = None,
     stretch: bool = False,

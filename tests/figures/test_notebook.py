@@ -37,7 +37,7 @@ def results():
 def test_words_are_short(match, results):
     assert repr(SCENE) == "Scene('made & own', 2 frames, search 0..5 step 1, with truth)"
     # What a repr tells, it knows without reading a file.
-    unread = Scene("far", (replace(SCENE.frames[0], load=None), SCENE.frames[1]))
+    unread = Scene("far", (replace(SCENE.frames[0], load=pytest.fail), SCENE.frames[1]))
     assert repr(unread) == "Scene('far', 2 frames, no search range, without truth)"
     assert re.fullmatch(r"Match\(100% of 32x24 pixels estimated, search 0..5 step 1, \S+ s\)", repr(match))
     weighted = Pipeline([step(census, weight=0.5), "absolute_difference", step(box, size=5), "winner_take_all"])
@@ -82,7 +82,7 @@ def test_plots(match, results):
         plot(results, "scene", x_scale="lin")
     with pytest.raises(ParameterError, match="did you mean 'aggregation.box.size'"):
         plot(results, "scene", series="aggregation.box.siz")
-    with pytest.raises(ParameterError, match="plot: a DataFrame of no results; give the folder of a run, or what run returned"):
+    with pytest.raises(ParameterError, match="plot: results is a DataFrame; expected the folder of a run, or what run returned"):
         plot(results.frame, "scene")
 
 
