@@ -16,7 +16,7 @@ from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.kernels.counting import announce
 from stereo_framework.kernels.internals import start_numba
-from stereo_framework.kernels.threads import ThreadPool
+from stereo_framework.kernels.threads import ThreadPool, thread_count
 from stereo_framework.matching_cost import census
 from stereo_framework.optimization import semi_global
 from stereo_framework.refinement import left_right_check
@@ -149,6 +149,9 @@ def looked_at(scene: Scene) -> tuple[Search, SparseMatches, bool]:
 
 
 def _sparse_matches_while_numba_starts(scene: Scene) -> SparseMatches:
+    """Find sparse matches, and load numba in a second thread if two may be used."""
+    if thread_count() == 1:
+        return sparse_matches(scene)
     # OpenCV works without holding Python's lock, so that numba can start meanwhile.
     try:
         pool = ThreadPool(1, "sparse matches")

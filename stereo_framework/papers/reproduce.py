@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stereo_framework.io import output_folder, write_bytes
+from stereo_framework.kernels.threads import thread_count
 from stereo_framework.page.page import Block, Details, Page, Picture, Section, Statement, Text
 from stereo_framework.papers.claim import KINDS, failures_first
 from stereo_framework.papers.comparison import HEADER, Comparison, comparison_table, plain_table
@@ -87,7 +88,7 @@ def reproduce(
     *,
     item: str | None = None,
     data: Path | None = None,
-    workers: int = 2,
+    workers: int | None = None,
     quick: bool = False,
 ) -> Reproduction:
     """Reproduce a paper or one of its items.
@@ -101,8 +102,8 @@ def reproduce(
         The only item to reproduce.
     data : Path, optional
         Data root; default: as for `load_scene`.
-    workers : int
-        Runs at a time.
+    workers : int, optional
+        Runs at a time; default: 2, or 1 if only one thread is available.
     quick : bool
         Reproduce only the items and scenes that take seconds.
 
@@ -114,7 +115,7 @@ def reproduce(
         The folder cannot be written.
     """
     chosen = [paper.item(item)] if item is not None else [i for i in paper.items if i.quick or not quick]
-    context = Context(paper.name, out, data, workers, quick)
+    context = Context(paper.name, out, data, workers or min(2, thread_count()), quick)
     outcomes, sections = {}, []
     start = time.perf_counter()
     with output_folder(out):

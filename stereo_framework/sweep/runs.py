@@ -57,7 +57,7 @@ def run(
     plugins : sequence of str or Path
         Plug-ins besides those that the script names, and files outside its folder that it may name.
     workers : int, optional
-        Units of work at a time, each in one thread; default: one for each core, or as many as the executor has. With 1 worker, or a single unit, the
+        Units of work at a time, each in one thread; default: the number of `threads`, or as many as the executor has. With 1 worker, or a single unit, the
         stages themselves use all cores.
     executor : concurrent.futures.Executor, optional
         Who computes, such as a ProcessPoolExecutor or Dask's ``Client(address).get_executor()``; default: threads of this process. Executors other

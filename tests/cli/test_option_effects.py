@@ -228,7 +228,7 @@ def test_workers_and_quickness_reach_the_paper(handed):
     invoke("reproduce", "taxonomy2002/table4", "--workers", 5, "--quick")
     assert (arguments["workers"], arguments["quick"], arguments["item"]) == (5, True, "table4")
     invoke("reproduce", "taxonomy2002")
-    assert (arguments["workers"], arguments["quick"], arguments["item"]) == (2, False, None)
+    assert (arguments["workers"], arguments["quick"], arguments["item"]) == (None, False, None)
 
 
 def test_reproduce_prints_json():
