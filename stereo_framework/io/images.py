@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, warn
+from stereo_framework.core.file_damage import report_damage
 from stereo_framework.core.scene import Image, Mask
 from stereo_framework.io._files import PathLike, own_read, read_bytes, write_bytes
 from stereo_framework.io.file_kinds import known_kind
@@ -337,7 +338,9 @@ def _jpeg_segments(data: bytes) -> Iterator[tuple[int, bytes]]:
 def _warn_of_jpeg_damage(lines: Sequence[str], path: PathLike) -> None:
     if lines:
         damage = "; ".join(lines)
-        _tell_once(f"{path}: is damaged, and pixels may be wrong ({damage}); replace the file by an undamaged copy")
+        message = f"{path}: is damaged, and pixels may be wrong ({damage}); replace the file by an undamaged copy"
+        report_damage(message)
+        _tell_once(message)
 
 
 def _checked(data: bytes, path: PathLike) -> bytes:

@@ -17,7 +17,7 @@ from stereo_framework.kernels.cores import available_cores
 from stereo_framework.kernels.counting import holding
 
 _THREADS: contextvars.ContextVar[int | None] = contextvars.ContextVar("threads", default=None)
-LIMIT = "the limit on the processes of a user (ulimit -u) or of a container (its pids) is probably reached"
+LIMIT = "the limit on the processes of a user (ulimit -u) or of a container (its pids) may be reached"
 """Likely reason why the system starts no thread and no process."""
 
 _WORTH_A_THREAD = 400_000

@@ -138,7 +138,10 @@ class Crew(contextlib.ExitStack):
                 again, self._lost = self._lost, []
                 self._use(Processes(self._workers))
                 yield from self._all([task] for task in again)
-                told = "its worker died twice, once while it was alone with it (killed, out of memory, or ended by its method)"
+                told = (
+                    "its worker died twice, once while it computed nothing else; the system may have killed it for want of memory, or "
+                    "its method may have ended it; lower --memory and --workers, or run this setting alone with --executor thread"
+                )
                 yield from ((task, failed(task, told)) for task in self._lost)
         except Exception as error:  # Dask's own
             if self._is_gone():
