@@ -65,8 +65,19 @@ def _compile_once() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread_a_worker() -> Iterator[None]:
-    """Workers share the cores; kernels spread over all of them would only get in each other's way."""
-    with stereo_framework.threads(1) if _IS_WORKER else contextlib.nullcontext():
+    """Let kernels use one thread in each pytest worker, because the workers share the cores.
+
+    Sweeps have as many workers as there are cores all the same, so that they are tested
+    with several workers.
+    """
+    if not _IS_WORKER:
+        yield
+        return
+    from stereo_framework.kernels.cores import available_cores
+    from stereo_framework.sweep import executors
+
+    with stereo_framework.threads(1), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(executors, "thread_count", available_cores)
         yield
 
 

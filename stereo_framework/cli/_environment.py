@@ -5,6 +5,7 @@ import re
 import warnings
 
 from stereo_framework.core.errors import ParameterError, short
+from stereo_framework.kernels.cores import count_in_variable
 
 _NUMBA_WARNING = "Environment variable '(NUMBA_[A-Z_]+)' is defined but its associated value '(.*?)' could not be parsed"
 """Pattern for the beginning of numba's warning about a variable.
@@ -12,7 +13,8 @@ _NUMBA_WARNING = "Environment variable '(NUMBA_[A-Z_]+)' is defined but its asso
 numba gives the warning, with a traceback, when it is imported.
 """
 
-_THREADS = "NUMBA_NUM_THREADS"
+_NUMBA_THREADS = "NUMBA_NUM_THREADS"
+_OPENMP_THREADS = "OMP_NUM_THREADS"
 _BACKEND = "MPLBACKEND"
 
 _USUAL_BACKENDS = (
@@ -44,9 +46,14 @@ def check_environment() -> None:
     # The warning becomes an error in whichever module numba is imported.
     warnings.filterwarnings("error", _NUMBA_WARNING, RuntimeWarning)
 
-    threads = os.environ.get(_THREADS)
-    if threads is not None and not _is_above_zero(threads):
-        message = _variable_message(_THREADS, threads, "is not a whole number above 0")
+    numba_threads = os.environ.get(_NUMBA_THREADS)
+    if numba_threads is not None and not _is_above_zero(numba_threads):
+        message = _variable_message(_NUMBA_THREADS, numba_threads, "is not a whole number above 0")
+        raise ParameterError(message)
+    openmp_threads = os.environ.get(_OPENMP_THREADS)
+    # OpenMP ignores an empty variable.
+    if openmp_threads and count_in_variable(openmp_threads) is None:
+        message = _variable_message(_OPENMP_THREADS, openmp_threads, "is not a whole number above 0")
         raise ParameterError(message)
 
     backend = os.environ.get(_BACKEND, "")

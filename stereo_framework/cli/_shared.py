@@ -40,6 +40,10 @@ NoPlugins = Annotated[
     ),
 ]
 MaxPixels = Annotated[int | None, typer.Option(min=1, help="Largest images and maps that are read; default: 100 million.")]
+Threads = Annotated[
+    int | None,
+    typer.Option(min=1, help="Most threads that compute; default: the available cores. Results are the same for every number."),
+]
 Traceback = Annotated[bool, typer.Option("--traceback", help="Print where in the code an error was raised, all of it.")]
 ExecutorName = Annotated[str, typer.Option("--executor", help="thread: in this process; process: each worker is one of its own.")]
 Dask = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Compute on the workers of this Dask scheduler.")]
@@ -82,7 +86,7 @@ GROUPS = {
         "scale",
         "unknown",
     ),
-    "Who computes": ("workers", "executor", "dask", "memory"),
+    "Who computes": ("threads", "workers", "executor", "dask", "memory"),
     "What is written and printed": ("out", "name", "maps", "report", "json", "format", "limit", "export", "plots", "single_file"),
     "Everywhere": ("data", "plugin", "no_plugins", "max_pixels", "traceback", "help"),
 }

@@ -26,6 +26,7 @@ from stereo_framework import __version__
 from stereo_framework.cli import _shared
 from stereo_framework.cli._environment import check_environment, numba_message
 from stereo_framework.cli._progress import ending, interruptible
+from stereo_framework.cli._threads import check_threads, limited_threads
 from stereo_framework.cli.check import check
 from stereo_framework.cli.choose import choose
 from stereo_framework.cli.compare import compare
@@ -58,6 +59,8 @@ _EVERYWHERE = {
     "traceback": _shared.Traceback,
 }
 """Options that every verb has."""
+_COMPUTING = ("match", "choose", "run", "tune", "evaluate", "compare", "reproduce")
+"""Commands that run kernels, and therefore have the option --threads."""
 _VARIABLES = ("STEREO_DATA", "STEREO_MAX_PIXELS", "STEREO_NO_PLUGINS")
 """The environment's word for some of them."""
 _UsageError: Any = typer.BadParameter.__base__
@@ -166,14 +169,17 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
             options = _shared.absolute_paths(options)
             everywhere = {name: options[name] if name in own else options.pop(name) for name in _EVERYWHERE}
             _check_numbers(options | everywhere)
+            threads = options.pop("threads", None)
+            check_threads(threads, options)
             # Processes that are started meanwhile see these too.
             variables = {name: everywhere[name.removeprefix("STEREO_").lower()] for name in _VARIABLES}
             os.environ.update({name: str(value) for name, value in variables.items() if value})
             if data := os.environ.get("STEREO_DATA"):
                 # A plug-in may change the current folder, from which a relative path starts.
                 os.environ["STEREO_DATA"] = os.path.abspath(os.path.expanduser(data))
-            with interruptible(), _warnings_in_one_line(), _without_silent_end():
+            with interruptible(), _warnings_in_one_line(), _without_silent_end(), contextlib.ExitStack() as stack:
                 check_environment()
+                stack.enter_context(limited_threads(threads))
                 if everywhere["plugin"] and everywhere["no_plugins"]:
                     raise ParameterError("--plugin and --no-plugins contradict each other; give one")
                 if everywhere["plugin"] and "plugin" not in own:
@@ -331,7 +337,10 @@ def _documented(verb: Callable[..., Any]) -> inspect.Signature:
         info.help = info.help or texts.get(one.name, "")
         found.append(one.replace(annotation=Annotated[kind, info]))
     keyword = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
-    for name, annotation in _EVERYWHERE.items():
+    common_options: dict[str, Any] = dict(_EVERYWHERE)
+    if verb.__name__ in _COMPUTING:
+        common_options |= {"threads": _shared.Threads}
+    for name, annotation in common_options.items():
         if name not in signature.parameters:
             default = False if annotation in (_shared.NoPlugins, _shared.Traceback) else None
             found.append(keyword(name, default=default, annotation=annotation))

@@ -13,7 +13,7 @@ def reproduce(
     paper: Annotated[str, typer.Argument(metavar="PAPER[/ITEM]")],
     out: Path | None = None,
     quick: bool = False,
-    workers: int = 2,
+    workers: int | None = None,
     json: _shared.Json = False,
 ) -> int:
     """Run a paper's experiments again: its numbers beside ours, its sentences with a verdict each, and checks of our own, which are in no total.
@@ -32,7 +32,7 @@ def reproduce(
         Only the fast items, with one scene and few settings: ten seconds to two minutes
         on two cores. The title and the files' names show that it is a part.
     workers
-        Runs at a time.
+        Runs at a time, each in one thread; default: 2, or 1 if only one thread is available.
     """
     from stereo_framework.papers import find_paper
     from stereo_framework.papers.claim import failures_first

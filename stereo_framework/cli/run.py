@@ -50,7 +50,7 @@ def run(
     out
         Folder for results, the resolved script, maps and pictures.
     workers
-        Runs at a time; default: one for each core, or all that --dask has.
+        Runs at a time, each in one thread; default: the number of threads, or all that --dask has.
     maps
         Write disparity maps and pictures to --out; default: unless sweeping.
     report

@@ -41,7 +41,7 @@ def tune(
     out
         Folder for all results and the best script; the same call goes on.
     workers
-        Trials at a time; a single one uses all cores.
+        Trials at a time; a single one uses all threads.
     json
         Print one JSON object instead of a table.
     """

@@ -153,7 +153,7 @@ def _named_values(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[tu
         elif _is_users(value.__name__):
             yield name, value
             yield from ((attribute, vars(value)[attribute]) for attribute in code.co_names if attribute in vars(value))
-    for module in _imported_modules(code):
+    for module in [*_imported_modules(code), *_modules_of_calls(code)]:
         yield module, _file_contents_of(module)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -164,6 +164,14 @@ def _imported_modules(code: types.CodeType) -> list[str]:
     """List the modules that import statements inside a function name."""
     instructions = [instruction for instruction in dis.get_instructions(code) if instruction.opname == "IMPORT_NAME"]
     return [str(instruction.argval) for instruction in instructions]
+
+
+def _modules_of_calls(code: types.CodeType) -> list[str]:
+    """List the constants of a function that may name a module in a call that imports it."""
+    if not {"import_module", "__import__"} & set(code.co_names):
+        return []
+    # To find a module inside a package, Python would import the package.
+    return [constant for constant in code.co_consts if isinstance(constant, str) and constant.isidentifier()]
 
 
 def _is_users(module: str) -> bool:

@@ -10,6 +10,7 @@ import functools
 import hashlib
 import importlib
 import importlib.util
+import multiprocessing
 import os
 import sys
 import sysconfig
@@ -21,6 +22,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from types import CodeType, ModuleType
 
+from stereo_framework.core.dynamic_imports import dynamic_imports, warn_of_computed_imports
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, one_line, short, told
 from stereo_framework.core.slots import SLOTS
 
@@ -179,9 +181,13 @@ def raised(error: BaseException) -> str:
 
 def _remembered(file: str) -> str:
     """A plug-in's file, its content and that of the modules that belong to it known `as_loaded`."""
-    for one in sources(Path(file)):
-        as_loaded(one)
-        _PLUGIN_FILES.add(one)
+    files = sources(Path(file))
+    for path in files:
+        as_loaded(path)
+        _PLUGIN_FILES.add(path)
+    # The program that started this worker process has given the warnings.
+    if multiprocessing.parent_process() is None:
+        warn_of_computed_imports(files, "list its file in @stage(..., files=...)")
     return file
 
 
@@ -325,7 +331,9 @@ def _counts(file: Path, own: Path) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _imports(source: bytes) -> tuple[tuple[str, int], ...]:
-    """List the dotted names in the import statements of Python source.
+    """List the dotted names in the imports of Python source.
+
+    These are import statements, and calls such as ``importlib.import_module("name")``.
 
     Each name comes with the number of folders up at which it starts; 0 is anywhere.
     """
@@ -341,6 +349,7 @@ def _imports(source: bytes) -> tuple[tuple[str, int], ...]:
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             found |= {(f"{base}.{alias.name}".strip("."), node.level): None for alias in node.names}
+    found |= dict.fromkeys(dynamic_imports(source).names)
     return tuple(found)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.arguments import checked, checked_fields, shown
 from stereo_framework.core.errors import DataError
+from stereo_framework.core.file_damage import collecting_damage
 from stereo_framework.core.frames import (
     Calibration,
     Disparity,
@@ -231,7 +232,10 @@ class Scene:
 
     def _loaded(self, index: int) -> tuple[Image, Mask | None]:
         if index not in self._images:
-            loaded, name, load = self._load(index), self.frames[index].name, self.frames[index].valid
+            with collecting_damage() as messages:
+                loaded = self._load(index)
+            self._damage_messages[index] = tuple(messages)
+            name, load = self.frames[index].name, self.frames[index].valid
             # The intensities keep their type, as those of the other image do.
             image: Image = np.ma.getdata(loaded)  # type: ignore[assignment]
             missing = np.isnan(image) if image.dtype == np.float32 else np.zeros(image.shape[:2], bool)
@@ -256,6 +260,16 @@ class Scene:
 
     @cached_property
     def _images(self) -> dict[int, tuple[Image, Mask | None]]:
+        return {}
+
+    @property
+    def damage(self) -> tuple[str, ...]:
+        """Messages about damage in the files of the two images, as far as they are loaded."""
+        pair = (self.reference_index, self.match_index)
+        return tuple(message for index in pair for message in self._damage_messages.get(index, ()))
+
+    @cached_property
+    def _damage_messages(self) -> dict[int, tuple[str, ...]]:
         return {}
 
     def _load(self, index: int) -> Image:
@@ -307,6 +321,7 @@ class Scene:
         """The same scene, of which only the pixels are evaluated where a mask, bool ``(rows, columns)``, is True, and its own mask, if it has one, too."""
         inside, own = replace(self, masks={**self.masks, EVALUATED: lambda: mask}), self.evaluated
         inside._images.update(self._images)
+        inside._damage_messages.update(self._damage_messages)
         return inside if own is None else replace(self, masks={**self.masks, EVALUATED: lambda: inside.mask(EVALUATED) & own})
 
     @checked()
@@ -327,6 +342,7 @@ class Scene:
             pair = replace(pair, search=self.search.scaled(pair._distance / self._distance))
         # The frames are the same; what was loaded need not be again.
         pair._images.update(self._images)
+        pair._damage_messages.update(self._damage_messages)
         return pair
 
     @property

@@ -249,8 +249,8 @@ def _retrieve(file: RemoteFile, public_set: PublicSet, place: Path) -> None:
         raise DataError(f"{file.url}: no connection, or it broke off ({type(error).__name__}); try again") from None
     except ValueError:  # pooch's word for a wrong checksum; it has deleted the file
         raise DataError(
-            f"{file.url}: the file that arrived has another checksum than {file.sha256}: damaged on its way, or changed by its publisher; "
-            "nothing was kept"
+            f"{file.url}: the file that arrived has another checksum than {file.sha256}; it may have been damaged on its way, or its publisher may have changed it; "
+            f"try again, or see {public_set.page}; nothing was kept"
         ) from None
 
 
@@ -290,8 +290,10 @@ def _unpack(archive: Path, root: Path, file: RemoteFile) -> list[str]:
             if getattr(error, "errno", None):
                 raise
             archive.unlink()
-            damage = f"the archive is damaged ({type(error).__name__}) and was deleted"
-            message = f"{file.url}: {damage}; the same command fetches it again"
+            damage = f"the archive may be damaged, or another file ({type(error).__name__}), and was deleted"
+            message = (
+                f"{file.url}: {damage}; the same command fetches it again; if that does not help, download it with a browser"
+            )
             raise DataError(message) from None
 
         top = Path(folder, file.strip)

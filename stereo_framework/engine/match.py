@@ -136,8 +136,9 @@ def warnings(levels: Levels | None, disparity: Disparity, search: Search, scale:
         if share > _PILE + 1 / search.levels:
             value = search.minimum + level * search.step
             found.append(
-                f"{100 * share:.0f} % of the pixels chose the {end} end of the search range, {value:g}: is the range or its sign "
-                "wrong, are the images exchanged, or are the costs too coarse to tell disparities apart?"
+                f"{100 * share:.0f} % of the pixels chose the {end} end of the search range, {value:g}: the range may be "
+                "too narrow or have the wrong sign, the images may be exchanged, or the costs may be too coarse to tell disparities apart; "
+                "widen the range, or exchange the two images"
             )
     return tuple(found)
 

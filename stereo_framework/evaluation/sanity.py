@@ -34,8 +34,9 @@ class Remedies:
     map_scale, truth_scale : float
         Stored units per pixel of the files.
     other_scale : str
-        Instruction for a map that is read in a wrong scale or with the wrong sign, with
-        ``{value}`` for the right scale.
+        Instruction for a map or truth that is read in a wrong scale or with the wrong
+        sign, with ``{value}`` for the scale of the map and ``{factor}`` for the number by
+        which its disparities are to be divided.
     """
 
     disparity_map: str = "set these pixels to NaN, or read the file with read_disparity(..., unknown={value})"
@@ -45,7 +46,7 @@ class Remedies:
     )
     map_scale: float = 1.0
     truth_scale: float = 1.0
-    other_scale: str = ""
+    other_scale: str = "if it is the map's, divide the map by {factor}; if it is the truth's, multiply the truth by {factor}"
 
 
 @checked()
@@ -200,8 +201,8 @@ def _by_truth(disparity: Disparity, scene: Scene, truth: Disparity, remedies: Re
     # On eight scenes the match frame's truth gives 0.28 to 0.53, the reference frame's and real estimates of it always more than 1.
     if there > 0.5 and 1 - there < _FEWER * (1 - as_it_is):
         return [
-            f"{scene.name}: the map seems to belong to the other view: {100 * there:.0f} % of the estimates lie within 1 px of the truth "
-            f"where the match frame shows it, {100 * as_it_is:.0f} % in the reference frame"
+            f"{scene.name}: the map may belong to the other view: {100 * there:.0f} % of the estimates lie within 1 px of the truth "
+            f"where the match frame shows it, {100 * as_it_is:.0f} % in the reference frame; give the map of the reference frame, or the truth of the match frame"
         ]
     if as_it_is > 0.5:
         return []
@@ -211,10 +212,10 @@ def _by_truth(disparity: Disparity, scene: Scene, truth: Disparity, remedies: Re
     alike = float(np.mean(np.abs(np.median(estimate) / best - true) <= 1)) if np.ptp(true) > 1 else 0.0
     if share(best) <= max(0.5, alike) or as_it_is > share(best) / 2:
         return []
-    instruction = remedies.other_scale.format(value=f"{best * remedies.map_scale:.4g}")
+    instruction = remedies.other_scale.format(value=f"{best * remedies.map_scale:.4g}", factor=f"{best:.4g}")
     return [
-        f"{scene.name}: the map or the truth seems to have the wrong {_wrong(best)}: {100 * share(best):.0f} % of the estimates lie within "
-        f"1 px of the truth when {_right(best)}, {100 * as_it_is:.0f} % as they are{instruction}"
+        f"{scene.name}: the map or the truth may have the wrong {_wrong(best)}: {100 * share(best):.0f} % of the estimates lie within "
+        f"1 px of the truth when {_right(best)}, {100 * as_it_is:.0f} % as they are; {instruction}"
     ]
 
 

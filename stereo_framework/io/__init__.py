@@ -28,7 +28,7 @@ from stereo_framework.io.calibration import (
     write_opencv_calibration,
 )
 from stereo_framework.io.disparity import read_disparity, write_disparity
-from stereo_framework.io.file_lock import locked
+from stereo_framework.io.file_lock import has_locks, locked
 from stereo_framework.io.images import read_grey, read_image, read_mask, write_image
 from stereo_framework.io.raw import read_pfm, write_pfm, write_points
 from stereo_framework.io.tiff import geo_tags

@@ -30,6 +30,7 @@ from stereo_framework.core import limits
 from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, close_names, short, told
 from stereo_framework.core.registry import Registry
+from stereo_framework.io.file_kinds import check_present
 
 PathLike = str | os.PathLike[str]
 
@@ -118,6 +119,7 @@ def read_bytes(path: PathLike, most: int | None = None, *, empty: bool = False) 
         raise DataError(f"{path}: cannot be read: {error.strerror}") from None
     if not data and not empty:
         raise DataError(f"{path}: is empty (0 bytes)")
+    check_present(data, path)
     return data
 
 

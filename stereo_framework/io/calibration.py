@@ -308,7 +308,9 @@ def _file_storage(path: PathLike) -> dict[str, Any]:
     text = text.partition("\n")[2] if text.startswith("%") else text
     root = parse(text.replace("!!opencv-matrix", ""), str(path), Faults())
     if root is None or not isinstance(root.value, dict):
-        raise DataError(f"{path}: is not a file of OpenCV's FileStorage, or a damaged one")
+        raise DataError(
+            f"{path}: may be damaged or not a file of OpenCV's FileStorage; write it again with cv2.FileStorage, or name another file"
+        )
     return {name: node.data() for name, node in root.entries.items()}
 
 

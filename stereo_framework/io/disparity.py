@@ -4,6 +4,7 @@
 | --- | --- | --- |
 | ``.pfm`` | value / scale, scale 1 unless given | infinite or NaN |
 | ``.npy``, ``.npz``, ``.tif`` of floats | value / scale, scale 1 unless given | not finite |
+| ``.flo`` | -horizontal flow / scale, scale 1 unless given | beyond 1e9, not finite |
 | ``.tif`` of other integers | value / scale, scale required | none unless given |
 | 16-bit grey | grey / scale, scale 256 unless given | grey 0 unless given |
 | 8-bit grey | minimum + grey / scale, scale required | grey 0 unless given |
@@ -28,7 +29,7 @@ from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Disparity, Mask, Scene, unmasked
 from stereo_framework.io._files import PathLike, own_read, own_suffixes, write_bytes
 from stereo_framework.io.images import stored_grey, write_image
-from stereo_framework.io.raw import numpy_array, read_numpy, read_pfm, write_pfm
+from stereo_framework.io.raw import numpy_array, read_flow, read_numpy, read_pfm, write_pfm
 from stereo_framework.io.tiff import GeoTags, write_float_tiff
 
 KITTI_SCALE = 256.0
@@ -51,8 +52,8 @@ def read_disparity(
     Parameters
     ----------
     path : path-like
-        ``.pfm``, ``.npy``, ``.npz``, a ``.tif`` of floats or integers, or a grey
-        picture (PNG, PGM, ...) with 8 or 16 bits. If a ``.npz`` holds several maps, the
+        ``.pfm``, ``.npy``, ``.npz``, ``.flo``, a ``.tif`` of floats or integers, or a
+        grey picture (PNG, PGM, ...) with 8 or 16 bits. If a ``.npz`` holds several maps, the
         array that is called ``disparity`` is read.
     scale : float, optional
         Stored units per pixel of disparity, such as 16 for the integers of OpenCV's
@@ -95,8 +96,10 @@ def map_values(path: PathLike) -> Stored:
     """
     suffix = Path(path).suffix.lower()
     values = own_read(path, "disparity")
-    if values is None and suffix not in (".pfm", ".npy", ".npz"):
+    if values is None and suffix not in (".pfm", ".npy", ".npz", ".flo"):
         return stored_grey(path)
+    if values is None and suffix == ".flo":
+        values = read_flow(path)
     if values is None:
         values = read_pfm(path) if suffix == ".pfm" else read_numpy(path, "disparity")
     if values.ndim != 2:
@@ -260,7 +263,7 @@ def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None
     write_image(path, np.where(known, np.maximum(grey, 1), 0).astype(dtype))
 
 
-SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff")
+SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff", ".flo")
 """Endings of files that may be disparity maps."""
 
 

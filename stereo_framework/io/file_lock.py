@@ -12,6 +12,9 @@ from stereo_framework.io._files import PathLike, check_plain
 _LOCKED_BY_ANOTHER = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
 """Error numbers by which the system reports that another process holds the lock."""
 
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL)
+"""Error numbers by which a file system reports that it has no locks."""
+
 _open_locks: set[int] = set()
 """File descriptors of the locks that this process holds."""
 
@@ -41,6 +44,7 @@ def locked(path: PathLike) -> Iterator[None]:
     descriptor = os.open(path, flags, 0o666)
     try:
         try:
+            _check_database_locks(descriptor)
             _lock(descriptor)
         except OSError as error:
             if error.errno in _LOCKED_BY_ANOTHER:
@@ -57,8 +61,38 @@ def locked(path: PathLike) -> Iterator[None]:
         os.close(descriptor)
 
 
+def has_locks(path: PathLike) -> bool:
+    """Return whether the file system of a file has the locks that SQLite uses.
+
+    Do not name a database that this process has open: SQLite would lose its locks.
+    Without an answer of the system, the file system counts as one that has locks.
+
+    Parameters
+    ----------
+    path : path-like
+        A file that can be read. It is not changed.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return True
+    try:
+        _share_lock_for_a_moment(descriptor)
+    except OSError as error:
+        return error.errno not in _NO_LOCKS
+    finally:
+        os.close(descriptor)
+    return True
+
+
 if sys.platform == "win32":
     import msvcrt
+
+    def _check_database_locks(descriptor: int) -> None:
+        """Do nothing: Windows has one kind of locks."""
+
+    def _share_lock_for_a_moment(descriptor: int) -> None:
+        """Do nothing: every file system of Windows has locks."""
 
     def _lock(descriptor: int) -> None:
         """Lock a file at once, or raise OSError."""
@@ -66,6 +100,19 @@ if sys.platform == "win32":
 
 else:
     import fcntl
+
+    def _check_database_locks(descriptor: int) -> None:
+        """Raise OSError if the file system has no locks on parts of files.
+
+        SQLite uses these. Without them it would report that the database is locked.
+        """
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.lockf(descriptor, fcntl.LOCK_UN)
+
+    def _share_lock_for_a_moment(descriptor: int) -> None:
+        """Lock a file that is open for reading, and release it, or raise OSError."""
+        fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.lockf(descriptor, fcntl.LOCK_UN)
 
     def _lock(descriptor: int) -> None:
         """Lock a file at once, or raise OSError."""

@@ -1,4 +1,4 @@
-"""Image files: PGM, PPM and PNG with 8 and 16 bits; also JPEG, BMP and TIFF, because users have them.
+"""Image files: PGM, PPM and PNG with 8 and 16 bits; also JPEG, WebP, BMP and TIFF, because users have them.
 
 Intensities are 0..255 throughout: 8-bit files stay uint8, 16-bit files are divided by 257 into float32. Files of numbers, which are PFM, npy
 and TIFF of floats or signed integers, hold intensities as they are.
@@ -10,6 +10,7 @@ import contextlib
 import functools
 import io
 import os
+import re
 import struct
 import sys
 import tempfile
@@ -26,8 +27,10 @@ from numpy.typing import NDArray
 from stereo_framework.core import limits
 from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, warn
+from stereo_framework.core.file_damage import report_damage
 from stereo_framework.core.scene import Image, Mask
 from stereo_framework.io._files import PathLike, own_read, read_bytes, write_bytes
+from stereo_framework.io.file_kinds import known_kind
 from stereo_framework.io.orientation import UPRIGHT, orientation_of, turned_upright
 from stereo_framework.io.raw import decode_netpbm, read_numpy, read_pfm
 from stereo_framework.io.tiff import is_tiff, read_tiff
@@ -39,7 +42,16 @@ _JPEG = b"\xff\xd8"
 _NUMPY = (b"\x93NUMPY", b"PK")
 _GREY_AND_ALPHA = 4
 """The colour type of PNG files with grey and alpha, which OpenCV decodes to colour and alpha."""
-_NO_IMAGE = "is damaged, truncated or not an image; expected PNG, PGM, PPM, JPEG, BMP, TIFF, PFM or npy"
+_NO_IMAGE = (
+    "may be damaged, truncated or not an image; expected PNG, PGM, PPM, JPEG, WebP, BMP, TIFF, PFM or npy; "
+    "replace it by an undamaged copy, or convert it to one of these formats"
+)
+_WEBP = re.compile(rb"RIFF....WEBP(.{4})?", re.DOTALL)
+_LOSSLESS_WEBP = b"VP8L"
+_EXTENDED_WEBP = b"VP8X"
+_ANIMATION_FLAG = 0x02
+"""Bit of the flags of an extended WebP file."""
+_SIGNATURE_OF_LOSSY_FRAME = b"\x9d\x01\x2a"
 
 _PROGRESSIVE_FRAME = 0xC2
 _START_OF_SCAN = 0xDA
@@ -66,7 +78,7 @@ def read_image(path: PathLike, *, masked: bool = False, upright: bool = False) -
     Parameters
     ----------
     path : path-like
-        PNG, PGM, PPM, JPEG, BMP or TIFF with 8 or 16 bits a sample. Palettes are decoded, and colour profiles are ignored. Or a
+        PNG, PGM, PPM, JPEG, WebP, BMP or TIFF with 8 or 16 bits a sample. Palettes are decoded, and colour profiles are ignored. Or a
         file of numbers with intensities 0..255: PFM, npy, or TIFF of floats or signed integers, in which NaN means no data.
     masked : bool
         Whether pixels that hold no data are masked: those that an alpha channel makes fully transparent, and those that have the value of a TIFF's nodata tag.
@@ -138,11 +150,14 @@ def _stored(path: PathLike, *, exact: bool = False) -> tuple[Samples, int, Mask 
         return *decode_netpbm(data, path), None
     if exact and data.startswith(_JPEG):
         raise DataError(f"{path}: is a JPEG, whose compression changes values: they cannot be recovered; expected PNG or PGM")
+    if exact:
+        _check_exact_webp(data, path)
     decoded = _decoded(_checked(data, path), path)
     if decoded is None:
         raise DataError(f"{path}: {_NO_IMAGE}")
     # The fourth channel of a BMP is mostly zeros and means nothing.
-    valid = decoded[..., 3] > 0 if decoded.shape[2:] == (4,) and data.startswith(_PNG) else None
+    has_alpha = data.startswith(_PNG) or _WEBP.match(data) is not None
+    valid = decoded[..., 3] > 0 if decoded.shape[2:] == (4,) and has_alpha else None
     if decoded.ndim == 3:
         grey = data.startswith(_PNG) and data[25] == _GREY_AND_ALPHA
         decoded = np.ascontiguousarray(decoded[..., 0] if grey else decoded[..., 2::-1])
@@ -173,11 +188,38 @@ def stored_grey(path: PathLike) -> tuple[Samples, Mask | None]:
     samples, _, valid = _stored(path, exact=True)
     if samples.ndim == 3:
         if (samples != samples[..., :1]).any():
-            raise DataError(
-                f"{path}: is in colour: it looks like a colour-mapped picture, whose values cannot be recovered; expected grey"
-            )
+            raise DataError(_message_of_channels(path, samples))
         samples = np.ascontiguousarray(samples[..., 0])
     return samples, valid
+
+
+def _message_of_channels(path: PathLike, samples: Samples) -> str:
+    """Describe a file that holds several different values for each pixel."""
+    channels = samples.shape[2]
+    if samples.dtype.kind == "f" or samples.dtype.itemsize > 2:
+        return (
+            f"{path}: holds {channels} bands of {samples.dtype} samples, which differ; expected one band; "
+            "write the band that is meant into a file of its own"
+        )
+    return (
+        f"{path}: is in colour, and its {channels} channels differ; expected one grey channel; it may be a colour-mapped picture, "
+        "from which values cannot be recovered, or hold values that are coded in several channels; write the values themselves as "
+        "PFM or grey PNG, or decode them with a reader of your own ('stages --new NAME --slot reader')"
+    )
+
+
+def _check_exact_webp(data: bytes, path: PathLike) -> None:
+    """Refuse a WebP whose compression has changed, or may have changed, its values."""
+    kind = _WEBP.match(data)
+    # The extended format states the kind of its picture in a later chunk.
+    is_lossless = kind is not None and (kind[1] == _LOSSLESS_WEBP or _LOSSLESS_WEBP in data[:_WEBP_HEADERS])
+    if kind is not None and not is_lossless:
+        message = f"{path}: is a WebP whose compression changes values: they cannot be recovered; expected PNG or PGM"
+        raise DataError(message)
+
+
+_WEBP_HEADERS = 64
+"""Number of bytes in which the chunks of an extended WebP file without a profile begin."""
 
 
 @checked()
@@ -300,7 +342,9 @@ def _jpeg_segments(data: bytes) -> Iterator[tuple[int, bytes]]:
 def _warn_of_jpeg_damage(lines: Sequence[str], path: PathLike) -> None:
     if lines:
         damage = "; ".join(lines)
-        _tell_once(f"{path}: is damaged, and pixels may be wrong ({damage}); replace the file by an undamaged copy")
+        message = f"{path}: is damaged, and pixels may be wrong ({damage}); replace the file by an undamaged copy"
+        report_damage(message)
+        _tell_once(message)
 
 
 def _checked(data: bytes, path: PathLike) -> bytes:
@@ -318,10 +362,10 @@ def _checked(data: bytes, path: PathLike) -> bytes:
     elif data.startswith(b"BM") and len(data) > 26:
         columns, rows = struct.unpack_from("<ii", data, 18)
         limits.check_pixels(abs(columns), abs(rows), path)
-    elif data[4:8] == b"ftyp":
-        raise DataError(f"{path}: is HEIC or AVIF, which is not read; save it as PNG or JPEG, in its full size")
+    elif _WEBP.match(data):
+        _check_webp(data, path)
     else:
-        raise DataError(f"{path}: {_NO_IMAGE}")
+        raise DataError(f"{path}: {known_kind(data) or _NO_IMAGE}")
     return data
 
 
@@ -369,7 +413,39 @@ def _check_jpeg(data: bytes, path: PathLike) -> None:
         at += 2 + size
 
 
-ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".ppm", ".pgm", ".pfm", ".npy")
+def _check_webp(data: bytes, path: PathLike) -> None:
+    """Check the size that a WebP states, before memory is allocated for its pixels.
+
+    Raises
+    ------
+    DataError
+        The picture is too large, the file is truncated, or it holds an animation.
+    """
+    size = int.from_bytes(data[4:8], "little") + 8
+    if len(data) < max(size - 1, 30):
+        message = f"{path}: is truncated: the WebP states {size} bytes, and the file has {len(data)}"
+        raise DataError(message)
+
+    kind = data[12:16]
+    if kind == _EXTENDED_WEBP:
+        if data[20] & _ANIMATION_FLAG:
+            message = f"{path}: is a WebP animation, which holds several pictures; save one of them as PNG"
+            raise DataError(message)
+        columns = int.from_bytes(data[24:27], "little") + 1
+        rows = int.from_bytes(data[27:30], "little") + 1
+    elif kind == _LOSSLESS_WEBP:
+        bits = int.from_bytes(data[21:25], "little")
+        columns = (bits & 0x3FFF) + 1
+        rows = (bits >> 14 & 0x3FFF) + 1
+    else:
+        if data[23:26] != _SIGNATURE_OF_LOSSY_FRAME:
+            raise DataError(f"{path}: {_NO_IMAGE}")
+        columns = int.from_bytes(data[26:28], "little") & 0x3FFF
+        rows = int.from_bytes(data[28:30], "little") & 0x3FFF
+    limits.check_pixels(columns, rows, path)
+
+
+ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".ppm", ".pgm", ".pfm", ".npy")
 """Endings of the files that count as images when a folder is given."""
 
 

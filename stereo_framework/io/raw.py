@@ -1,4 +1,4 @@
-"""Files of a header and raw numbers: PGM and PPM, PFM, numpy's, and point clouds as PLY.
+"""Files of a header and numbers: PGM and PPM, PFM, numpy's, optical flow, and point clouds as PLY.
 
 Netpbm's are read by code of our own: OpenCV does not return the largest grey value in the header of a PGM or PPM, by which intensities are scaled, and it
 divides the values of a PFM by the scale in its header.
@@ -10,7 +10,7 @@ import os
 import re
 import zipfile
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,10 @@ from stereo_framework.core import limits
 from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, few
 from stereo_framework.io._files import PathLike, read_bytes, write_bytes
+from stereo_framework.io.file_kinds import known_kind
 
 _SPACE = rb"(?:\s|#[^\n\r]*[\n\r])"
-_PNM_HEADER = re.compile(rb"P([56])" + 2 * (_SPACE + rb"+(\d{1,9})") + _SPACE + rb"+(\d{1,9})\s")
+_PNM_HEADER = re.compile(rb"P([2356])" + 2 * (_SPACE + rb"+(\d{1,9})") + _SPACE + rb"+(\d{1,9})\s")
 
 
 def decode_netpbm(data: bytes, path: PathLike) -> tuple[NDArray[Any], int]:
@@ -47,11 +48,13 @@ def decode_netpbm(data: bytes, path: PathLike) -> tuple[NDArray[Any], int]:
     """
     header = _PNM_HEADER.match(data)
     if header is None:
-        raise DataError(f"{path}: starts with {data[:2].decode('latin-1')!r} but has no legal header of a raw PGM or PPM")
+        raise DataError(f"{path}: starts with {data[:2].decode('latin-1')!r} but has no legal header of a PGM or PPM")
     kind, columns, rows, largest = map(int, header.groups())
     if rows == 0 or columns == 0 or not 0 < largest < 65536:
         raise DataError(f"{path}: the header says {columns}x{rows}, largest grey {largest}; legal: sizes from 1, grey 1..65535")
-    shape = (rows, columns, 3) if kind == 6 else (rows, columns)
+    shape = (rows, columns, 3) if kind in (3, 6) else (rows, columns)
+    if kind in (2, 3):
+        return _plain_samples(data[header.end() :], shape, largest, path), largest
     dtype, needed = np.dtype(np.uint8 if largest < 256 else ">u2"), math.prod(shape)
     there = (len(data) - header.end()) // dtype.itemsize
     if there < needed:
@@ -60,6 +63,70 @@ def decode_netpbm(data: bytes, path: PathLike) -> tuple[NDArray[Any], int]:
     if samples.max() > largest:
         raise DataError(f"{path}: holds grey {samples.max()} above the {largest} of its header")
     return samples.astype(np.uint8 if largest < 256 else np.uint16), largest
+
+
+def _plain_samples(text: bytes, shape: tuple[int, ...], largest: int, path: PathLike) -> NDArray[Any]:
+    """Return the samples of a plain PGM or PPM file, which are decimal numbers."""
+    limits.check_pixels(shape[1], shape[0], path)
+    words = re.sub(rb"#[^\n\r]*", b"", text).split()
+    needed = math.prod(shape)
+    if len(words) < needed:
+        size = f"{shape[1]}x{shape[0]}"
+        raise DataError(f"{path}: is truncated: {size} needs {needed} samples after the header, the file has {len(words)}")
+    # The end of the file may hold further lines, as that of a raw PGM may.
+    odd_word = next((word for word in words[:needed] if len(word) > 9 or not word.isdigit()), None)
+    if odd_word is not None:
+        raise DataError(f"{path}: holds {odd_word[:20]!r} among its samples; expected whole numbers from 0 to {largest}")
+    samples = np.array(words[:needed]).astype(np.int64)
+    if samples.max() > largest:
+        raise DataError(f"{path}: holds grey {samples.max()} above the {largest} of its header")
+    return samples.astype(np.uint8 if largest < 256 else np.uint16).reshape(shape)
+
+
+_FLOW_HEADER = b"PIEH"
+_UNKNOWN_FLOW = 1e9
+"""Components of an optical flow beyond this number are unknown (Baker et al. 2011)."""
+
+
+def read_flow(path: PathLike) -> NDArray[np.float32]:
+    """Read the disparities of an optical flow in a ``.flo`` file of Middlebury.
+
+    Parameters
+    ----------
+    path : path-like
+        The flow from the left to the right image of a rectified pair.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        The negated horizontal components; NaN where the flow is unknown.
+
+    Raises
+    ------
+    DataError
+        The file is missing, is no ``.flo`` file, or has more or less data than its header
+        states.
+    """
+    data = read_bytes(path)
+    if not data.startswith(_FLOW_HEADER) or len(data) < 12:
+        kind = (
+            known_kind(data)
+            or "does not begin with 'PIEH' as an optical flow does; replace the file, or give it its right ending"
+        )
+        raise DataError(f"{path}: {kind}")
+    columns = int.from_bytes(data[4:8], "little")
+    rows = int.from_bytes(data[8:12], "little")
+    needed = 8 * rows * columns
+    if needed == 0 or len(data) - 12 != needed:
+        message = f"{path}: the header says {columns}x{rows}, which needs {needed} bytes after the header; the file has {len(data) - 12}"
+        raise DataError(message)
+
+    flow = np.frombuffer(data, "<f4", offset=12).reshape(rows, columns, 2)
+    horizontal = flow[..., 0].astype(np.float32)
+    with np.errstate(invalid="ignore"):
+        is_unknown = ~(np.abs(flow) < _UNKNOWN_FLOW).all(axis=2)
+    # 0 - 0 is 0, whereas the negated 0 would be -0.
+    return np.where(is_unknown, np.float32(np.nan), np.float32(0) - horizontal)
 
 
 _PFM_HEADER = re.compile(rb"P([fF])\s+(\d{1,9})\s+(\d{1,9})\s+([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?=\s)")
@@ -95,7 +162,10 @@ def read_pfm(path: PathLike) -> NDArray[np.float32]:
 
     header = _PFM_HEADER.match(data)
     if header is None:
-        raise wrong(f"is not a PFM file: expected 'Pf' or 'PF', width, height and scale, found {data[:16].decode('latin-1')!r}")
+        kind = None if data[:1] == b"P" else known_kind(data)
+        raise wrong(
+            kind or f"is not a PFM file: expected 'Pf' or 'PF', width, height and scale, found {data[:16].decode('latin-1')!r}"
+        )
     columns, rows, scale, channels = int(header[2]), int(header[3]), float(header[4]), 3 if header[1] == b"F" else 1
     if rows == 0 or columns == 0 or scale == 0 or not math.isfinite(scale):
         raise wrong(
@@ -175,24 +245,61 @@ def numpy_array(path: PathLike, content: Content) -> NDArray[Any]:
         numbers, or it is an archive in which several arrays fit.
     """
     data = read_bytes(path)
+    if not data.startswith((b"PK", *_NUMPY_MAGIC)):
+        kind = known_kind(data) or f"is not a numpy file: it begins with {data[:8]!r}; {_NUMPY_REMEDIES}"
+        raise DataError(f"{path}: {kind}")
     try:
         if data.startswith(b"PK"):
             data = _array_of_archive(data, path, content)
+        _check_array_of_numbers(data, path)
         array: NDArray[Any] = np.load(io.BytesIO(data), allow_pickle=False)
     except DataError:
         raise
     except Exception as error:  # whatever the parsers of headers and archives raise on bytes that are neither
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise DataError(f"{path}: is damaged or not a numpy file: {reason}") from None
+        raise DataError(f"{path}: may be damaged or not a numpy file: {_numpy_reason(error)}; {_NUMPY_REMEDIES}") from None
     if array.dtype.kind not in "fiu" or array.size == 0:
         raise DataError(f"{path}: holds {array.dtype} of shape {array.shape}; expected numbers")
     return array
+
+
+_NUMPY_MAGIC = (b"\x93NUMPY",)
+_NUMPY_REMEDIES = "replace it by an undamaged copy, or write the array again with numpy.save"
+
+
+def _numpy_reason(error: Exception) -> str:
+    """Return NumPy's description of an error, without its advice to load files unsafely."""
+    reason = " ".join(str(error).split())
+    if "allow_pickle" in reason or "unsafely" in reason:
+        return "its header is too long, or it holds more than numbers"
+    return reason[:200] or type(error).__name__
+
+
+def _check_array_of_numbers(data: bytes, path: PathLike) -> None:
+    """Refuse content that NumPy would only read by executing code.
+
+    NumPy's own messages advise to allow that.
+    """
+    if not data.startswith(_NUMPY_MAGIC):
+        message = f"{path}: is an archive that holds no array of NumPy; write the array with numpy.savez, or name another file"
+        raise DataError(message)
+    header = _npy_header(io.BytesIO(data))
+    if header is not None and header[1].hasobject:
+        message = (
+            f"{path}: holds Python objects, which are not read, because reading them could execute code; "
+            "convert the array to numbers and save it again, as numpy.save(path, array.astype(float)) does"
+        )
+        raise DataError(message)
 
 
 def _array_of_archive(data: bytes, path: PathLike, content: Content) -> bytes:
     """Return the bytes of the ``.npy`` file that an archive holds for a content."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
+        if not members:
+            message = (
+                f"{path}: is an archive that holds no array of NumPy; write the array with numpy.savez, or name another file"
+            )
+            raise DataError(message)
         member = members[0] if len(members) < 2 else _fitting_member(archive, path, content)
         if member.file_size > limits.most_bytes():
             message = f"{path}: unpacks to {member.file_size} bytes; too many are not read ({limits.RAISED})"
@@ -242,14 +349,19 @@ def _fits(shape: tuple[int, ...], content: Content) -> bool:
 
 def _array_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
     """Return shape and type of an archive's member, or None if it is no array."""
-    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     with archive.open(member) as stream:
-        try:
-            version = np.lib.format.read_magic(stream)
-            shape, _, dtype = readers[version](stream)
-        except (ValueError, KeyError):
-            # The member is a text, or its header has a version that only records need.
-            return None
+        return _npy_header(stream)
+
+
+def _npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
+    """Return shape and type of the array of a ``.npy`` file, or None if it is none."""
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    try:
+        version = np.lib.format.read_magic(stream)
+        shape, _, dtype = readers[version](stream)
+    except (ValueError, KeyError):
+        # The content is a text, or its header has a version that only records need.
+        return None
     return shape, dtype
 
 

@@ -157,7 +157,10 @@ def _first_page(path: PathLike) -> Iterator[Any]:
         raise
     except Exception as error:  # whatever its parser raises on bytes that are no TIFF
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise DataError(f"{path}: is damaged, truncated or not an image: {reason}") from None
+        raise DataError(
+            f"{path}: may be damaged, truncated or not an image: {reason}; "
+            "replace it by an undamaged copy, or save it again as a plain TIFF or PNG"
+        ) from None
 
 
 def _check(page: Any, size: int, path: PathLike) -> None:

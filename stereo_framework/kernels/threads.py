@@ -13,10 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Any
 
+from stereo_framework.kernels.cores import available_cores
 from stereo_framework.kernels.counting import holding
 
 _THREADS: contextvars.ContextVar[int | None] = contextvars.ContextVar("threads", default=None)
-LIMIT = "the limit on the processes of a user (ulimit -u) or of a container (its pids) is probably reached"
+LIMIT = "the limit on the processes of a user (ulimit -u) or of a container (its pids) may be reached"
 """Likely reason why the system starts no thread and no process."""
 
 _WORTH_A_THREAD = 400_000
@@ -48,9 +49,12 @@ def environment_of_programs() -> dict[str, str]:
 
 
 def threads(count: int) -> AbstractContextManager[Any]:
-    """Let the kernels called inside the block use `count` threads; the default is one per available core.
+    """Let kernels use `count` threads in the block, and sweeps as many workers.
 
-    Results do not depend on the number.
+    The default is one thread for each available core: the affinity of the process, the
+    CPU quota of its container, ``OMP_NUM_THREADS`` and ``NUMBA_NUM_THREADS`` limit the
+    number. Results do not depend on the number. The threads of OpenCV are set by
+    ``cv2.setNumThreads``.
 
     Raises
     ------
@@ -69,13 +73,8 @@ def threads(count: int) -> AbstractContextManager[Any]:
 
 
 def thread_count() -> int:
-    """Number of threads that kernels may use here."""
+    """Return the number of threads that kernels may use here."""
     return _THREADS.get() or available_cores()
-
-
-def available_cores() -> int:
-    """Cores that this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class LimitWarning(UserWarning):

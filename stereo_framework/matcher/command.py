@@ -21,6 +21,7 @@ import cv2
 import numpy as np
 
 from stereo_framework.core.calls import CallReport, is_stopped, report_call
+from stereo_framework.core.dynamic_imports import warn_of_computed_imports
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, nearest
 from stereo_framework.core.plugins import check_execution, sources
 from stereo_framework.core.stage import Disparity, Image, Located, Positive, Search, Unit, stage
@@ -93,6 +94,8 @@ def _program_files(run: str, shell: bool) -> list[Path]:
                 files.append(Path(path))
 
     belonging = [part for file in files if file.suffix == ".py" for part in sources(file)[1:]]
+    programs = [file for file in files if file.suffix == ".py"]
+    warn_of_computed_imports([*programs, *belonging], "list its file under 'files' of the matcher")
     return list(dict.fromkeys([*files, *belonging]))
 
 

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Annotated, Any
 
 from stereo_framework.core.contents import content_digest_of
+from stereo_framework.core.dynamic_imports import warn_of_computed_imports
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, told
 from stereo_framework.core.plugins import check_execution, forget, noted, raised, sources
 from stereo_framework.core.stage import Disparity, Image, Located, Scene, Search, import_file, stage
@@ -67,6 +68,7 @@ def _files(function: str, files: list[str] | None, scene: Scene | None = None) -
         # What a module loads is known once it was imported. A check imports nothing, and a run tells what the module raises.
         with contextlib.suppress(ParameterError):
             own = _module(function)[1]
+            warn_of_computed_imports(own, "list its file under 'files' of the matcher")
     return [*own, *existing("python.files", files or [])]
 
 

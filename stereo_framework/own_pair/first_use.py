@@ -4,7 +4,6 @@ That process keeps them on disk, where `match` finds them. It leaves out the cos
 """
 
 import contextlib
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,17 +15,21 @@ from stereo_framework.core.stage import stage
 from stereo_framework.core.volume import CostVolume
 from stereo_framework.datasets import load_scene
 from stereo_framework.kernels.compiling import compiling_announced_to
+from stereo_framework.kernels.threads import thread_count
 from stereo_framework.own_pair.matching import DEFAULT
 from stereo_framework.script import load
 
 
 @contextlib.contextmanager
 def compiled_by_two() -> Iterator[None]:
-    """Within the block, as soon as a kernel is compiled, a second process compiles too, where there is a second core; it ends with the block."""
+    """Let a second process compile as soon as a kernel is compiled in the block.
+
+    The process is started only if two threads may be used. It ends with the block.
+    """
     started: list[subprocess.Popen[bytes]] = []
 
     def begin(kernel: str) -> None:
-        if kernel and not started and (os.cpu_count() or 1) > 1:
+        if kernel and not started and thread_count() > 1:
             # -P: nothing is imported from the folder in which the user happens to be.
             command = [sys.executable, "-P", "-m", __name__]
             nowhere = subprocess.DEVNULL

@@ -13,6 +13,7 @@ import numpy as np
 from stereo_framework.confidence import left_right_consistency
 from stereo_framework.core.arguments import AnyNumber, checked
 from stereo_framework.core.errors import ParameterError, warn
+from stereo_framework.core.file_damage import collecting_damage
 from stereo_framework.core.parameters import Positive
 from stereo_framework.core.scene import Calibration, Disparity, Image, Mask, Scene, Search
 from stereo_framework.core.search import SearchArgument, are_ends
@@ -119,17 +120,18 @@ def match(
 
     masks: dict[str, Any] = {"left_mask": left_mask, "right_mask": right_mask}
     masks |= dict(zip(("low", "high"), ranges or (), strict=False))
-    scene, stretch_note = _scene(left, right, requested, masks), ""
-    if stretch:
-        scene, stretch_note = stretched(scene)
-    scene, remarks = _calibrated(scene, calibration, rectify, cameras)
-    if disparities is not None or rectify is not None:
-        # A calib.txt next to the images may contain another range.
-        scene = replace(scene, search=requested)
+    with collecting_damage() as damage:
+        scene, stretch_note = _scene(left, right, requested, masks), ""
+        if stretch:
+            scene, stretch_note = stretched(scene)
+        scene, remarks = _calibrated(scene, calibration, rectify, cameras)
+        if disparities is not None or rectify is not None:
+            # A calib.txt next to the images may contain another range.
+            scene = replace(scene, search=requested)
 
-    method_step = setting.search.get("step", scene.search.step if scene.search else 1)
-    pipeline.check_step(method_step)
-    searched, sparse, estimated = looked_at(scene)
+        method_step = setting.search.get("step", scene.search.step if scene.search else 1)
+        pipeline.check_step(method_step)
+        searched, sparse, estimated = looked_at(scene)
     search = own_search(setting, searched)
     origin = "of the calibration"
     if estimated:
@@ -149,6 +151,9 @@ def match(
     doubts_of_map = doubts(sparse, search, result.disparity, estimated=estimated, rectified=rectified_first)
     warnings = dict.fromkeys([*remarks, *intensity_doubts(scene), *doubts_of_map, *result.warnings])
     warn(warnings)
+    # The reader has given the warnings about damage already. Files that another thread has
+    # read are known to the scene only.
+    warnings = dict.fromkeys([*damage, *scene.damage, *warnings])
     return Matched(scene, setting.method, result, origin, tuple(warnings), sparse.vertical_offset, rectified_first, stretch_note)
 
 

@@ -74,7 +74,9 @@ def rectified(scene: Scene, cameras: StereoCalibration) -> Scene:
         off = max(abs(column / size[0] - 0.5), abs(row / size[1] - 0.5))
         said = f"{name}: the calibration's principal point, column {column:g} and row {row:g}, lies"
         if off >= 0.5:
-            raise DataError(f"{said} outside the image of {size[0]}x{size[1]} pixels; was it made with images of another size?")
+            raise DataError(
+                f"{said} outside the image of {size[0]}x{size[1]} pixels; it may have been made with images of another size; scale the calibration, or give images of its size"
+            )
         if off > OFF_CENTRE:
             said += f" far from the middle of the image of {size[0]}x{size[1]} pixels; if it was made with images of another size, depths are wrong"
             warnings.warn(said, DataWarning, stacklevel=2)
@@ -84,7 +86,9 @@ def rectified(scene: Scene, cameras: StereoCalibration) -> Scene:
     with contextlib.suppress(cv2.error):
         found = cv2.stereoRectify(*lenses[0], *lenses[1], size, *turning, flags=cv2.CALIB_ZERO_DISPARITY)[:4]
     if not found or not all(np.isfinite(matrix).all() for matrix in found):
-        raise DataError(f"{names[0]}: its calibration cannot be that of a camera: it cannot be rectified")
+        raise DataError(
+            f"{names[0]}: OpenCV cannot rectify a pair with this calibration; it may be damaged, or not be that of two cameras; calibrate again, or name the right file"
+        )
     *turns, left, right = found
     if right[1, 3] != 0:
         raise DataError("rectify: the cameras stand one above the other; turn both images by 90 degrees and calibrate those")

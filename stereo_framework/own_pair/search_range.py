@@ -16,7 +16,7 @@ from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.kernels.counting import announce
 from stereo_framework.kernels.internals import start_numba
-from stereo_framework.kernels.threads import ThreadPool
+from stereo_framework.kernels.threads import ThreadPool, thread_count
 from stereo_framework.matching_cost import census
 from stereo_framework.optimization import semi_global
 from stereo_framework.refinement import left_right_check
@@ -149,6 +149,9 @@ def looked_at(scene: Scene) -> tuple[Search, SparseMatches, bool]:
 
 
 def _sparse_matches_while_numba_starts(scene: Scene) -> SparseMatches:
+    """Find sparse matches, and load numba in a second thread if two may be used."""
+    if thread_count() == 1:
+        return sparse_matches(scene)
     # OpenCV works without holding Python's lock, so that numba can start meanwhile.
     try:
         pool = ThreadPool(1, "sparse matches")
@@ -224,33 +227,43 @@ def doubts(
     """
     points, offset = sparse.along_rows, sparse.vertical_offset or 0.0
     if offset > _NOT_RECTIFIED:
-        cure = "'match --rectify auto' corrects that, better with the stereo calibration of the cameras, --rectify CALIBRATION"
+        event = f"{sparse.vertical.size} matched points lie {offset:.1f} rows apart in the median"
         if rectified:
-            cure = "the calibration given with --rectify is not that of these images, or they are exchanged"
+            return [
+                f"the pair may still not be rectified: {event}; the calibration given with --rectify may be that of other images, "
+                "of another image size or of another lens model, or the images may be exchanged; give the calibration of these images, "
+                "or exchange the two images"
+            ]
         return [
-            f"the pair is not rectified: {sparse.vertical.size} matched points lie {offset:.1f} rows apart in the median; {cure}"
+            f"the pair may not be rectified: {event}; 'match --rectify auto' corrects that, better with the stereo calibration of the "
+            "cameras, --rectify CALIBRATION; if the images do not show one scene at one moment, choose a pair that does"
         ]
     if points.size >= ENOUGH:
         outside, negative = np.mean((points < search.minimum) | (points > search.maximum)), np.mean(points < 0)
         ends = f"{math.floor(points[0])}:{math.ceil(points[-1])}"
         if negative > _EXCHANGED and (estimated or search.minimum >= 0):
             return [
-                f"the images look exchanged: {100 * negative:.0f} % of {points.size} matched points have a disparity below 0; "
-                f"give the right image as the left one or, where that is meant, the range: --disparities={ends}, a little wider"
+                f"the images may be exchanged: {100 * negative:.0f} % of {points.size} matched points have a disparity below 0; "
+                f"exchange the two images, or, if disparities below 0 are meant, give their range: --disparities={ends}, a little wider"
             ]
         if outside > _OUTSIDE:
             return [
-                f"the range is too narrow: {100 * outside:.0f} % of {points.size} matched points lie outside "
-                f"{search.minimum:g}:{search.maximum:g}; they have {ends}: try --disparities {ends}, a little wider"
+                f"the range may be too narrow: {100 * outside:.0f} % of {points.size} matched points lie outside "
+                f"{search.minimum:g}:{search.maximum:g}; try --disparities {ends}, a little wider, or keep the range if repeated "
+                "texture makes these matches wrong"
             ]
     elif sparse.vertical.size < ENOUGH:
-        return [f"the images show little in common: {sparse.vertical.size} points are found in both; are they of one scene?"]
+        return [
+            f"the images may show different scenes, or too little texture: {sparse.vertical.size} points are found in both; "
+            "choose two images of one scene, or judge the disparity map by picture.png"
+        ]
     known = disparity[np.isfinite(disparity)] if disparity is not None else np.empty(0)
     if known.size and not estimated:
         low, high = np.percentile(known, [_ENDS, 100 - _ENDS])
         if high - low < _UNUSED * (search.maximum - search.minimum):
             return [
-                f"the range is wide: {100 - 2 * _ENDS:g} % of the map lie within {low:.0f}:{high:.0f} of {search.minimum:g}:{search.maximum:g}; "
-                "a narrower one is faster and misleads less"
+                f"the range may be wider than needed: {100 - 2 * _ENDS:g} % of the map lie within {low:.0f}:{high:.0f} of "
+                f"{search.minimum:g}:{search.maximum:g}; a narrower range is faster and gives fewer wrong matches; keep the range if "
+                "small objects have the other disparities"
             ]
     return []

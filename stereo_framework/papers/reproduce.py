@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stereo_framework.io import output_folder, write_bytes
+from stereo_framework.kernels.threads import thread_count
 from stereo_framework.page.page import Block, Details, Page, Picture, Section, Statement, Text
 from stereo_framework.papers.claim import KINDS, OF_THE_PAPER, Judgement, failures_first
 from stereo_framework.papers.comparison import HEADER, Comparison, comparison_table, plain_table
@@ -139,7 +140,7 @@ def reproduce(
     *,
     item: str | None = None,
     data: Path | None = None,
-    workers: int = 2,
+    workers: int | None = None,
     quick: bool = False,
 ) -> Reproduction:
     """Reproduce a paper or one of its items.
@@ -153,8 +154,8 @@ def reproduce(
         The only item to reproduce.
     data : Path, optional
         Data root; default: as for `load_scene`.
-    workers : int
-        Runs at a time.
+    workers : int, optional
+        Runs at a time; default: 2, or 1 if only one thread is available.
     quick : bool
         Reproduce only the fast items, on one scene and with few settings. The names of
         figures and tables end in ``_quick``.
@@ -170,7 +171,7 @@ def reproduce(
     if item is not None:
         chosen_items = [paper.item(item)]
 
-    context = Context(paper.name, out, data, workers, quick)
+    context = Context(paper.name, out, data, workers or min(2, thread_count()), quick)
     outcomes: dict[str, Outcome] = {}
     coverages: list[Coverage] = []
     sections: list[Section] = []

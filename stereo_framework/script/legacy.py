@@ -200,7 +200,9 @@ def _tokens(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 def _script(state: _State, path: Path, report: Callable[[str], None], depth: int) -> None:
     if depth > _MAX_NESTING:
-        raise DataError(f"{path}: scripts nested more than {_MAX_NESTING} deep; it seems to run itself")
+        raise DataError(
+            f"{path}: scripts nested more than {_MAX_NESTING} deep; it may run itself; remove that line, or nest fewer scripts"
+        )
     for number, tokens in _tokens(path):
 
         def tell(line: str, where: str = f"{path}:{number}") -> None:

@@ -18,7 +18,10 @@ from typing import Any
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, StereoFrameworkError
-from stereo_framework.io import check_plain
+from stereo_framework.io import check_plain, has_locks
+
+LOCK = "writer.lock"
+"""The file in the folder of a store that the writing process locks."""
 
 VERSION = 3
 """Version of the table, stored as SQLite's user_version."""
@@ -161,8 +164,9 @@ class Database:
             raise DataError(message)
         if present_file != self._opened_file:
             message = (
-                f"{self._name}: another file took its place during the run, perhaps because a program that synchronizes or restores "
-                "files wrote it; the results computed since are lost; stop that program for this folder and run the same command again"
+                f"{self._name}: another file took its place during the run; a program that synchronizes or restores files may have "
+                "written it; the results computed since are lost; stop that program for this folder, or choose another folder, and run the "
+                "same command again"
             )
             raise DataError(message)
 
@@ -292,11 +296,34 @@ def opened_to_read(path: Path, name: str) -> Iterator[Database | None]:
     # SQLite follows a link, and looks for the companions where the link leads.
     target = Path(os.path.realpath(path))
     _check_companions(target)
-    # With immutable=1, SQLite creates no files in the folder to which a link leads.
-    mode = "immutable=1" if path.is_symlink() else "mode=ro"
+    is_without_locks = not has_locks(target.parent / LOCK)
+    if is_without_locks:
+        _refuse_log_without_locks(target)
+    # With immutable=1, SQLite takes no locks, and it creates no files in the folder to
+    # which a link leads.
+    mode = "immutable=1" if path.is_symlink() or is_without_locks else "mode=ro"
     with contextlib.closing(sqlite3.connect(f"{target.as_uri()}?{mode}", uri=True, timeout=30)) as connection:
         database = Database(path, name, connection)
         yield database if database.check_schema() else None
+
+
+def _refuse_log_without_locks(path: Path) -> None:
+    """Refuse a store whose latest results are in a write-ahead log.
+
+    SQLite reads the log only with locks, so the results would be missing without a word.
+
+    Raises
+    ------
+    DataError
+        The log holds results.
+    """
+    log = Path(f"{path}-wal")
+    if log.exists() and log.stat().st_size > 0:
+        message = (
+            f"{log}: holds results that cannot be read here, because this file system has no locks; copy the whole folder to a "
+            "local disk and read it there, or let the run end that writes it"
+        )
+        raise DataError(message)
 
 
 def _check_companions(path: Path) -> None:

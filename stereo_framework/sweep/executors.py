@@ -28,7 +28,7 @@ from stereo_framework.core.errors import DataError, MissingExtraError, Parameter
 from stereo_framework.engine.memory import free_memory, peak_memory, refusal
 from stereo_framework.engine.step import blame
 from stereo_framework.kernels.counting import announce
-from stereo_framework.kernels.threads import LIMIT, ThreadPool, available_cores
+from stereo_framework.kernels.threads import LIMIT, ThreadPool, thread_count
 from stereo_framework.sweep.plan import Task, Unit, units
 from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.work import Done, failed, measure, measured, pack, work
@@ -54,7 +54,7 @@ class Crew(contextlib.ExitStack):
     Parameters
     ----------
     workers : int, optional
-        Units at a time; default: one for each core, or as many as the executor has. With 1 the stages of each use all cores.
+        Units at a time; default: the number of `threads`, or as many as the executor has. With 1 the stages of each use all threads.
     executor : concurrent.futures.Executor, optional
         Default: threads of this process.
     memory : int, optional
@@ -83,7 +83,7 @@ class Crew(contextlib.ExitStack):
         self.keep, self._pool = keep, executor
         self._client: Any = getattr(executor, "_client", None)  # of Dask's
         many = sum(self._client.nthreads().values()) if self._client else getattr(executor, "_max_workers", None)
-        self._workers = workers or many or available_cores()
+        self._workers = workers or many or thread_count()
         self._memory = memory or (math.inf if self._client else _SHARE_OF_FREE * free_memory())
         self._running: dict[Future[list[list[Result]]], tuple[Unit, int]] = {}
         self._lost: list[Task] = []
@@ -138,7 +138,10 @@ class Crew(contextlib.ExitStack):
                 again, self._lost = self._lost, []
                 self._use(Processes(self._workers))
                 yield from self._all([task] for task in again)
-                told = "its worker died twice, once while it was alone with it (killed, out of memory, or ended by its method)"
+                told = (
+                    "its worker died twice, once while it computed nothing else; the system may have killed it for want of memory, or "
+                    "its method may have ended it; lower --memory and --workers, or run this setting alone with --executor thread"
+                )
                 yield from ((task, failed(task, told)) for task in self._lost)
         except Exception as error:  # Dask's own
             if self._is_gone():
@@ -259,7 +262,7 @@ class Processes(Executor):
     Parameters
     ----------
     workers : int, optional
-        Maximum number of processes; default: one for each core.
+        Maximum number of processes; default: the number of `threads`.
 
     Raises
     ------
@@ -268,7 +271,7 @@ class Processes(Executor):
     """
 
     def __init__(self, workers: int | None = None):
-        self._max_workers = workers or available_cores()
+        self._max_workers = workers or thread_count()
         self._left = False
         self._workers: set[_Worker] = set()
         self._idle: list[_Worker] = []

@@ -24,7 +24,7 @@ from stereo_framework.core.plugins import PLUGIN_PREFIX, as_loaded, installed_pl
 from stereo_framework.core.registry import Registry
 from stereo_framework.core.scene import Frame, Scene
 from stereo_framework.core.shipped import library
-from stereo_framework.kernels.threads import available_cores
+from stereo_framework.kernels.cores import available_cores
 
 _PACKAGES = ("stereo-framework", "numpy", "numba", "scipy", "opencv-python-headless", "opencv-python", "PyMaxflow")
 _NOT_COMPUTING = {"cli", "configs", "own_pair", "examples", "papers", "page", "figures", "tables", "sweep", "script"}

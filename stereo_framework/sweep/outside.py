@@ -109,7 +109,7 @@ def _candidates(protocol: str | None, scenes: Sequence[str], data: PathLike | No
 COMMAND_LINE = Remedies(
     "write --unknown {value}",
     "write 'unknown: {value}' below truth in scene.yaml",
-    other_scale="; if it is the map's, write --scale {value}",
+    other_scale="if it is the map's, write --scale {value}; if it is the truth's, give the truth its scale (--truth-scale, or scale in scene.yaml)",
 )
 """Instructions for markers in maps and scenes that commands read."""
 
@@ -180,16 +180,18 @@ def measure_map(
     content = parameters | {"matcher.map": content_digest(disparity, {}).hex()}
     spec = chosen.name if chosen.name in PRESETS else {"base": "taxonomy2002", **chosen.as_dict()}
     maps = {"place": str(Path(place or path).resolve()), **reading}
+    # The digest loads the images.
+    digest = scene_digest(loaded)
     return Result(
         # Nothing was computed: other code makes it no other map. What measures it may have changed, and so it is measured anew whenever it is added.
-        id=run_id(scene_digest(loaded), "", content, ""),
+        id=run_id(digest, "", content, ""),
         scene=loaded.name,
         method=name,
         parameters=parameters,
         axes={},
         protocol=chosen.name,
         statistics=statistics_of(disparity, loaded, chosen),
-        warnings=tuple(doubts(disparity, loaded, remedies=remedies)),
+        warnings=(*loaded.damage, *doubts(disparity, loaded, remedies=remedies)),
         script={"name": name, "scenes": [loaded.name], "maps": maps, "evaluation": {"protocol": spec}},
         protocol_text=str(chosen),
         environment=environment(),

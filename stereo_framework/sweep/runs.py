@@ -63,7 +63,7 @@ def run(
     plugins : sequence of str or Path, or a single one
         Plug-ins besides those that the script names, and files outside its folder that it may name.
     workers : int, optional
-        Units of work at a time, each in one thread; default: one for each core, or as many as the executor has. With 1 worker, or a single unit, the
+        Units of work at a time, each in one thread; default: the number of `threads`, or as many as the executor has. With 1 worker, or a single unit, the
         stages themselves use all cores.
     executor : concurrent.futures.Executor, optional
         Who computes, such as a ProcessPoolExecutor or Dask's ``Client(address).get_executor()``; default: threads of this process. Executors other
@@ -194,7 +194,7 @@ def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew) -
     left = collections.Counter(task.scene for task in todo)
     many = len(left) > FEW
     for task, computed in crew.computed(todo):
-        results = _failed_if_changed(task, computed)
+        results = _with_damage(task, _failed_if_changed(task, computed))
         if store is not None:
             store.check_in_place()
             results = _added(store, task, store.with_map(results))
@@ -202,6 +202,14 @@ def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew) -
         left[task.scene] -= 1
         if many and not left[task.scene]:
             forget(task.scene)
+
+
+def _with_damage(task: Task, results: list[Result]) -> list[Result]:
+    """Return results whose warnings begin with the damage of the files of their images."""
+    damage = task.scene.damage
+    if not damage:
+        return results
+    return [replace(result, warnings=tuple(dict.fromkeys([*damage, *result.warnings]))) for result in results]
 
 
 def _failed_if_changed(task: Task, results: list[Result]) -> list[Result]:

@@ -30,12 +30,11 @@ from stereo_framework.io import (
 )
 from stereo_framework.script import Script
 from stereo_framework.script.include import RESOLVED
-from stereo_framework.sweep.database import Database, opened_to_read, opened_to_write
+from stereo_framework.sweep.database import LOCK, Database, opened_to_read, opened_to_write
 from stereo_framework.sweep.identity import result_key
 from stereo_framework.sweep.result import Result, confidence_file
 
 FILE = "results.sqlite"
-_LOCK = "writer.lock"
 
 _MEASURES = "measures.json"
 """Units, directions and sources of the measures that plug-ins brought."""
@@ -81,7 +80,10 @@ class Store(contextlib.ExitStack):
             try:
                 self._db = self._opened_to_write(folder) if create else self._opened_to_read(folder)
             except (OSError, sqlite3.Error) as error:
-                message = f"{self._name}: cannot be used as a results store: {error}; choose another folder"
+                message = (
+                    f"{self._name}: cannot be used as a results store: {error}; another program may have the file open, or the file "
+                    "system may not be fit for it; close that program, or choose a folder on a local disk"
+                )
                 raise DataError(message) from error
             undo.pop_all()
         if problem := remember_measures(self.folder / _MEASURES):
@@ -91,9 +93,12 @@ class Store(contextlib.ExitStack):
         self.enter_context(output_folder(self.folder))
         self.folder.mkdir(parents=True, exist_ok=True)
         try:
-            self.enter_context(locked(self.folder / _LOCK))
+            self.enter_context(locked(self.folder / LOCK))
         except BlockingIOError:
-            message = f"{folder}: another sweep is writing there; wait for it or choose another folder"
+            message = (
+                f"{folder}: another process holds the lock {LOCK}; this may be a command that is writing there, or a process that was "
+                "stopped and not ended; wait for it or end it, or choose another folder"
+            )
             raise DataError(message) from None
         remove_parts(self.folder)
         return self.enter_context(opened_to_write(self.folder / FILE, self._name))
@@ -308,7 +313,7 @@ def _told(path: str) -> Iterator[None]:
         yield
     except (sqlite3.Error, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         reason = " ".join(str(error).split())[:200]
-        raise DataError(f"{path}: damaged: {reason}; choose another folder, or delete it and run again") from error
+        raise DataError(f"{path}: may be damaged: {reason}; choose another folder, or delete it and run again") from error
 
 
 def _plain(value: Any) -> Any:

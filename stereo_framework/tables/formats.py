@@ -142,7 +142,9 @@ def read_csv(path: Path) -> list[Result]:
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: cannot be read: not UTF-8 text") from error
     except csv.Error as error:
-        raise DataError(f"{path}: is damaged or not a CSV file: {error}") from None
+        raise DataError(
+            f"{path}: may be damaged or not a CSV file: {error}; write the table again, or name another file"
+        ) from None
     header = lines[0] if lines else []
     if len(header) < 2 or len(lines) < 2:
         raise DataError(f"{path}: no table: expected a line of column names, then a line for each method")

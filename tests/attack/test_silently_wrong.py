@@ -231,8 +231,8 @@ def small(image):
 
 DARK = "intensities up to 1, where 0 to 255"
 WARNED = {
-    "exchanged": (lambda s: match(s.match, s.reference, (0, 31), method="ssd"), "the images look exchanged"),
-    "narrow": (lambda s: match(s.reference, s.match, (0, 8), method="ssd"), "the range is too narrow"),
+    "exchanged": (lambda s: match(s.match, s.reference, (0, 31), method="ssd"), "the images may be exchanged"),
+    "narrow": (lambda s: match(s.reference, s.match, (0, 8), method="ssd"), "the range may be too narrow"),
     "end": (lambda s: load("window").pipeline(s, Search(0, 8)), "chose the upper end of the search range, 8"),
     "0..1 matched": (lambda s: match(small(s.reference), small(s.match), (0, 31), method="ssd"), DARK),
     "0..1 in a pair": (lambda s: load("window").pipeline(Pair(small(s.reference), small(s.match), s.search)), DARK),

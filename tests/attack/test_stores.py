@@ -144,7 +144,8 @@ def test_a_damaged_store_is_told_in_a_line(damage, tmp_path):
     assert path.read_bytes() != before
     # Parameters are read where they are shown.
     for verb, *more in VERBS if damage != "deep parameters" else [("results", "--json"), ("report",)]:
-        assert "choose another folder" in told(path, verb, path.parent, *more)
+        line = told(path, verb, path.parent, *more)
+        assert "choose another folder" in line or "choose a folder on a local disk" in line
 
 
 def test_a_foreign_store_does_nothing_to_the_terminal(tmp_path):
@@ -221,7 +222,7 @@ def test_reading_leaves_nothing_behind(tmp_path):
 def test_results_that_are_missing_are_told_during_a_run_and_after_it(verb, tmp_path):
     folder, page = filled(tmp_path / "out").parent, tmp_path / "page.html"
     during = Store(folder, create=True)
-    with pytest.raises(DataError, match="another sweep is writing there"):
+    with pytest.raises(DataError, match="another process holds the lock writer.lock"):
         Store(folder, create=True)
     for _ in range(2):
         answer = call(verb, folder, *(["--out", page] if verb == "report" else []))

@@ -295,7 +295,7 @@ def test_pickled_objects_in_numpy_files_are_not_read(name, mark):
         np.savez(name, array)
     mark.unlink(missing_ok=True)
     result = invoke("evaluate", name, "--scene", "synthetic/planes")
-    assert (result.exit_code, f"{name}: is damaged or not a numpy file" in result.stderr) == (2, True)
+    assert (result.exit_code, f"{name}: holds Python objects, which are not read" in result.stderr) == (2, True)
     assert not mark.exists()
 
 

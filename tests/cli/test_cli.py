@@ -170,7 +170,7 @@ def test_a_terminal_shows_the_protocol_in_one_line(cli, script, monkeypatch):
 
 
 def test_a_warning_names_its_scene_once(capsys):
-    text = "the map seems to have the wrong sign"
+    text = "the map may have the wrong sign"
     results = [
         Result("", "a/b", "m", {}, {"size": size}, "p", {"bad_pixels": 1.0}, protocol_text="p: q", warnings=(f"a/b: {text}",))
         for size in (3, 5, 7)

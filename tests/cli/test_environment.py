@@ -26,6 +26,8 @@ def run(words, redirection="", **environment):
         ("NUMBA_NUM_THREADS", "-1", "is not a whole number above 0"),
         ("NUMBA_NUM_THREADS", "", "is not a whole number above 0"),
         ("NUMBA_NUM_THREADS", "abc", "is not a whole number above 0"),
+        ("OMP_NUM_THREADS", "0", "is not a whole number above 0"),
+        ("OMP_NUM_THREADS", "abc", "is not a whole number above 0"),
         ("NUMBA_OPT", "abc", "cannot be read by numba"),
         ("NUMBA_DISABLE_JIT", "abc", "cannot be read by numba"),
         ("MPLBACKEND", "nosuch", "is not a backend of matplotlib"),
@@ -39,7 +41,16 @@ def test_a_wrong_variable_is_named_with_its_value_and_the_remedy(name, value, fa
     assert done.stdout == ""
 
 
-@pytest.mark.parametrize(("name", "value"), [("MPLBACKEND", "agg"), ("MPLBACKEND", "template"), ("NUMBA_NUM_THREADS", "1")])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MPLBACKEND", "agg"),
+        ("MPLBACKEND", "template"),
+        ("NUMBA_NUM_THREADS", "1"),
+        ("OMP_NUM_THREADS", "4,2"),
+        ("OMP_NUM_THREADS", ""),
+    ],
+)
 def test_other_values_are_used_silently(name, value):
     done = run("scenes", **{name: value})
     assert (done.returncode, done.stderr) == (0, "")

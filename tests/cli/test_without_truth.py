@@ -53,7 +53,7 @@ def test_compare_of_a_doubtful_pair_shows_statistics_and_a_warning(tmp_path):
     for name in "ab":
         write_disparity(tmp_path / f"{name}.pfm", scene.truth)
     found = call("compare", tmp_path / "a.pfm", tmp_path / "b.pfm", "--scene", exchanged)
-    assert "cannot tell: the images look exchanged" in found.stderr
+    assert "cannot tell: the images may be exchanged" in found.stderr
     assert "predict_err" in found.stdout
     assert "against" not in found.stdout
 
@@ -92,5 +92,5 @@ def test_choose_tells_at_once_that_it_cannot(tmp_path):
     for name, image in (("l", scene.reference), ("r", scene.match)):
         write_image(tmp_path / f"{name}.png", image)
     exchanged = ["choose", tmp_path / "r.png", tmp_path / "l.png", "-o", tmp_path / "c"]
-    assert "error: cannot tell: the images look exchanged: " in call(*exchanged, status=2).stderr
+    assert "error: cannot tell: the images may be exchanged: " in call(*exchanged, status=2).stderr
     assert not (tmp_path / "c").exists()

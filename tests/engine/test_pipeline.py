@@ -26,7 +26,7 @@ def test_no_warning_where_all_is_well():
     [
         (
             ramp(2, Search(-4, -1)),
-            "^95 % of the pixels chose the upper end of the search range, -1: is the range or its sign wrong",
+            "^95 % of the pixels chose the upper end of the search range, -1: the range may be too narrow or have the wrong sign",
         ),
         (ramp(2, Search(-4, -1)).pair(1, 0), "^95 % of the pixels chose the upper end of the search range, -1:"),
         (textured(shift=5, search=Search(0, 5)), r"^\d+ % of the pixels chose the upper end of the search range, 5:"),

@@ -57,7 +57,10 @@ def test_pictures_whose_values_are_lost(tmp_path):
     path = grey(tmp_path / "a.png", [[[10, 20, 30]]])
     with pytest.raises(DataError, match=r"a\.jpg: is a JPEG, whose compression changes values"):
         read_disparity(grey(tmp_path / "a.jpg", [[1, 2]]), scale=4)
-    with pytest.raises(DataError, match=r"a\.png: is in colour: it looks like a colour-mapped picture"):
+    with pytest.raises(
+        DataError,
+        match=r"a\.png: is in colour, and its 3 channels differ; expected one grey channel; it may be a colour-mapped picture",
+    ):
         read_disparity(path, scale=4)
     write_pfm(tmp_path / "a.pfm", np.ones((2, 2, 3)))
     with pytest.raises(DataError, match=r"a.pfm: has shape \(2, 2, 3\); a disparity map is \(rows, columns\)"):

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from stereo_framework.kernels.compiling import announce_compiling
+from stereo_framework.kernels.threads import threads
 from stereo_framework.own_pair.first_use import compiled_by_two
 
 
@@ -28,8 +29,7 @@ class Process:
 def test_a_second_process_is_started_where_something_is_compiled(monkeypatch, cores):
     started = []
     monkeypatch.setattr(subprocess, "Popen", lambda *given, **streams: started.append(Process(*given, **streams)) or started[-1])
-    monkeypatch.setattr(os, "cpu_count", lambda: cores)
-    with compiled_by_two():
+    with threads(cores), compiled_by_two():
         assert not started
         for kernel in ("first", "", "second", ""):
             announce_compiling(kernel)
@@ -45,8 +45,7 @@ def test_a_second_process_that_cannot_start_stops_nothing(monkeypatch):
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     monkeypatch.setattr(subprocess, "Popen", refuse)
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    with compiled_by_two():
+    with threads(2), compiled_by_two():
         announce_compiling("first")
         announce_compiling("")
 

@@ -215,7 +215,7 @@ def test_the_command(raw, tmp_path, monkeypatch):
         ({"D2": np.zeros(6)}, "c.yml: D2 has 6 numbers; expected 4, 5, 8, 12 or 14"),
         ({"R": 2 * np.eye(3)}, "c.yml: R is not a rotation"),
         ({"R": np.diag([1, 1, -1])}, "c.yml: R is not a rotation"),
-        ({"T": [[-1e-300], [0], [0]]}, "left: its calibration cannot be that of a camera: it cannot be rectified"),
+        ({"T": [[-1e-300], [0], [0]]}, "left: OpenCV cannot rectify a pair with this calibration"),
         ({"T": [[BASELINE], [0], [0]]}, "the right camera stands left of the left one; exchange"),
         ({"T": [[0], [-BASELINE], [0]]}, "the cameras stand one above the other; turn both images"),
         (

@@ -213,9 +213,12 @@ def test_two_sweeps_do_not_write_to_one_folder(script, tmp_path):
         child = start(script, "--out", str(tmp_path / "out"))
         _, errors = child.communicate(timeout=300)
         assert child.returncode == 2
-        assert errors == f"error: {tmp_path / 'out'}: another sweep is writing there; wait for it or choose another folder\n"
+        assert errors == (
+            f"error: {tmp_path / 'out'}: another process holds the lock writer.lock; this may be a command that is writing there, or "
+            "a process that was stopped and not ended; wait for it or end it, or choose another folder\n"
+        )
         # Neither does this process; reading is no matter.
-        with pytest.raises(DataError, match="another sweep is writing there"):
+        with pytest.raises(DataError, match="another process holds the lock"):
             stereo_framework.run(SWEEP, out=tmp_path / "out")
         with Store(tmp_path / "out") as store:
             assert store.results() == []

@@ -52,7 +52,7 @@ def test_what_goes_in_comes_out_and_can_be_written_again(store, tmp_path):
 def test_details_that_are_none_are_told_when_they_are_asked_for(store):
     store.add("a", result())
     store._db.execute("UPDATE results SET details = '[1]'")
-    with pytest.raises(DataError, match=r"results\.sqlite: damaged: list indices .*; choose another folder, or delete it"):
+    with pytest.raises(DataError, match=r"results\.sqlite: may be damaged: list indices .*; choose another folder, or delete it"):
         store.get("a").record()
 
 

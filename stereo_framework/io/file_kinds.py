@@ -1,0 +1,104 @@
+"""Kinds of files that are no maps or images for this package, recognized by their first bytes.
+
+A message that calls such a file damaged would lead the user astray: the file is intact.
+"""
+
+import re
+from collections.abc import Mapping
+
+from stereo_framework.core.errors import DataError
+
+PathLike = object
+
+_IMAGE_REMEDY = "convert it to PNG or TIFF without loss"
+_PICTURE_FORMATS: Mapping[str, str] = {
+    r"GIF8[79]a": "a GIF picture",
+    r"\0\0\0\x0cjP  \r\n|\xff\x4f\xff\x51": "a JPEG 2000 picture",
+    r"\xff\x0a|\0\0\0\x0cJXL ": "a JPEG XL picture",
+    r"....ftyp(?:avif|avis|heic|heix|hevc|mif1|msf1)": "a HEIC or AVIF picture",
+    r"v/1\x01": "an OpenEXR picture",
+    r"#\?(?:RADIANCE|RGBE)": "a Radiance picture",
+    r"8BPS": "a Photoshop picture",
+    r"P[14]\s": "a bitmap with 1 bit for each pixel (PBM)",
+    r"P7\n": "a picture of the kind PAM",
+    r"DDS ": "a DDS picture",
+    r"SIMPLE  =": "a FITS file",
+    r"\xab\xcdMS|....ftyp|RIFF....AVI |\x1a\x45\xdf\xa3": "a video",
+}
+"""Names of formats of pictures, by patterns of their first bytes."""
+
+_OTHER_FORMATS: Mapping[str, tuple[str, str]] = {
+    r"\x1f\x8b": ("compressed with gzip", "decompress it first, as 'gunzip' does"),
+    r"BZh[1-9]": ("compressed with bzip2", "decompress it first, as 'bunzip2' does"),
+    r"\xfd7zXZ\0": ("compressed with xz", "decompress it first, as 'unxz' does"),
+    r"\x28\xb5\x2f\xfd": ("compressed with zstd", "decompress it first, as 'unzstd' does"),
+    r"7z\xbc\xaf\x27\x1c|Rar!\x1a": ("an archive", "unpack it, and name the file that is meant"),
+    r"\x89HDF\r\n\x1a\n": ("an HDF5 file", "save its array with numpy.save"),
+    r"MATLAB 5\.0 MAT-file": ("a MATLAB file", "save its array with numpy.save, after scipy.io.loadmat has read it"),
+    r"\x80[\x02-\x05].": ("a pickle of Python", "save its array with numpy.save; reading a pickle could execute code"),
+    r"%PDF-": ("a PDF document", "export its picture as PNG"),
+    r"PIEH": ("an optical flow (.flo)", "rename it so that its name ends with .flo, or save the disparities as PFM"),
+    r"Pf\s|PF\s": ("a PFM file", "rename it so that its name ends with .pfm"),
+    r"\x93NUMPY": ("an array of NumPy", "rename it so that its name ends with .npy"),
+    r"\x89PNG": ("a PNG picture", "rename it so that its name ends with .png"),
+    r"II\*\0|MM\0\*": ("a TIFF picture", "rename it so that its name ends with .tif"),
+    r"\xff\xd8\xff": ("a JPEG picture", "rename it so that its name ends with .jpg"),
+    r"RIFF....WEBP": ("a WebP picture", "rename it so that its name ends with .webp"),
+}
+"""Names of other formats and the remedies, by patterns of their first bytes."""
+
+_PEEK = 512
+"""Number of the first bytes that decide on the kind of a file."""
+
+_WEB_PAGE = re.compile(rb"\s*(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
+
+
+def known_kind(data: bytes) -> str | None:
+    """Return a clause with the format of a file and a remedy; None for other content.
+
+    Parameters
+    ----------
+    data : bytes
+        The content of a file that its reader does not recognize.
+
+    Examples
+    --------
+    >>> known_kind(b"GIF89a...")
+    'is a GIF picture, which is not read; convert it to PNG or TIFF without loss'
+    """
+    beginning = data[:_PEEK]
+    for pattern, name in _PICTURE_FORMATS.items():
+        if re.match(pattern.encode("latin-1"), beginning, re.DOTALL):
+            return f"is {name}, which is not read; {_IMAGE_REMEDY}"
+    for pattern, (name, remedy) in _OTHER_FORMATS.items():
+        if re.match(pattern.encode("latin-1"), beginning, re.DOTALL):
+            return f"is {name}, which is not read here; {remedy}"
+    return None
+
+
+def check_present(data: bytes, path: PathLike) -> None:
+    """Refuse a text that stands for a file that has not been fetched yet.
+
+    Parameters
+    ----------
+    data : bytes
+        Content of the file.
+    path : path-like
+
+    Raises
+    ------
+    DataError
+        The file is a pointer of Git LFS or git-annex, or a web page.
+    """
+    message = ""
+    if data.startswith(b"version https://git-lfs.github.com/spec/"):
+        message = "is a pointer of Git LFS and not the file itself; fetch the file with 'git lfs pull'"
+    elif data.startswith((b"/annex/objects/", b"../.git/annex/objects/")):
+        message = "is a pointer of git-annex and not the file itself; fetch the file with 'git annex get'"
+    elif _WEB_PAGE.match(data[:_PEEK]):
+        message = (
+            "is a web page (HTML), which a server may have sent in place of the file, because a login or a confirmation is needed; "
+            "download the file again with a browser, or copy it from another computer"
+        )
+    if message:
+        raise DataError(f"{path}: {message}")
