@@ -16,7 +16,11 @@ from stereo_framework.sweep import Result
 
 ROWS, COLUMNS, LEVELS = 12, 24, 4
 
+CIRCLE: dict = {}
+CIRCLE["itself"] = CIRCLE
+
 NONSENSE = {
+    "dict inside itself": lambda: CIRCLE,
     "None": lambda: None,
     "text": lambda: "nonsense",
     "empty text": lambda: "",

@@ -530,7 +530,7 @@ def test_errors_of_single_photographs_decide_a_sentence_about_all(monkeypatch):
 def test_every_file_of_counts_names_its_command_and_commit(name):
     counts = read_counts(name)
     for stored in (counts, *counts.get("entries", {}).values()):
-        assert stored["command"].startswith("python ")
+        assert stored["command"].startswith(("python ", "stereo-framework "))
         assert not re.search(r"(?<=\s)/", stored["command"])
         assert re.fullmatch(r"[0-9a-f]{40}\+?", stored["commit"])
 

@@ -203,7 +203,13 @@ class Misfit(Exception):
         super().__init__(place)
         self.place = place
         self.annotation = annotation
-        self.event = event or shown(value)
+        self._value = value
+        self._event = event
+
+    @property
+    def event(self) -> str:
+        """Description of the value, made only for messages, because it may take time."""
+        return self._event or shown(self._value)
 
 
 def fitted(annotation: Any, value: Any, place: str) -> Any:
@@ -477,9 +483,12 @@ def shown(value: Any) -> str:
     if isinstance(value, np.generic):
         value = value.item()
     plain = bool | int | float | complex | str | bytes | bytearray | list | tuple | set | frozenset | dict | os.PathLike
-    if value is None or isinstance(value, np.ndarray | plain):
-        return in_short(value)
     name = type(value).__name__
+    if value is None or isinstance(value, np.ndarray | plain):
+        try:
+            return in_short(value)
+        except RecursionError:
+            return f"{_article(name)} {name} that contains itself"
     return f"{_article(name)} {name}"
 
 

@@ -113,7 +113,12 @@ def plot(
     """
     found = stored(results) if isinstance(results, str | os.PathLike) else list(results)
     keys = {"x": x, "y": y or shown_statistics(found)[:1], "series": series, "panels": panels}
-    [wanted] = read_report({"plots": {"plot": {key: said for key, said in keys.items() if said} | options}}).plots
+    entry = {key: names for key, names in keys.items() if names} | options
+    try:
+        [wanted] = read_report({"plots": {"plot": entry}}).plots
+    except RecursionError:
+        nesting = "plot: an option is nested too deeply, or contains itself; expected the options of plots in a report"
+        raise ParameterError(nesting) from None
     return plot_figure(wanted, [r for _, same in of_each_protocol(found, wanted.where, wanted.y) for r in same])
 
 

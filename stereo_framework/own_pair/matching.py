@@ -28,11 +28,13 @@ from stereo_framework.own_pair.rectify import rectified, rectified_by_points
 from stereo_framework.own_pair.search_range import doubts, looked_at
 from stereo_framework.script import Setting, load
 
+_AN_IMAGE = "the path of an image, or an image as a numpy array"
+
 DEFAULT = "fine"
 """The method that is used if none is given."""
 
 
-@checked()
+@checked(left=_AN_IMAGE, right=_AN_IMAGE, method="a file, the name of a shipped script, a mapping or a Setting")
 def match(
     left: PathLike | Image,
     right: PathLike | Image,

@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from stereo_framework.core import limits, shipped, stage
 from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, ScriptError, StereoFrameworkError, close_names, short
+from stereo_framework.core.parameters import Words
 from stereo_framework.io import read_bytes
 from stereo_framework.io.places import Faults, Node, Place, from_python
 from stereo_framework.io.yaml_text import parse as parse_yaml
@@ -23,8 +24,12 @@ RESOLVED = ".resolved.yaml"
 """End of the name of a script that a run wrote out."""
 
 
+ScriptName = Annotated[Annotated[str, Words("a name")] | Path, Words("the name of a shipped script, or a path")]
+"""Annotation of a script that a user names."""
+
+
 @checked()
-def find_script(name: str | Path, base: Path | None = None) -> Path:
+def find_script(name: ScriptName, base: Path | None = None) -> Path:
     """The file that a user means.
 
     Parameters

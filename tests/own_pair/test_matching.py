@@ -116,14 +116,14 @@ def test_mistakes(known):
         stereo_framework.match(left, "right.png")
     with pytest.raises(ParameterError, match="rectify computes the calibration of the rectified pair; leave out the other one"):
         stereo_framework.match(left, right, (0, 31), calibration=(3, 1), rectify="auto")
-    with pytest.raises(
-        ParameterError, match="pair_scene: left is .*; expected the path of an image, or both images as numpy arrays"
-    ):
+    with pytest.raises(ParameterError, match="^match: left is .*; expected the path of an image, or an image as a numpy array$"):
         stereo_framework.match(left.tolist(), right.tolist())
-    with pytest.raises(ParameterError, match=r"search is 31; expected a Search, such as Search\(0, 63\), or its two ends"):
+    with pytest.raises(
+        ParameterError, match=r"^match: disparities is 31; expected a Search, such as Search\(0, 63\), or its two ends"
+    ):
         stereo_framework.match(left, right, 31)
     with pytest.raises(
-        ParameterError, match="load: the script is 3; expected a file, the name of a shipped script, or a mapping"
+        ParameterError, match="^match: method is 3; expected a file, the name of a shipped script, a mapping or a Setting$"
     ):
         stereo_framework.match(left, right, (0, 31), method=3)
     two = {"include": "window", "sweep": {"grid": {"aggregation.box.size": [3, 5]}}}

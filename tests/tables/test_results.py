@@ -225,5 +225,7 @@ def test_ranks_of_a_frame():
         rank(pandas.concat([frame, frame]), BAD)
     with pytest.raises(ParameterError, match=r"rank: frame is \[\]; expected a DataFrame, such as results\(DIR\)"):
         rank([], BAD)
-    with pytest.raises(ParameterError, match=r"rank: a column is .*; expected its name; several stand one after the other"):
+    with pytest.raises(
+        ParameterError, match=r"^rank: statistics is .*; expected the name of a column; several names stand one after the other$"
+    ):
         rank(frame, [BAD])
