@@ -11,8 +11,8 @@ from stereo_framework.core.errors import ParameterError
 from stereo_framework.kernels.cores import available_cores
 from stereo_framework.kernels.threads import threads
 
-_OPENMP = "OMP_NUM_THREADS"
-_OPENCV = "OPENCV_FOR_THREADS_NUM"
+_OPENMP_VARIABLE = "OMP_NUM_THREADS"
+_OPENCV_VARIABLE = "OPENCV_FOR_THREADS_NUM"
 """Environment variables that OpenMP and OpenCV read when they are loaded."""
 
 
@@ -22,14 +22,14 @@ def check_threads(count: int | None, options: Mapping[str, Any]) -> None:
     Parameters
     ----------
     count : int, optional
-        Number of ``--threads``.
+        Value of ``--threads``.
     options : mapping
         Values of the command's options by their names.
 
     Raises
     ------
     ParameterError
-        There are more workers than threads, or the workers belong to a cluster.
+        There are more workers than threads, or the option ``--dask`` is set.
     """
     if count is None:
         return
@@ -45,22 +45,23 @@ def check_threads(count: int | None, options: Mapping[str, Any]) -> None:
 
 @contextlib.contextmanager
 def limited_threads(count: int | None) -> Iterator[None]:
-    """Let kernels, OpenCV and started programs use at most `count` threads in the block.
+    """Limit the threads of kernels, OpenCV and started programs within the block.
 
     Parameters
     ----------
     count : int, optional
-        Default: the number of available cores. OpenCV does not read all the limits that
-        `available_cores` reads.
+        Maximum number of threads. By default, only OpenCV is limited, to the number of
+        available cores, because OpenCV does not read all the limits that `available_cores`
+        reads. If the environment already limits OpenCV, this limit stays.
     """
     variables: dict[str, str] = {}
     if count is not None:
-        variables = {_OPENMP: str(count), _OPENCV: str(count)}
-    elif _OPENCV not in os.environ:
-        variables = {_OPENCV: str(available_cores())}
+        variables = {_OPENMP_VARIABLE: str(count), _OPENCV_VARIABLE: str(count)}
+    elif _OPENCV_VARIABLE not in os.environ:
+        variables = {_OPENCV_VARIABLE: str(available_cores())}
 
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_variables(variables))
+        stack.enter_context(_environment_variables(variables))
         if count is not None:
             stack.enter_context(_threads_of_loaded_opencv(count))
             stack.enter_context(threads(count))
@@ -68,7 +69,7 @@ def limited_threads(count: int | None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _variables(variables: Mapping[str, str]) -> Iterator[None]:
+def _environment_variables(variables: Mapping[str, str]) -> Iterator[None]:
     """Set environment variables within the block."""
     earlier_values = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
@@ -84,7 +85,10 @@ def _variables(variables: Mapping[str, str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _threads_of_loaded_opencv(count: int) -> Iterator[None]:
-    """Limit the threads of OpenCV within the block if it was loaded before."""
+    """Limit the threads of OpenCV within the block, if OpenCV is already loaded.
+
+    A loaded OpenCV does not read its environment variable again.
+    """
     cv2 = sys.modules.get("cv2")
     if cv2 is None:
         yield

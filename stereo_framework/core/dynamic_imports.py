@@ -1,7 +1,7 @@
-"""Calls in Python source that import modules or execute other source, such as `importlib.import_module`.
+"""A search for calls in Python source that import modules or execute other source.
 
-An import statement names its module. The argument of a call may be computed while the
-program runs, so that the module is not known before.
+An import statement names its module. A call, such as ``importlib.import_module(name)``, may
+compute the name while the program runs. Then the module is not known before.
 """
 
 import ast
@@ -15,21 +15,24 @@ _IMPORTING = ("import_module", "__import__", "run_module")
 """Functions whose first argument is the name of a module."""
 
 _EXECUTING = ("run_path", "spec_from_file_location", "SourceFileLoader", "load_source")
-"""Functions that execute or load a file, whose path starts at a folder that is not known."""
+"""Functions that execute or load a file.
+
+Their file is never known here, because a relative path starts at the current folder.
+"""
 
 _EXECUTING_TEXT = ("exec", "execfile")
-"""Functions that execute a text. Objects may have methods with these names."""
+"""Functions that execute a text. Methods with these names are other functions."""
 
 
 @dataclass(frozen=True)
 class DynamicImports:
-    """The imports of a source that are calls.
+    """The calls of a source that import modules or execute other source.
 
     Parameters
     ----------
     names : tuple of (str, int)
-        Modules that are named by a constant, each with the number of folders up at which
-        it starts; 0 is anywhere.
+        Modules that a constant names, each with its level. As in import statements, the
+        level is the number of dots before a relative name, and 0 for an absolute name.
     computed_lines : tuple of int
         Lines of the calls whose module or file is not known before the program runs.
     """
@@ -40,11 +43,10 @@ class DynamicImports:
 
 @functools.lru_cache(maxsize=4096)
 def dynamic_imports(source: bytes) -> DynamicImports:
-    r"""Find the calls of a source that import modules or execute files.
+    r"""Find the calls of a source that import modules or execute other source.
 
-    Functions are recognized by their names, also if an import statement gives them
-    another one. A function that is reached in another way, for example by `getattr`, is
-    not recognized.
+    A function is recognized by its name, even if an import statement renames it. A
+    function that is reached in another way, for example by `getattr`, is not recognized.
 
     Examples
     --------
@@ -73,14 +75,17 @@ def dynamic_imports(source: bytes) -> DynamicImports:
 
 
 def warn_of_computed_imports(files: list[Path], remedy: str) -> None:
-    """Warn of modules that are not known before a program runs.
+    """Warn of each file that imports modules by names that it computes.
+
+    Such modules are not part of the identity of a run. If they change, the stored results
+    are not computed again.
 
     Parameters
     ----------
     files : list of Path
-        Source files that identify a run.
+        Source files that are part of the identity of a run.
     remedy : str
-        A clause that tells how the author lists a module's file.
+        Clause that explains how the author declares the file of such a module.
     """
     for file in files:
         if file.suffix != ".py":
@@ -92,6 +97,7 @@ def warn_of_computed_imports(files: list[Path], remedy: str) -> None:
 
 @functools.cache
 def _warn_once(file: Path, line: int, remedy: str) -> None:
+    """Warn of a computed import. The cache prevents a second warning about the same line."""
     warn(
         [
             f"{file}:{line}: imports a module, or executes a file, whose name is computed while the program runs; a change of it may go "
@@ -101,7 +107,7 @@ def _warn_once(file: Path, line: int, remedy: str) -> None:
 
 
 def _original_names(nodes: list[ast.AST]) -> dict[str, str]:
-    """Return the names of functions that import statements have renamed, by the new names."""
+    """Return the original names of imported functions, by their names in the source."""
     names: dict[str, str] = {}
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module in ("importlib", "runpy", "importlib.util", "importlib.machinery"):
@@ -110,6 +116,7 @@ def _original_names(nodes: list[ast.AST]) -> dict[str, str]:
 
 
 def _function_name(call: ast.Call, original_names: dict[str, str]) -> str:
+    """Return the name of a called function or method; empty for other expressions."""
     if isinstance(call.func, ast.Attribute):
         return call.func.attr
     if isinstance(call.func, ast.Name):
@@ -118,22 +125,37 @@ def _function_name(call: ast.Call, original_names: dict[str, str]) -> str:
 
 
 def _constant_module(call: ast.Call) -> tuple[str, int] | None:
-    """Return the module that a call names by a constant, and its level; None without one."""
-    arguments = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg in ("name", "mod_name"))]
-    if not arguments or not isinstance(arguments[0], ast.Constant) or not isinstance(arguments[0].value, str):
+    """Return the module that a call names by a constant, and its level; None for other calls.
+
+    If the call also names the package of a module with one dot, the name is made absolute.
+    """
+    name = _constant_text([*call.args[:1], *_keyword_values(call, ("name", "mod_name"))])
+    if name is None:
         return None
-    name = arguments[0].value
     module = name.lstrip(".")
     level = len(name) - len(module)
-    packages = [*call.args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg == "package")]
-    package = packages[0].value if packages and isinstance(packages[0], ast.Constant) else None
-    if level == 1 and isinstance(package, str):
+    package = _constant_text([*call.args[1:2], *_keyword_values(call, ("package",))])
+    if level == 1 and package is not None:
         return f"{package}.{module}", 0
     return module, level
 
 
+def _keyword_values(call: ast.Call, names: tuple[str, ...]) -> list[ast.expr]:
+    """Return the values of the keyword arguments that have one of some names."""
+    return [keyword.value for keyword in call.keywords if keyword.arg in names]
+
+
+def _constant_text(expressions: list[ast.expr]) -> str | None:
+    """Return the text of the first expression; None if it is no constant text, or missing."""
+    first = expressions[0] if expressions else None
+    if isinstance(first, ast.Constant) and isinstance(first.value, str):
+        return first.value
+    return None
+
+
 def _executes_text(call: ast.Call, function: str) -> bool:
-    """Return whether a call executes a text that is no constant."""
-    if function not in _EXECUTING_TEXT or not isinstance(call.func, ast.Name) or not call.args:
+    """Return whether a call executes a text that is computed."""
+    is_method = not isinstance(call.func, ast.Name)
+    if function not in _EXECUTING_TEXT or is_method or not call.args:
         return False
     return not isinstance(call.args[0], ast.Constant)

@@ -9,9 +9,9 @@ _MESSAGES: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar("da
 
 @contextlib.contextmanager
 def collecting_damage() -> Iterator[list[str]]:
-    """Collect the messages about damaged files that are read in the block.
+    """Collect the messages about damage of files that are read in the block.
 
-    A block around this block gets the messages as well.
+    If the block lies in another such block, the outer block receives the messages too.
     """
     messages: list[str] = []
     outer_messages = _MESSAGES.get()
@@ -25,9 +25,9 @@ def collecting_damage() -> Iterator[list[str]]:
 
 
 def report_damage(message: str) -> None:
-    """Add a message about a damaged file to the list of the block around the call.
+    """Add a message about a damaged file to the list of the innermost `collecting_damage`.
 
-    Outside of such a block the message is dropped.
+    If the call lies in no such block, the message is dropped.
     """
     messages = _MESSAGES.get()
     if messages is not None:

@@ -1,6 +1,7 @@
-"""Kinds of files that are no maps or images for this package, recognized by their first bytes.
+"""Kinds of files that the package cannot read, recognized by their first bytes.
 
-A message that calls such a file damaged would lead the user astray: the file is intact.
+Such a file is intact. A message that calls it damaged would mislead the user, so the
+message names the kind of the file and a remedy.
 """
 
 import re
@@ -9,6 +10,7 @@ from collections.abc import Mapping
 from stereo_framework.core.errors import DataError
 
 PathLike = object
+"""A path of any type. Only its text is used, in messages."""
 
 _IMAGE_REMEDY = "convert it to PNG or TIFF without loss"
 _PICTURE_FORMATS: Mapping[str, str] = {
@@ -25,7 +27,7 @@ _PICTURE_FORMATS: Mapping[str, str] = {
     r"SIMPLE  =": "a FITS file",
     r"\xab\xcdMS|....ftyp|RIFF....AVI |\x1a\x45\xdf\xa3": "a video",
 }
-"""Names of formats of pictures, by patterns of their first bytes."""
+"""Names of image formats that are not read, by patterns of their first bytes."""
 
 _OTHER_FORMATS: Mapping[str, tuple[str, str]] = {
     r"\x1f\x8b": ("compressed with gzip", "decompress it first, as 'gunzip' does"),
@@ -45,16 +47,19 @@ _OTHER_FORMATS: Mapping[str, tuple[str, str]] = {
     r"\xff\xd8\xff": ("a JPEG picture", "rename it so that its name ends with .jpg"),
     r"RIFF....WEBP": ("a WebP picture", "rename it so that its name ends with .webp"),
 }
-"""Names of other formats and the remedies, by patterns of their first bytes."""
+"""Names of other formats, each with a remedy, by patterns of their first bytes.
+
+Images and maps are among them, because a reader is chosen by the ending of a file's name.
+"""
 
 _PEEK = 512
-"""Number of the first bytes that decide on the kind of a file."""
+"""Number of bytes at the beginning of a file from which its kind is recognized."""
 
 _WEB_PAGE = re.compile(rb"\s*(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
 
 
 def known_kind(data: bytes) -> str | None:
-    """Return a clause with the format of a file and a remedy; None for other content.
+    """Return a clause that names the format of a file and a remedy; None if it is unknown.
 
     Parameters
     ----------
@@ -77,13 +82,14 @@ def known_kind(data: bytes) -> str | None:
 
 
 def check_present(data: bytes, path: PathLike) -> None:
-    """Refuse a text that stands for a file that has not been fetched yet.
+    """Refuse a text that a download left in the place of the file itself.
 
     Parameters
     ----------
     data : bytes
         Content of the file.
     path : path-like
+        Path of the file, for the message.
 
     Raises
     ------

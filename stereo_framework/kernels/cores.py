@@ -1,8 +1,9 @@
 """The number of processor cores that this process may use.
 
 `os.process_cpu_count` counts the cores on which the system may run the process. It does
-not include the CPU quota of a container or batch job. Threads in excess of the quota are
-stopped for a part of each period, so more threads make the work slower.
+not consider the CPU quota of a container or batch job. If a process exceeds its quota, the
+system stops its threads for a part of each period. Therefore more threads than the quota
+allows make the computation slower.
 """
 
 import functools
@@ -15,7 +16,7 @@ LIMITING_VARIABLES = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Environment variables that limit the threads of numerical programs."""
 
 _USUAL_PERIOD = "100000"
-"""Period of Linux in microseconds, if a control group states only a quota."""
+"""Default period of Linux in microseconds, for control groups that state only a quota."""
 
 
 def available_cores() -> int:
@@ -33,8 +34,8 @@ def available_cores() -> int:
 def count_in_variable(text: str) -> int | None:
     """Return the number of threads that a variable states; None if it states none.
 
-    OpenMP separates the numbers of nested levels by commas. The first number is that of
-    the outermost level.
+    OpenMP separates the numbers of nested parallel regions by commas. The first number
+    belongs to the outermost region.
 
     Examples
     --------
@@ -52,9 +53,9 @@ def count_in_variable(text: str) -> int | None:
 def cpu_quota(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")) -> float:
     """Return the CPU quota of the control group of this process, in cores.
 
-    The smallest quota of the group and of all groups around it is in force. In a
-    container, the files of the group's parents may be hidden. The quota is infinite if no
-    file states one.
+    The smallest quota of the group and of all groups that contain it is in force. In a
+    container, the files of the containing groups may be hidden. The quota is infinite if
+    no file states a quota.
 
     Parameters
     ----------
@@ -75,6 +76,7 @@ def cpu_quota(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup"))
 
 
 def _cores_of_affinity() -> int:
+    """Return the number of cores on which the system may run this process."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -86,25 +88,27 @@ def _whole_cores(quota: float) -> int | None:
 
 
 def _folders_around(root: Path, path: str) -> Iterator[Path]:
-    """Yield the folder of a control group and the folders of all groups around it."""
+    """Yield the folder of a control group and the folders of all groups that contain it."""
     group = root / path.lstrip("/")
     yield group
     yield from (folder for folder in group.parents if folder.is_relative_to(root))
 
 
 def _quota_of_version_2(folder: Path) -> float:
+    """Return the quota in cores of a folder of control groups, version 2."""
     quota, _, period = _text_of(folder / "cpu.max").strip().partition(" ")
     return _cores(quota, period or _USUAL_PERIOD)
 
 
 def _quota_of_version_1(folder: Path) -> float:
+    """Return the quota in cores of a folder of control groups, version 1."""
     quota = _text_of(folder / "cpu.cfs_quota_us").strip()
     period = _text_of(folder / "cpu.cfs_period_us").strip()
     return _cores(quota, period or _USUAL_PERIOD)
 
 
 def _cores(quota: str, period: str) -> float:
-    """Divide a quota by its period; infinite for the texts "max" and "-1"."""
+    """Divide a quota by its period; return infinity for "max", "-1" and missing texts."""
     if not quota.isdecimal() or not period.isdecimal():
         return math.inf
     if int(quota) == 0 or int(period) == 0:

@@ -1,23 +1,25 @@
-"""Sentences of a paper and our own checks: a sentence, its rule, and a short function that judges it.
+"""Sentences of a paper and our own checks, each with a rule and a function that judges it.
 
-The sentences of a paper stand in ``papers/PAPER/paper.yaml``, in its own words. Each has
-a rule and one of four kinds:
+The file ``papers/PAPER/paper.yaml`` quotes the sentences of a paper. Each sentence has a
+rule and a kind:
 
-- ``runs``: judged on our runs of the experiment that the sentence is about;
-- ``our scenes``: asked of scenes of ours, since the paper did not publish its own. The
-  verdict is about our scenes, so it counts in no total of the paper;
-- ``printed``: judged on the printed numbers alone. The verdict compares the paper with
-  itself and reproduces nothing. The page shows the verdict on our own results next to it;
-- ``not judged``: with the reason.
+- ``runs``: the sentence is judged on our runs of its experiment.
+- ``our scenes``: the sentence is judged on scenes of ours, because the paper did not
+  publish its scenes. The verdict is about our scenes, so it counts in no total of the
+  paper.
+- ``printed``: the sentence is judged only on the printed numbers. The verdict compares the
+  paper with itself and reproduces nothing. The page also shows the verdict on our results.
+- ``not judged``: there is no verdict, and the entry states the reason.
+- ``own``: this is our own check. It is no sentence of the paper and counts in no total.
 
-A fifth kind, ``own``, is a check of ours, which is no sentence of the paper and in no
-total. A sentence may list rules under ``before``: these were replaced by today's rule
-after their verdicts were known, and the page shows their verdicts too.
+The key ``before`` of a sentence lists earlier rules. Today's rule replaced them after
+their verdicts were known. The page shows these verdicts too.
 
-The function that judges a sentence stands in the paper's package and has the sentence's
-name, or the name under ``judge``. It takes data that the item of the sentence returned,
-by name, and after them, by keyword, the parameters that stand under ``with``. It returns
-the cases, all of which must hold.
+The function that judges a sentence is in the paper's package. It has the name of the
+sentence, or the name under the key ``judge``. Its first arguments are data that the item
+of the sentence returned; an argument has the name of its datum. The parameters under the
+key ``with`` are passed by keyword. The function returns cases. The sentence holds if all
+cases hold.
 """
 
 import inspect
@@ -30,7 +32,7 @@ from pandas import Series
 from stereo_framework.page.page import Statement
 
 Cases = Iterable[tuple[str, bool]]
-"""The figures of each case of a sentence, and whether it holds there."""
+"""Pairs of the figures of a case, as text, and whether the sentence holds in this case."""
 
 KINDS = {
     "runs": "judged on our runs",
@@ -41,23 +43,24 @@ KINDS = {
 }
 
 OF_THE_PAPER = ("runs", "printed", "not judged")
-"""The kinds whose sentences count as the paper's."""
+"""The kinds of sentences that count in the totals of the paper."""
 
 
 @dataclass(frozen=True)
 class Alternatives:
-    """The same data under several readings of what a paper does not say.
+    """Data for several values of a setting that a paper does not specify.
 
     Parameters
     ----------
-    what : str
-        What is not said.
-    found : mapping of str to object
-        The data of each reading, by what it is, ours first.
+    setting : str
+        A noun for the setting, such as "cost".
+    data_by_value : mapping of str to object
+        The data for each value of the setting, by a description of the value. Our choice
+        comes first.
     """
 
-    what: str
-    found: Mapping[str, Any]
+    setting: str
+    data_by_value: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -67,11 +70,11 @@ class EarlierRule:
     Parameters
     ----------
     rule : str
-        The rule as it was.
+        The words of the earlier rule.
     holds : bool or None
-        Its verdict; None = the verdict was not recorded.
+        The verdict by this rule; None = it was not recorded.
     reason : str
-        Why it was replaced; empty = the reason was not recorded.
+        The reason for the replacement; empty = it was not recorded.
     """
 
     rule: str
@@ -100,29 +103,30 @@ class Claim:
     Parameters
     ----------
     name : str
-        Unique within the paper.
+        Name of the sentence, unique within the paper.
     says : str
-        The paper's words; of our own checks, ours.
+        The words of the paper. For our own checks, these are our words.
     section : str
-        Where the paper says it; empty for our own checks.
+        Section of the paper that contains the sentence; empty for our own checks.
     rule : str
-        What must be so for the sentence to hold.
+        Condition under which the sentence holds.
     kind : str
         One of `KINDS`.
     item : str or sequence of str
-        The item, or items, whose data it is asked of.
+        The item or items that return the data for the judgement.
     of : sequence of str
-        Names of these data; default: those of what the function takes.
+        Names of these data; default: the names of the function's arguments.
     judge : callable or None
-        Takes data and returns `Cases`.
+        Function that takes the data and returns `Cases`; None = the sentence is not judged.
     reason : str
-        Why it is not judged, or why it is not asked of our own results.
+        The reason why the sentence is not judged, or why the function is not called with
+        our own results.
     judged_part : str
         The part of the sentence that the rule judges, if the rule is narrower.
     before : sequence of EarlierRule
-        The rules that were replaced, the oldest first.
+        The replaced rules, the oldest first.
     why : str
-        The known reason why it does not hold; shown only then.
+        The known reason why the sentence does not hold; shown only if it does not.
     """
 
     name: str
@@ -139,20 +143,23 @@ class Claim:
     why: str = ""
 
     def is_of(self, item: str) -> bool:
-        """Whether it is asked of the data of this item."""
+        """Return whether the sentence is judged on the data of an item."""
         return item == self.item if isinstance(self.item, str) else item in self.item
 
     def stated(self, data: Mapping[str, Any], ours: Mapping[str, Any], absent: str = "") -> Statement:
-        """Return the block of a page that shows the `judgement` on these data."""
+        """Return the block of a page that shows the `judgement` on data of an item."""
         return self.judgement(data, ours, absent).statement
 
     def judgement(self, data: Mapping[str, Any], ours: Mapping[str, Any], absent: str = "") -> "Judgement":
-        """Judge the sentence on the data of an item, and next to it on our own results.
+        """Judge the sentence on the data of an item, and also on our own results.
 
         Parameters
         ----------
-        data, ours : mapping of str to object
-            The data of the item by name, and the same of our own results.
+        data : mapping of str to object
+            The data of the item, by name.
+        ours : mapping of str to object
+            Data of our own results with the same names. If `data` are the printed numbers,
+            these take their place in a second judgement.
         absent : str
             The reason why some of the data are None or left out.
         """
@@ -160,30 +167,30 @@ class Claim:
             return Judgement(self, None, self.reason)
 
         names = self.of or _data_names(self.judge)
-        taken = [data.get(name) for name in names]
-        taken_of_ours = [ours.get(name) for name in names]
-        if any(value is None for value in taken):
+        arguments = [data.get(name) for name in names]
+        arguments_of_ours = [ours.get(name) for name in names]
+        if any(value is None for value in arguments):
             return Judgement(self, None, absent)
-        if isinstance(taken[0], Alternatives):
-            return self._judgement_on_all(taken[0])
+        if isinstance(arguments[0], Alternatives):
+            return self._judgement_on_alternatives(arguments[0])
 
-        beside = ""
+        note_on_ours = ""
         if self.reason:
-            beside = f"Not asked of our own results: {self.reason}."
-        elif all(value is not None for value in taken_of_ours):
-            holds, figures = verdict(self.judge(*taken_of_ours))
-            beside = f"Asked of our own results, it {_OUR_VERDICTS[holds]}: {figures}."
-        return Judgement(self, *verdict(self.judge(*taken)), beside)
+            note_on_ours = f"Not asked of our own results: {self.reason}."
+        elif all(value is not None for value in arguments_of_ours):
+            holds, figures = verdict(self.judge(*arguments_of_ours))
+            note_on_ours = f"Asked of our own results, it {_OUR_VERDICTS[holds]}: {figures}."
+        return Judgement(self, *verdict(self.judge(*arguments)), note_on_ours)
 
-    def _judgement_on_all(self, data: Alternatives) -> "Judgement":
-        """Judge the sentence on each alternative; if their verdicts differ, it has none."""
+    def _judgement_on_alternatives(self, alternatives: Alternatives) -> "Judgement":
+        """Judge the sentence on each alternative; if the verdicts differ, return no verdict."""
         assert self.judge is not None
-        verdicts = {words: verdict(self.judge(reading)) for words, reading in data.found.items()}
+        verdicts = {value: verdict(self.judge(data)) for value, data in alternatives.data_by_value.items()}
         if len({holds for holds, _ in verdicts.values()}) == 1:
             return Judgement(self, *next(iter(verdicts.values())))
-        with_it = "; ".join(words for words, (holds, _) in verdicts.items() if holds is True)
-        without_it = "; ".join(words for words, (holds, _) in verdicts.items() if holds is False)
-        reason = f"{data.what} not specified: it holds with {with_it}, and does not with {without_it}"
+        values_that_hold = "; ".join(value for value, (holds, _) in verdicts.items() if holds is True)
+        values_that_fail = "; ".join(value for value, (holds, _) in verdicts.items() if holds is False)
+        reason = f"{alternatives.setting} not specified: it holds with {values_that_hold}, and does not with {values_that_fail}"
         return Judgement(self, None, reason, undetermined=True)
 
 
@@ -191,7 +198,7 @@ _OUR_VERDICTS = {None: "cannot be told", True: "holds", False: "does not hold"}
 
 
 def _data_names(judge: Callable[..., Cases]) -> list[str]:
-    """Return the names of the data that a judge takes, which are its arguments without a default."""
+    """Return the names of the arguments without a default, which are the data that a judge takes."""
     parameters = inspect.signature(judge).parameters.values()
     return [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty]
 
@@ -207,32 +214,32 @@ class Judgement:
     holds : bool or None
         The verdict; None = no verdict.
     figures : str
-        The figures that decide; without a verdict, the reason.
-    beside : str
-        A sentence about our own results.
+        The figures on which the verdict depends. If there is no verdict, this is the reason.
+    note_on_ours : str
+        A sentence about the verdict on our own results; empty if there is none.
     undetermined : bool
-        Whether it has no verdict because the verdict changes with what is not printed.
+        Whether there is no verdict because `Alternatives` have different verdicts.
     """
 
     claim: Claim
     holds: bool | None
     figures: str
-    beside: str = ""
+    note_on_ours: str = ""
     undetermined: bool = False
 
     @property
     def kind(self) -> str:
-        """The kind under which it counts, one of `KINDS`."""
+        """The kind under which the sentence is counted, one of `KINDS`."""
         if self.undetermined and self.claim.kind in OF_THE_PAPER:
             return "not judged"
         return self.claim.kind
 
     @property
     def statement(self) -> Statement:
-        """The block of a page that shows it."""
+        """The block of a page that shows the judgement."""
         claim = self.claim
         text = f"“{claim.says}”" if claim.section else claim.says
-        notes = [self.beside, *(earlier.note for earlier in claim.before)]
+        notes = [self.note_on_ours, *(earlier.note for earlier in claim.before)]
         if claim.rule:
             notes.insert(0, f"Rule: {claim.rule}.")
         if claim.judged_part:
@@ -243,38 +250,68 @@ class Judgement:
 
 
 def verdict(cases: Cases) -> tuple[bool | None, str]:
-    """Whether all cases hold, None without any, and the figures of each, failing ones first."""
-    found = sorted(cases, key=lambda case: case[1])
-    figures = "; ".join(f"{'' if holds else 'not met: '}{f}" for f, holds in found)
-    return (all(holds for _, holds in found) if found else None), figures or "no data"
+    """Return whether all cases hold, and the figures of all cases, those that fail first.
+
+    Without cases the verdict is None.
+    """
+    sorted_cases = sorted(cases, key=lambda case: case[1])
+    if not sorted_cases:
+        return None, "no data"
+    texts = [figures if holds else f"not met: {figures}" for figures, holds in sorted_cases]
+    return all(holds for _, holds in sorted_cases), "; ".join(texts) or "no data"
 
 
-def told(values: Mapping[str, float] | Series, unit: str = "", form: str = ".2f") -> str:
-    """Names and numbers as text."""
+def listed_numbers(values: Mapping[str, float] | Series, unit: str = "", form: str = ".2f") -> str:
+    """Return names with their numbers as text, such as "venus 1.79 %, map 0.31 %"."""
     return ", ".join(f"{name} {value:{form}}{unit}" for name, value in values.items())
 
 
 def cases(rows: Iterable[tuple[Any, Any]], holds: Callable[[Any], bool], unit: str = " %", form: str = ".2f") -> Cases:
-    """A case for each place: its numbers by name, and whether something holds of them."""
-    for where, own in rows:
-        yield f"{where}: {told(own, unit, form)}", holds(own)
+    """Yield a case for each row: its name with its numbers, and whether they pass a test.
+
+    Parameters
+    ----------
+    rows : iterable of (object, Series)
+        The name of each row, such as a scene, with its numbers by name.
+    holds : callable
+        The test: it takes the numbers of a row.
+    unit : str
+        Unit of the numbers, with a space before it.
+    form : str
+        Format of the numbers.
+    """
+    for row_name, numbers in rows:
+        yield f"{row_name}: {listed_numbers(numbers, unit, form)}", holds(numbers)
 
 
-def most(holds: Series) -> bool:
-    """Whether something holds of more than half."""
+def more_than_half(holds: Series) -> bool:
+    """Return whether more than half of the values are true."""
     return bool(2 * holds.sum() > len(holds))
 
 
-def tally(holds: Series, things: str, enough: Callable[[Series], Any] = all, where: str = "") -> Cases:
-    """A case for all things together, if there are any: of how many something holds, and whether that is enough."""
+def tally(holds: Series, things: str, enough: Callable[[Series], Any] = all, prefix: str = "") -> Cases:
+    """Yield a case with the number of true values, such as "3 of 4 methods"; none without values.
+
+    Parameters
+    ----------
+    holds : Series of bool
+        A value for each thing.
+    things : str
+        A noun for the things in the plural.
+    enough : callable
+        Function that takes `holds` and returns whether the case holds.
+    prefix : str
+        Text before the number.
+    """
     if len(holds):
-        yield f"{where}{holds.sum()} of {len(holds)} {things}".rstrip(), bool(enough(holds))
+        yield f"{prefix}{holds.sum()} of {len(holds)} {things}".rstrip(), bool(enough(holds))
 
 
 def failures_first(statements: Iterable[Statement]) -> list[Statement]:
-    """Sort: first what does not hold, then what holds, then what has no verdict.
+    """Sort statements: those that fail come first, then those that hold, then the undecided.
 
-    Sentences on scenes of ours come after those of the paper, and our own checks last.
+    Sentences that are judged on scenes of ours come after the sentences of the paper. Our
+    own checks come last.
     """
-    last = {KINDS["our scenes"]: 1, KINDS["own"]: 2}
-    return sorted(statements, key=lambda s: (last.get(s.asked, 0), s.holds is None, s.holds is True))
+    last_groups = {KINDS["our scenes"]: 1, KINDS["own"]: 2}
+    return sorted(statements, key=lambda s: (last_groups.get(s.asked, 0), s.holds is None, s.holds is True))

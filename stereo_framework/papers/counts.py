@@ -1,7 +1,7 @@
 """Counts of a reproduction: its published numbers, its sentences by kind, its replaced rules.
 
-`reproduce` writes them as ``counts.json`` into its folder, and the page and the tables of
-the documentation take their figures from them.
+`reproduce` writes the counts into the file ``counts.json`` of its folder. The page of the
+reproduction and the tables of the documentation show these counts.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,23 +13,29 @@ from stereo_framework.papers.claim import KINDS, Claim, Judgement
 from stereo_framework.papers.comparison import Comparison
 
 HOLDS, FAILS, UNDETERMINED, NO_VERDICT = "holds", "does not hold", "turns on what is not printed", "no verdict"
-"""The verdicts of a sentence in all items that ask it."""
+"""The verdicts on a sentence. Each combines the judgements of all items with the sentence."""
 
 
 @dataclass(frozen=True)
 class NumberCounts:
-    """How many published numbers are judged and met.
+    """Numbers of published numbers that are judged, and that are met.
 
     Parameters
     ----------
-    judged, met : int
-        Numbers with a tolerance, and those within it.
+    judged : int
+        Numbers that have a tolerance and a number of ours.
+    met : int
+        Judged numbers from which our number differs by no more than the tolerance.
     one_sided : int
-        Judged numbers that are limited on one side alone.
-    one_sided_met, one_sided_near : int
-        Those that are met, and those that would be met with the same limit on both sides.
-    without_verdict, not_measured : int
-        Numbers that are shown only, and numbers without ours.
+        Judged numbers whose tolerance limits only one side.
+    one_sided_met : int
+        One-sided numbers that are met.
+    one_sided_near : int
+        Met one-sided numbers that the same limit on both sides would also accept.
+    without_verdict : int
+        Numbers that are shown next to ours without a verdict.
+    not_measured : int
+        Numbers without a number of ours.
     """
 
     judged: int
@@ -43,18 +49,20 @@ class NumberCounts:
 
 @dataclass(frozen=True)
 class SentenceCounts:
-    """How many sentences of a kind hold.
+    """Numbers of sentences of a kind, by verdict.
 
     Parameters
     ----------
     asked : int
         All sentences of the kind.
-    hold, fail : int
-        Sentences with a verdict.
+    hold : int
+        Sentences that hold.
+    fail : int
+        Sentences that do not hold.
     undetermined : int
-        Sentences whose verdict changes with what the paper does not print.
+        Sentences whose verdict depends on a setting that the paper does not print.
     no_verdict : int
-        Sentences that are not judged, or that lack data.
+        Sentences that are not judged, or whose data are missing.
     """
 
     asked: int = 0
@@ -65,12 +73,12 @@ class SentenceCounts:
 
     @property
     def judged(self) -> int:
-        """Sentences with a verdict."""
+        """Number of the sentences that hold or do not hold."""
         return self.hold + self.fail
 
 
 def count_numbers(comparisons: Sequence[Comparison]) -> NumberCounts:
-    """Count the published numbers that are judged, met and limited on one side alone."""
+    """Count published numbers: the judged, the met and the one-sided ones, and the rest."""
     judged = [c for c in comparisons if c.judged]
     one_sided = [c for c in judged if c.one_sided]
     one_sided_met = [c for c in one_sided if not c.outside]
@@ -87,7 +95,7 @@ def count_numbers(comparisons: Sequence[Comparison]) -> NumberCounts:
 
 
 def verdict_of(judgements: Sequence[Judgement]) -> str:
-    """Return the verdict of a sentence in all items that ask it: one failure decides."""
+    """Combine the judgements of all items on a sentence into a verdict; one failure decides."""
     if any(judgement.holds is False for judgement in judgements):
         return FAILS
     if any(judgement.undetermined for judgement in judgements):
@@ -98,7 +106,7 @@ def verdict_of(judgements: Sequence[Judgement]) -> str:
 
 
 def by_sentence(judgements: Iterable[Judgement]) -> dict[str, list[Judgement]]:
-    """Return the judgements of each sentence by its name."""
+    """Group judgements by the name of the sentence."""
     groups: dict[str, list[Judgement]] = {}
     for judgement in judgements:
         groups.setdefault(judgement.claim.name, []).append(judgement)
@@ -106,7 +114,10 @@ def by_sentence(judgements: Iterable[Judgement]) -> dict[str, list[Judgement]]:
 
 
 def count_sentences(judgements: Iterable[Judgement]) -> dict[str, SentenceCounts]:
-    """Count the sentences of each kind that hold. A sentence that two items ask counts once."""
+    """Count the sentences of each kind by verdict.
+
+    A sentence counts once, even if two items judge it.
+    """
     verdicts: dict[str, list[str]] = {kind: [] for kind in KINDS}
     for group in by_sentence(judgements).values():
         verdicts[group[0].claim.kind].append(verdict_of(group))
@@ -123,13 +134,13 @@ def count_sentences(judgements: Iterable[Judgement]) -> dict[str, SentenceCounts
 
 
 def count_replaced(claims: Iterable[Claim]) -> dict[str, int]:
-    """Count the sentences whose rule replaced another one, by the last earlier verdict."""
-    last = [claim.before[-1].holds for claim in claims if claim.before]
+    """Count the sentences whose rule replaced another rule, by the verdict of that rule."""
+    last_verdicts = [claim.before[-1].holds for claim in claims if claim.before]
     return {
-        "sentences": len(last),
-        "after_failure": last.count(False),
-        "after_success": last.count(True),
-        "not_recorded": last.count(None),
+        "sentences": len(last_verdicts),
+        "after_failure": last_verdicts.count(False),
+        "after_success": last_verdicts.count(True),
+        "not_recorded": last_verdicts.count(None),
     }
 
 
@@ -142,7 +153,7 @@ def counts_of(
     comparisons: Mapping[str, Sequence[Comparison]],
     judgements: Sequence[Judgement],
 ) -> dict[str, Any]:
-    """Return the counts of a reproduction as plain data for a file.
+    """Return the counts of a reproduction as the content of ``counts.json``.
 
     Parameters
     ----------
@@ -151,13 +162,13 @@ def counts_of(
     item : str or None
         The only item that was reproduced; None = all items.
     quick : bool
-        Whether only items and scenes that take seconds were run.
+        Whether only the items and scenes that take a few seconds were run.
     missing : sequence of str
         Names of the scenes that were not available.
     comparisons : mapping of str to sequence of Comparison
-        The published numbers and ours by item.
+        The published numbers with ours, by item.
     judgements : sequence of Judgement
-        The sentences of all items.
+        The judgements of all items on their sentences.
     """
     every_number = [c for of_item in comparisons.values() for c in of_item]
     groups = by_sentence(judgements)
@@ -176,6 +187,7 @@ def counts_of(
 
 
 def _sentence_entry(judgements: Sequence[Judgement]) -> dict[str, Any]:
+    """Return the entry of a sentence in ``counts.json``, from all judgements on it."""
     claim = judgements[0].claim
     entry: dict[str, Any] = {"kind": claim.kind, "verdict": verdict_of(judgements)}
     entry["figures"] = [judgement.figures for judgement in judgements]
@@ -185,6 +197,7 @@ def _sentence_entry(judgements: Sequence[Judgement]) -> dict[str, Any]:
 
 
 def _number_entry(comparison: Comparison) -> dict[str, Any]:
+    """Return the entry of a published number in ``counts.json``; ``met`` is None if not judged."""
     met = not comparison.outside if comparison.judged else None
     return {
         "row": comparison.row,

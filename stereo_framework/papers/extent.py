@@ -1,4 +1,4 @@
-"""The part of a paper that a reproduction ran: its items, its scenes and its omissions."""
+"""The part of a paper that a reproduction covers: items, scenes and omissions."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -6,16 +6,17 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Coverage:
-    """The scenes that items are about, the scenes that they ran on, and their omissions.
+    """The scenes that items use, the scenes that were available, and the omissions.
 
     Parameters
     ----------
     requested : dict of str to None
-        Names of the scenes that the items use when everything is run, in order.
+        Names of the scenes that the items use in a whole reproduction, in order. The
+        values are None: the dict serves as a set that keeps the order.
     available : dict of str to None
-        Names of the scenes that were run or shown, in order.
+        Names of the scenes on which the items ran, or which they showed, in order.
     omissions : dict of str to None
-        Parts other than scenes that were left out, as noun phrases.
+        Noun phrases for omitted parts that are not scenes, such as slow methods.
     """
 
     requested: dict[str, None] = field(default_factory=dict)
@@ -24,7 +25,7 @@ class Coverage:
 
     @property
     def complete(self) -> bool:
-        """Whether all scenes were run and nothing was left out."""
+        """Whether all scenes were available and nothing else was left out."""
         return not self.omissions and set(self.requested) <= set(self.available)
 
     @property
@@ -38,7 +39,7 @@ class Coverage:
 
 
 def union(coverages: Iterable[Coverage]) -> Coverage:
-    """Return the coverage of several items together."""
+    """Unite the coverages of several items."""
     total = Coverage()
     for coverage in coverages:
         total.requested.update(coverage.requested)
@@ -49,7 +50,7 @@ def union(coverages: Iterable[Coverage]) -> Coverage:
 
 @dataclass(frozen=True)
 class Extent:
-    """The part of a paper that a reproduction ran.
+    """The part of a paper that a reproduction covers, and its names in titles and sentences.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ class Extent:
 
     @property
     def label(self) -> str:
-        """The part in a few words for titles; empty if the whole paper was run."""
+        """The name of the part in titles; empty if the whole paper was run."""
         if self.whole:
             return ""
         counts = f"{len(self.items)} of {self.item_total} items"
@@ -96,7 +97,7 @@ class Extent:
 
     @property
     def _counts_look_whole(self) -> bool:
-        """Whether no item and no scene is missing, but something else is."""
+        """Whether there are omissions, although no item and no scene is missing."""
         every_item = len(self.items) == self.item_total
         every_scene = set(self.coverage.requested) <= set(self.coverage.available)
         return every_item and every_scene and bool(self.coverage.omissions)
@@ -111,7 +112,7 @@ class Extent:
 
     @property
     def sentence(self) -> str:
-        """The part as a sentence that names items, scenes and omissions."""
+        """The sentences that name the items, scenes and omissions of the part."""
         if len(self.items) == self.item_total:
             items = f"all {self.item_total} items"
         else:
@@ -123,7 +124,7 @@ class Extent:
 
     @property
     def _scenes(self) -> str:
-        """The scenes as the end of a sentence; empty without scenes."""
+        """The end of a sentence that names the scenes; empty without scenes."""
         if not self.coverage.requested:
             return ""
         if not self.coverage.available:
@@ -135,7 +136,7 @@ class Extent:
 
 
 def missing_mean(coverage: Coverage) -> str:
-    """Return the reason why a mean over the scenes is left empty; "" if all were run."""
+    """Return why a mean over all scenes cannot be computed; empty if all were run."""
     missing = [name for name in coverage.requested if name not in coverage.available]
     if not missing:
         return ""

@@ -1,8 +1,9 @@
-"""Parts of a method that no stage reads: axes and keys that cannot change its result.
+"""Axes and keys of a method that cannot change its result, because no stage reads them.
 
-Only choices count that the documentation of a stage describes as switches: a mode, or
-null. A number that makes a term vanish, such as a weight of 0, is a value like any other,
-so that the grids of published experiments keep all of their settings.
+A stage may have a switch: a parameter that decides whether the stage reads another
+parameter. A switch is a mode, or it may be null. A number that makes a term vanish, such
+as a weight of 0, is no switch here. Otherwise, the grids of published experiments would
+lose some of their settings.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,15 +17,17 @@ from stereo_framework.script.specs import Address, locate, names
 
 
 class Switch(NamedTuple):
-    """A parameter that decides whether its stage reads another one.
+    """A parameter that decides whether its stage reads another parameter.
 
     Parameters
     ----------
     parameter : str
+        Name of the deciding parameter.
     is_on : callable
-        Takes the value of the parameter.
+        Function that takes the value of the deciding parameter. It returns whether the
+        stage reads the other parameter.
     condition : str
-        Condition under which the other parameter is read, as messages show it.
+        Words that describe the condition `is_on` in messages.
     """
 
     parameter: str
@@ -32,34 +35,36 @@ class Switch(NamedTuple):
     condition: str
 
 
-def _given(parameter: str) -> Switch:
+def _not_null(parameter: str) -> Switch:
+    """Return the switch that is on if a parameter is not null."""
     return Switch(parameter, lambda value: value is not None, f"{parameter} is not null")
 
 
 def _equal_to(parameter: str, mode: str) -> Switch:
+    """Return the switch that is on if a parameter selects a mode."""
     return Switch(parameter, lambda value: value == mode, f"{parameter} is {mode}")
 
 
 SWITCHES: Mapping[tuple[str, str, str], Switch] = {
     ("matcher", "opencv_bm", "filter_size"): _equal_to("filter", "normalized"),
-    ("matching_cost", "ad_census", "initial"): _given("residual"),
-    ("smoothness", "linear", "gradient_penalty"): _given("gradient_threshold"),
-    ("smoothness", "potts", "gradient_penalty"): _given("gradient_threshold"),
-    ("smoothness", "truncated_linear", "gradient_penalty"): _given("gradient_threshold"),
-    ("smoothness", "truncated_quadratic", "gradient_penalty"): _given("gradient_threshold"),
+    ("matching_cost", "ad_census", "initial"): _not_null("residual"),
+    ("smoothness", "linear", "gradient_penalty"): _not_null("gradient_threshold"),
+    ("smoothness", "potts", "gradient_penalty"): _not_null("gradient_threshold"),
+    ("smoothness", "truncated_linear", "gradient_penalty"): _not_null("gradient_threshold"),
+    ("smoothness", "truncated_quadratic", "gradient_penalty"): _not_null("gradient_threshold"),
     ("optimization", "graph_cut", "seed"): _equal_to("order", "random"),
     ("optimization", "graph_cut_occlusion", "seed"): _equal_to("order", "random"),
-    ("optimization", "graph_cut_occlusion", "gradient_penalty"): _given("gradient_threshold"),
+    ("optimization", "graph_cut_occlusion", "gradient_penalty"): _not_null("gradient_threshold"),
     ("optimization", "semi_global", "edge_threshold"): _equal_to("penalties", "edges"),
     ("refinement", "confidence_filter", "fraction"): Switch("threshold", lambda value: value is None, "threshold is null"),
 }
-"""Switches of the parameters of shipped stages, by slot, stage and parameter."""
+"""Switches of shipped stages, by slot, stage and the parameter that is not always read."""
 
-_READS_OF_AUXILIARY_MAPS: Mapping[tuple[str, str], Switch] = {
-    ("matching_cost", "ad_census"): _given("residual"),
-    ("optimization", "plane_paths"): _given("initial"),
+_SWITCHES_OF_AUXILIARY_MAPS: Mapping[tuple[str, str], Switch] = {
+    ("matching_cost", "ad_census"): _not_null("residual"),
+    ("optimization", "plane_paths"): _not_null("initial"),
 }
-"""Switches of the stages that name ``alternatives``, but do not always read them."""
+"""Switches of the stages that take ``alternatives`` but do not always read them."""
 
 IGNORES_SMOOTHNESS = "does not read the smoothness term"
 
@@ -71,18 +76,19 @@ class IdleAxis:
     Parameters
     ----------
     reasons : tuple of str
+        Clauses that state why no stage reads the value of the axis.
     merged : int
-        Number of settings that equal another setting for this reason.
+        Number of settings that equal another setting for these reasons.
     everywhere : bool
-        The axis has no effect on any setting of the method.
+        Whether the axis has no effect on any setting of the method.
     """
 
     reasons: tuple[str, ...]
     merged: int
     everywhere: bool
 
-    def _because(self) -> str:
-        """Return the reasons as one phrase; optimizers that share a reason are listed together."""
+    def _joined_reasons(self) -> str:
+        """Join the reasons; optimizers that do not read the smoothness term share a clause."""
         ending = f" {IGNORES_SMOOTHNESS}"
         optimizers = [reason.removesuffix(ending) for reason in self.reasons if reason.endswith(ending)]
         phrases = [reason for reason in self.reasons if not reason.endswith(ending)]
@@ -94,7 +100,8 @@ class IdleAxis:
 
     def fault(self, axis: str, method: str) -> str:
         """Return the message that refuses an axis without any effect."""
-        reasons = self._because()
+        reasons = self._joined_reasons()
+        # No stage draws random numbers, so there is no remedy to add.
         if axis == "seed":
             return f"addresses nothing: {reasons}"
         remedy = "remove this axis"
@@ -103,9 +110,17 @@ class IdleAxis:
         return f"has no effect on any setting of method {method!r}, because {reasons}; {remedy}"
 
     def note(self, method: str, first_value: str) -> str:
-        """Return the remark about settings that an axis does not change."""
+        """Return the remark on the settings that an axis does not change.
+
+        Parameters
+        ----------
+        method : str
+            Name of the method.
+        first_value : str
+            First value of the axis, with which equal settings run.
+        """
         return (
-            f"has no effect on {self.merged} settings of method {method!r}, because {self._because()}; "
+            f"has no effect on {self.merged} settings of method {method!r}, because {self._joined_reasons()}; "
             f"equal settings run once, with the first value ({first_value}), and their rows show no value of this axis"
         )
 
@@ -114,7 +129,9 @@ def unread_reason(step: Step, parameter: str) -> str:
     """Return why a stage does not read a parameter; empty if it reads the parameter."""
     stage = step.stage
     switch = SWITCHES.get((stage.slot, stage.name, parameter)) if stage.shipped else None
-    if switch is None or switch.parameter not in step.parameters or switch.is_on(step.parameters[switch.parameter]):
+    if switch is None or switch.parameter not in step.parameters:
+        return ""
+    if switch.is_on(step.parameters[switch.parameter]):
         return ""
     return f"{stage.name} reads {parameter} only if {switch.condition}"
 
@@ -133,59 +150,65 @@ def reads_auxiliary_maps(step: Step) -> bool:
     """Return whether a stage reads the maps of auxiliary methods."""
     if "alternatives" not in step.stage.data:
         return False
-    switch = _READS_OF_AUXILIARY_MAPS.get((step.stage.slot, step.stage.name))
-    return switch is None or not step.stage.shipped or switch.is_on(step.parameters[switch.parameter])
+    switch = _SWITCHES_OF_AUXILIARY_MAPS.get((step.stage.slot, step.stage.name))
+    if switch is None or not step.stage.shipped:
+        return True
+    return switch.is_on(step.parameters[switch.parameter])
 
 
 def auxiliary_methods_read(pipeline: Pipeline) -> set[str]:
     """Return the names of the auxiliary methods whose maps a stage reads.
 
-    A shipped stage with a parameter ``initial`` reads only the map of this name.
+    If a shipped stage has the parameter ``initial``, it reads only the map with this name.
     """
-    every_name = {name for name, _ in pipeline.alternatives}
+    all_names = {name for name, _ in pipeline.alternatives}
     read_names: set[str] = set()
     for step in pipeline.steps:
         if not reads_auxiliary_maps(step):
             continue
         initial = step.parameters.get("initial") if step.stage.shipped else None
-        read_names |= every_name if initial is None else {initial}
+        read_names |= all_names if initial is None else {initial}
     return read_names
 
 
 def idle_reason(address: Address, pipeline: Pipeline, search: Mapping[str, Any]) -> str:
-    """Return why an address of a method has no effect on its result; empty if it may have one.
+    """Return why an address has no effect on a method's result; empty if it may have one.
 
     Parameters
     ----------
     address : Address
-        Address of a slot, a parameter or a key of the search range.
+        Address of a slot, a parameter or a key of the search range. It may lie in an
+        alternative of the method.
     pipeline : Pipeline
-        The method, without faults.
+        Stages of the method, without faults.
     search : mapping of str to float
-        The keys of the search range that the script gives.
+        Keys of the search range that the script sets.
     """
+    addressed_pipeline = pipeline
     for name in names(address.home):
-        if name not in auxiliary_methods_read(pipeline):
+        if name not in auxiliary_methods_read(addressed_pipeline):
             return f"no stage reads the map of the alternative {name!r}"
-        pipeline = dict(pipeline.alternatives)[name]
+        addressed_pipeline = dict(addressed_pipeline.alternatives)[name]
 
     if address.word == "search":
         if address.rest == "truth_margin" and {"minimum", "maximum"} <= search.keys():
             return "search.minimum and search.maximum replace both bounds that it gives"
         return ""
     if address.word == "smoothness":
-        for optimizer in pipeline.in_slot("optimization"):
+        for optimizer in addressed_pipeline.in_slot("optimization"):
             if not reads_smoothness(optimizer.stage):
                 return f"{optimizer.stage.name} {IGNORES_SMOOTHNESS}"
-    return _idle_parameter(address, pipeline)
+    return _idle_parameter(address, addressed_pipeline)
 
 
 def _idle_parameter(address: Address, pipeline: Pipeline) -> str:
     """Return why the stage at an address does not read the parameter; empty if it does."""
-    if not address.rest:
+    addresses_slot = not address.rest
+    if addresses_slot:
         return ""
     steps = pipeline.in_slot(address.word)
     location = locate(address.word, steps, address.rest)
+    # A text is the fault of an address without a stage, which is reported elsewhere.
     if isinstance(location, str):
         return ""
     index, parameter = location
@@ -193,7 +216,10 @@ def _idle_parameter(address: Address, pipeline: Pipeline) -> str:
 
 
 def may_be_idle(address: Address) -> bool:
-    """Return whether an address can be without effect at all, so that settings are examined."""
+    """Return whether an address may be without effect in some method.
+
+    The settings of an axis are compared only if its address may be without effect.
+    """
     if address.home or address.word in ("smoothness", "seed"):
         return True
     if address.word == "search":

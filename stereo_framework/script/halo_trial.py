@@ -1,8 +1,9 @@
-"""A trial of the halo that a plug-in declares: a strip of rows must give what the whole gives.
+"""A trial of the halo that a plug-in declares, on a strip of rows of a small image.
 
-A pipeline runs a stage with a halo on strips of rows, each with so many rows above and
-below. If the result of the stage depends on more rows, the results of the strips are wrong
-at their edges, and nothing else shows that.
+If a stage has a halo of n rows, a pipeline runs the stage on strips of rows, each with n
+more rows above and below. If the result of the stage depends on more rows than these, the
+results are wrong at the edges of the strips. Only a comparison with the result on the
+whole image shows this.
 """
 
 import functools
@@ -26,45 +27,54 @@ from stereo_framework.engine.walk import _data, _ready
 _STRIP = 8
 """Rows of the strip."""
 
-_BEYOND = 9
-"""Rows of the images beyond the halo of the strip; an odd number, so that the strip also begins at an odd row."""
+_MARGIN = 9
+"""Rows of the images above and below the strip and its halo.
 
-_MOST_HALO = 500
-"""Rows of the largest halo that is tried; images for larger ones take long."""
+The number is odd, so that the rows that a stage receives begin at an odd row.
+"""
+
+_LARGEST_HALO = 500
+"""Rows of the largest halo that is tried. Larger halos would take too long."""
 
 _TOLERANCE = 1e-3
-"""Share of the range of a result by which rounding may change it; sums of float32 numbers change by up to 4e-4."""
+"""Difference that rounding may cause, as a share of the range of a result.
+
+Sums of float32 numbers differ by up to 4e-4.
+"""
 
 _LEVELS = 6
+"""Number of disparities of most volumes."""
 
 
 def halo_fault(step: Step) -> str:
-    """Return what is wrong with the halo of a plug-in's stage; empty if no fault shows.
+    """Return the message about a halo that is too small; empty if the trial shows no fault.
 
     Parameters
     ----------
     step : Step
-        The stage with its parameters, on which the halo may depend.
+        The stage of a plug-in with its parameters, on which the halo may depend.
     """
     if step.stage.shipped or step.stage.halo is None:
         return ""
     return _try_halo(step.stage.function, step)
 
 
-# A notebook may register another function under the name of a stage.
+# The cache distinguishes the functions, because a notebook may register another function
+# under the name of a stage.
 @functools.lru_cache(maxsize=4096)
 def _try_halo(function: Callable[..., Any], step: Step) -> str:
-    """Try the halo of a step on a few small pairs."""
+    """Try the halo of a step on a few small pairs, and return the message about its fault."""
     try:
         halo = step.halo
     except ValueError as error:
         return blame(error)
-    except Exception:  # plug-ins may raise anything; the runs with these parameters will fail
+    except Exception:
+        # Plug-ins may raise anything. The runs with these parameters will report the error.
         return ""
-    if halo is None or halo > _MOST_HALO:
+    if halo is None or halo > _LARGEST_HALO:
         return ""
-    for world in _worlds(halo, integer=step.stage.integer):
-        if difference := _difference(step, world, halo):
+    for view in _trial_views(halo, integer=step.stage.integer):
+        if difference := _strip_difference(step, view, halo):
             declared = "1 row" if halo == 1 else f"{halo} rows"
             return (
                 f"{place_of(function)}: {step.stage.slot} stage {step} gives other results on a strip of rows than on the "
@@ -74,43 +84,48 @@ def _try_halo(function: Callable[..., Any], step: Step) -> str:
     return ""
 
 
-def _difference(step: Step, world: View, halo: int) -> str:
-    """Return how the result of a strip differs from that of the whole; empty if it does not."""
-    top = _BEYOND
+def _strip_difference(step: Step, view: View, halo: int) -> str:
+    """Describe how the results on a strip and on the whole view differ; empty if they agree."""
+    top = _MARGIN
     bottom = top + 2 * halo + _STRIP
     try:
-        whole = _results(step, world)
-        strip = _results(step, world.rows(top, bottom))
-    except Exception:  # the stage may need larger images, or data that are missing here
+        whole_arrays = _result_arrays(step, view)
+        strip_arrays = _result_arrays(step, view.rows(top, bottom))
+    except Exception:
+        # The stage may need larger images, or data that the view does not contain.
         return ""
-    for name, of_strip in strip.items():
-        # Parts beside the maps, such as the penalties of a smoothness term, have other lengths.
-        expected = whole[name][top + halo : top + halo + _STRIP]
-        if message := _array_difference(of_strip[halo : halo + _STRIP], expected, whole[name]):
+
+    for name, strip_array in strip_arrays.items():
+        values = strip_array[halo : halo + _STRIP]
+        expected = whole_arrays[name][top + halo : top + halo + _STRIP]
+        if message := _array_difference(values, expected, whole_arrays[name]):
             return f"{name} differs {message}"
     return ""
 
 
 def _array_difference(values: NDArray, expected: NDArray, whole: NDArray) -> str:
-    """Return how values differ from those expected, in words; empty if rounding explains it."""
+    """Describe how values differ from the expected values; empty if rounding explains it."""
     values, expected = values.astype(np.float64), expected.astype(np.float64)
     finite = whole[np.isfinite(whole)].astype(np.float64)
     allowed = _TOLERANCE * np.ptp(finite) if finite.size else 0.0
 
-    one_is_missing = np.isnan(values) != np.isnan(expected)
+    missing_in_one = np.isnan(values) != np.isnan(expected)
     with np.errstate(invalid="ignore"):
         distances = np.abs(values - expected)
-    differs = one_is_missing | (distances > allowed)
+    differs = missing_in_one | (distances > allowed)
     if not differs.any():
         return ""
     share = f"in {100 * differs.mean():.2g} % of its values"
-    if one_is_missing.any():
+    if missing_in_one.any():
         return f"{share}, some of which are missing in one of both"
     return f"{share}, by up to {np.nanmax(distances):.3g}"
 
 
-def _results(step: Step, view: View) -> dict[str, NDArray]:
-    """Return the arrays that a step returns, by name, as a pipeline calls it."""
+def _result_arrays(step: Step, view: View) -> dict[str, NDArray]:
+    """Call a step like a pipeline does, and return the arrays of its result by name.
+
+    Only arrays with a row for each row of the image are returned.
+    """
     ready = _ready(step, view, step.reads)
     result = step(_data(step, ready))
     check_returned(step.stage, result, ready)
@@ -125,22 +140,34 @@ def _results(step: Step, view: View) -> dict[str, NDArray]:
     return {"the result": result}
 
 
-def _worlds(halo: int, *, integer: bool) -> Iterator[View]:
-    """Yield views to try a stage on: with rough and faint images, and volumes of several kinds.
+def _trial_views(halo: int, *, integer: bool) -> Iterator[View]:
+    """Yield views with images of high and low contrast, and with volumes of several types.
 
-    Faint images let windows grow that end where colours differ.
+    Some windows grow until colours differ. Images of low contrast let them grow far.
     """
     dtypes = (np.float32, np.uint8, np.uint16) if integer else (np.float32,)
     for dtype in dtypes:
-        yield _world(halo, contrast=256, levels=_LEVELS, dtype=dtype)
-    yield _world(halo, contrast=3, levels=_LEVELS, dtype=np.float32)
-    yield _world(halo, contrast=256, levels=2, dtype=np.float32)
+        yield _trial_view(halo, contrast=256, levels=_LEVELS, dtype=dtype)
+    yield _trial_view(halo, contrast=3, levels=_LEVELS, dtype=np.float32)
+    yield _trial_view(halo, contrast=256, levels=2, dtype=np.float32)
 
 
-def _world(halo: int, *, contrast: int, levels: int, dtype: Any) -> View:
-    """Return the view of a pair with everything that a stage may name."""
+def _trial_view(halo: int, *, contrast: int, levels: int, dtype: Any) -> View:
+    """Return the view of a random pair with all data that a stage may take.
+
+    Parameters
+    ----------
+    halo : int
+        Rows of the halo that is tried.
+    contrast : int
+        Number of intensities of the images.
+    levels : int
+        Number of disparities.
+    dtype : dtype
+        Type of the volumes.
+    """
     generator = np.random.default_rng(0)
-    rows = 2 * (_BEYOND + halo) + _STRIP
+    rows = 2 * (_MARGIN + halo) + _STRIP
     columns = min(32 + halo, 64)
     texture = generator.integers(0, contrast, (rows, columns + 2, 3)).astype(np.uint8)
     pair = Pair(texture[:, :columns], texture[:, 2:], Search(0, levels - 1))
@@ -168,5 +195,5 @@ def _world(halo: int, *, contrast: int, levels: int, dtype: Any) -> View:
 
 
 def _confidence_names() -> list[str]:
-    """Return the names that maps of confidence may have."""
+    """Return the names that confidence maps may have."""
     return ["matcher", *(stage.name for stage in stages("confidence"))]

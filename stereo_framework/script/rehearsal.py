@@ -1,9 +1,10 @@
 """Faults of a method that its stages would raise before they read any image.
 
 Some stages look up a map by its name: the confidence of a measure, or the map of an
-auxiliary method. Which names there will be is known when a script is loaded. Such a stage
-is called here with these names, and without the maps: its call ends at the first map that
-it reads. What it raises before that, it would raise in every run.
+auxiliary method. The names are known when a script is loaded, but the maps are not. A
+rehearsal calls such a stage with objects that stand for the maps. The call ends when the
+stage reads the first of these objects. An error that the stage raises earlier would occur
+in every run.
 """
 
 import functools
@@ -25,7 +26,10 @@ _NAMED_DATA = {"confidence", "alternatives"}
 
 
 class _DataRead(BaseException):
-    """The signal that a stage reads data; stages that catch exceptions do not catch it."""
+    """A signal that a stage reads data.
+
+    It is no `Exception`, so that a stage that catches exceptions does not catch it.
+    """
 
 
 def _raise_data_read(*arguments: Any, **keywords: Any) -> NoReturn:
@@ -39,24 +43,26 @@ _OPERATIONS = (
     *("__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__", "__rtruediv__"),
     *("__and__", "__rand__", "__or__", "__ror__", "__mod__", "__rmod__", "__pow__", "__rpow__", "__matmul__"),
 )
+"""Special methods by which Python and NumPy read an object."""
 
 _Unread: type = type("_Unread", (), dict.fromkeys(_OPERATIONS, _raise_data_read))
-"""The type of a datum that does not exist yet: whatever a stage does with it raises `_DataRead`."""
+"""The type of an object that stands for data. Every operation on it raises `_DataRead`."""
 
 
 def name_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
-    """Yield the address and the message of each stage that names a map that no stage makes.
+    """Yield the address and the message of each stage that names a map that does not exist.
 
     Parameters
     ----------
     pipeline : Pipeline
+        Stages of the method. A stage can name only the confidence maps of earlier stages.
     """
     auxiliary = {name: _unread_view(method) for name, method in pipeline.alternatives}
     measures: list[str] = []
     for address, step in pipeline.own_stages():
         if step.stage.slot == "matcher" and _may_give_confidence(step):
             measures.append("matcher")
-        if message := _fault(step, measures, auxiliary):
+        if message := _name_fault(step, measures, auxiliary):
             yield address, message
         if step.stage.slot == "confidence":
             measures.append(step.stage.name)
@@ -65,8 +71,8 @@ def name_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
 def direction_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     """Yield the address and the message of each cost that cannot match the target image.
 
-    Such a cost does not obey the direction of the search range. That matters only if a
-    stage of the method reads the disparity map of the target image.
+    Such a cost ignores the direction of the search range. This is a fault only if a stage
+    of the method reads the disparity map of the target image.
     """
     if not any("other" in step.stage.data for step in pipeline.steps):
         return
@@ -76,10 +82,11 @@ def direction_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
             yield address, message
 
 
-# A notebook may register another function under the name of a stage.
+# The cache distinguishes the functions, because a notebook may register another function
+# under the name of a stage.
 @functools.lru_cache(maxsize=4096)
 def _direction_fault(function: Callable[..., Any], step: Step) -> str:
-    """Return what is wrong with the costs of the target image; empty if no fault shows."""
+    """Return the message about wrong costs of the target image; empty if they are correct."""
     try:
         check_direction(step.stage, step, np.zeros((1, 1, 3), np.uint8))
     except StereoFrameworkError as error:
@@ -88,42 +95,58 @@ def _direction_fault(function: Callable[..., Any], step: Step) -> str:
 
 
 def _may_give_confidence(matcher: Step) -> bool:
-    """Return whether a matcher may return confidence; plug-ins need not annotate that."""
+    """Return whether a matcher may return a confidence map.
+
+    The annotation of a plug-in may be missing, so every plug-in may return such a map.
+    """
     returns = inspect.signature(matcher.stage.function).return_annotation
     return not (matcher.stage.shipped and returns == "Disparity")
 
 
 def _unread_view(method: Pipeline) -> View:
-    """Return the view that stages get of an auxiliary method, with maps that cannot be read."""
+    """Return the view of an auxiliary method with objects that stand for its maps."""
     measures = [step.stage.name for step in method.in_slot("confidence")]
     measures += [step.stage.slot for step in method.in_slot("matcher") if _may_give_confidence(step)]
     return View(_Unread(), _Unread(), _Unread(), {name: _Unread() for name in measures})
 
 
-def _fault(step: Step, measures: list[str], auxiliary: Mapping[str, View]) -> str:
-    """Return what a stage raises about the names of maps; empty if it raises nothing."""
+def _name_fault(step: Step, measures: list[str], auxiliary: Mapping[str, View]) -> str:
+    """Return the message of the error that a stage raises about the name of a map.
+
+    The message is empty if the stage raises no such error.
+
+    Parameters
+    ----------
+    step : Step
+        The stage with its parameters.
+    measures : list of str
+        Names of the confidence maps of earlier stages.
+    auxiliary : mapping of str to View
+        Views of the auxiliary methods by name.
+    """
     if not _NAMED_DATA & set(step.stage.data):
         return ""
     data = {name: _Unread() for name in step.stage.data}
     data["confidence"] = {name: _Unread() for name in measures}
     data["alternatives"] = dict(auxiliary)
-    named = {name: data[name] for name in step.stage.data}
+    arguments = {name: data[name] for name in step.stage.data}
     parameters = {name: value for name, value in step.parameters.items() if name in step.stage.parameters}
     try:
-        step.stage.function(**named, **parameters)
+        step.stage.function(**arguments, **parameters)
     except (StereoFrameworkError, LookupError) as error:
         error.raised_by = step.stage  # type: ignore[union-attr]
         return blame(error)
     except (Exception, _DataRead):
-        # The stage may have failed only because there are no data.
+        # A plug-in may raise anything, and it may have failed only because data are missing.
         pass
     return _initial_map_fault(step, auxiliary)
 
 
 def _initial_map_fault(step: Step, auxiliary: Mapping[str, View]) -> str:
-    """Return what is wrong with the name of the initial map of a shipped stage.
+    """Return the message about a wrong name of a shipped stage's initial map, or "".
 
-    Some stages ask for this map only after they have read their images.
+    Some stages look up this map only after they have read their images, so their rehearsal
+    ends too early to find the fault.
     """
     has_initial_map = step.stage.shipped and "initial" in step.parameters
     if not has_initial_map or not reads_auxiliary_maps(step):

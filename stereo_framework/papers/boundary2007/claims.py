@@ -7,7 +7,7 @@ import numpy as np
 from pandas import DataFrame
 
 from stereo_framework.evaluation.roc import Point, best_case, feasibility_boundary, minimal_points, roc_curve, worst_case
-from stereo_framework.papers.claim import Cases, cases, told
+from stereo_framework.papers.claim import Cases, cases, listed_numbers
 from stereo_framework.tables.boundary import Boundary
 
 STABLE, STRONG = ("CSM", "SDM"), ("GC", "DP", "BP")
@@ -117,7 +117,7 @@ def dp_is_monotonous(found: Boundary) -> Cases:
     worse = {scene: len(own) - len(minimal_points(own)) for scene in found.points if (own := _of(found, scene, "DP"))}
     mean = len(found.mean["DP"]) - len(minimal_points(found.mean["DP"]))
     yield f"{mean} of {len(found.mean['DP'])} mean points of DP are worse than another", not mean
-    yield f"worse points on the scenes: {told(worse, form='d')}", any(worse.values())
+    yield f"worse points on the scenes: {listed_numbers(worse, form='d')}", any(worse.values())
 
 
 def _mean_boundary(found: Boundary) -> list[Point]:
@@ -126,7 +126,7 @@ def _mean_boundary(found: Boundary) -> list[Point]:
 
 def gc_not_in_mean(found: Boundary) -> Cases:
     counts = {name: sum(p.method == name for p in _mean_boundary(found)) for name in found.mean}
-    yield f"settings on M: {told(counts, form='d')}", not counts["GC"]
+    yield f"settings on M: {listed_numbers(counts, form='d')}", not counts["GC"]
 
 
 def sdm_and_csm_alternate(found: Boundary) -> Cases:

@@ -13,7 +13,7 @@ from stereo_framework.figures.roc_plot import roc_figure
 from stereo_framework.page.page import Text
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
 from stereo_framework.papers.boundary2007.claims import shown
-from stereo_framework.papers.claim import Alternatives, told
+from stereo_framework.papers.claim import Alternatives, listed_numbers
 from stereo_framework.papers.comparison import compared, plain_table, published_table
 from stereo_framework.papers.extent import missing_mean
 from stereo_framework.papers.paper import Context, Outcome, drawn, short
@@ -72,7 +72,7 @@ def curves(context: Context) -> Outcome:
     pictures = []
     for title, edge in edges.items():
         methods = found.points.get(title, found.mean)
-        e = told({name: efficiency(roc_curve(points)) for name, points in methods.items()}, form=".3f")
+        e = listed_numbers({name: efficiency(roc_curve(points)) for name, points in methods.items()}, form=".3f")
         caption = f"{places.get(title, f'Figure 6: {title}')}. Efficiency (equation 10): {e}."
         figure = roc_figure(methods, boundary=edge, title=title)
         pictures.append(drawn(f"roc_{title}", figure, f"error rate against sparsity rate: {title}", caption))

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from pandas import DataFrame, Series
 
-from stereo_framework.papers.claim import Cases, most, tally
+from stereo_framework.papers.claim import Cases, more_than_half, tally
 from stereo_framework.papers.comparison import Comparison, as_printed, compared, plain_table, published_table, raw_table
 from stereo_framework.papers.own_methods import REGIONS, SUBMISSIONS, groups, nearest, ranks, scores, submission_scores
 from stereo_framework.papers.paper import Context, Outcome
@@ -150,7 +150,7 @@ def ranks_are_distant(first_ranks: Collection[int]) -> Cases:
 
 
 def most_in_group_two(groups: Series) -> Cases:
-    return tally(groups == 2, "methods in group 2", most)
+    return tally(groups == 2, "methods in group 2", more_than_half)
 
 
 def no_single_winner(groups: Series) -> Cases:

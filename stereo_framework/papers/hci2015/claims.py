@@ -9,7 +9,7 @@ import numpy as np
 from pandas import DataFrame, Series
 
 from stereo_framework.evaluation.hci import HCI_METRICS
-from stereo_framework.papers.claim import Cases, told
+from stereo_framework.papers.claim import Cases, listed_numbers
 
 COLUMNS = {
     "RMS": "rms_error_nonocc",
@@ -29,7 +29,7 @@ THREE = ["sgbm", "gc", "window"]
 def rms_is_limited(ranks: DataFrame) -> Cases:
     best = ranks["RMS"].idxmin()
     own = ranks.loc[best, GEOMETRIC]
-    yield f"{best}, first by RMS, has the ranks {told(own, form='')}", 2 * (own == 1).sum() < len(own)
+    yield f"{best}, first by RMS, has the ranks {listed_numbers(own, form='')}", 2 * (own == 1).sum() < len(own)
 
 
 def rankings_reveal(ranks: DataFrame) -> Cases:
@@ -92,7 +92,7 @@ def more_with_badpix(r2: DataFrame) -> Cases:
 def little_with_rms(r2: DataFrame) -> Cases:
     own = r2["RMS"][GEOMETRIC]
     middle = own.median(skipna=False)
-    yield f"median {middle:.2f}: {told(own)}", middle < 0.5
+    yield f"median {middle:.2f}: {listed_numbers(own)}", middle < 0.5
 
 
 def _low(values: list[float]) -> tuple[str, bool]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pandas import DataFrame, Series, concat
 
-from stereo_framework.papers.claim import Cases, cases, most, tally, told
+from stereo_framework.papers.claim import Cases, cases, listed_numbers, more_than_half, tally
 from stereo_framework.papers.paper import short
 from stereo_framework.sweep import Result
 
@@ -74,7 +74,7 @@ def _places(data: Any) -> Iterator[tuple[str, Any]]:
 
 def _everywhere(holds: Series, things: str) -> Cases:
     """Whether something holds of all things, in each region and on each scene."""
-    return (case for where, own in _places(holds) for case in tally(own, things, where=f"{where}: "))
+    return (case for where, own in _places(holds) for case in tally(own, things, prefix=f"{where}: "))
 
 
 def _listed(truncations: Any) -> str:
@@ -222,7 +222,7 @@ def trade_off(results: Results) -> Cases:
 
 def intermediate_best(results: Results) -> Cases:
     between = [own[1:-1].min() < min(own.iloc[0], own.iloc[-1]) for _, _, (own,) in _each_method(results, "nonocc")]
-    yield from tally(Series(between, dtype=bool), "curves lowest between the smallest and the largest support", most)
+    yield from tally(Series(between, dtype=bool), "curves lowest between the smallest and the largest support", more_than_half)
 
 
 def _lowest(results: Results, region: str) -> Iterator[tuple[str, Series]]:
@@ -242,7 +242,7 @@ def shiftable_best(results: Results) -> Cases:
 def shiftable_best_at_discontinuities(results: Results) -> Cases:
     overall = {scene: _lead(best) for scene, best in _lowest(results, "nonocc")}
     for scene, best in _lowest(results, "discont"):
-        figures = f"{scene}: {told(best, ' %')}; lead {_lead(best):.2f} points, overall {overall[scene]:.2f}"
+        figures = f"{scene}: {listed_numbers(best, ' %')}; lead {_lead(best):.2f} points, overall {overall[scene]:.2f}"
         yield figures, _lead(best) >= max(0, overall[scene])
 
 
@@ -270,4 +270,4 @@ def large_support(results: Results) -> Cases:
 def fattening(shares: Mapping[str, float]) -> Cases:
     """Takes the percentages of pixels near discontinuities that are too near, by method."""
     if shares:
-        yield told(shares, " %"), shares["shiftable"] < shares["box"]
+        yield listed_numbers(shares, " %"), shares["shiftable"] < shares["box"]

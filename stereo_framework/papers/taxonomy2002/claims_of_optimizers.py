@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame, Series
 
-from stereo_framework.papers.claim import Cases, cases, most, tally, told
+from stereo_framework.papers.claim import Cases, cases, listed_numbers, more_than_half, tally
 from stereo_framework.papers.comparison import PublishedTable
 from stereo_framework.papers.paper import short
 from stereo_framework.papers.taxonomy2002.claims import KEYS, METHODS, REGIONS, Results, each, errors, only
@@ -37,7 +37,7 @@ def no_clear_ranking(results: Results) -> Cases:
 def weights_vary(results: Results) -> Cases:
     for method, own in each(best_weights(results, "nonocc")["weight"], "method"):
         if len(own) > 1:
-            yield f"{method}, best weight: {told(own, form='g')}", own.nunique() > 1
+            yield f"{method}, best weight: {listed_numbers(own, form='g')}", own.nunique() > 1
 
 
 def weights_between(results: Results, *, scene: str, low: float, high: float) -> Cases:
@@ -65,7 +65,7 @@ def lowest_energy(results: Results) -> Cases:
     cuts = only(energies, method="gc").groupby(level=["scene", "weight"]).max()
     found = cuts <= energies.groupby(level=["scene", "weight"]).min().reindex(cuts.index)
     for scene, own in found.groupby(level="scene"):
-        yield from tally(own, "weights with the lowest energy for graph cuts", where=f"{scene}: ")
+        yield from tally(own, "weights with the lowest energy for graph cuts", prefix=f"{scene}: ")
 
 
 def streaks(changes: Mapping[str, Mapping[str, float]]) -> Cases:
@@ -112,13 +112,13 @@ def _penalty_gains(results: Results) -> Series:
 
 
 def penalty_usually_helps(results: Results) -> Cases:
-    return tally(_penalty_gains(results) > 0, "runs better with a penalty", most)
+    return tally(_penalty_gains(results) > 0, "runs better with a penalty", more_than_half)
 
 
 def penalty_helps_so(results: Results) -> Cases:
     means = _penalty_gains(results).groupby(level="method").mean()
     if {"so", "dp"} <= set(means.index):
-        yield f"gain by a penalty: {told(means, ' points')}", means["so"] > means["dp"]
+        yield f"gain by a penalty: {listed_numbers(means, ' points')}", means["so"] > means["dp"]
 
 
 def interval_hurts_textureless(results: Results) -> Cases:
@@ -207,7 +207,7 @@ def with_ours(published: PublishedTable, ours: Rows) -> Rows:
 
 def listed_by_performance(published: PublishedTable, ours: Rows) -> Cases:
     ranks = table_ranks(with_ours(published, ours)).mean(axis=1)[list(ours)].sort_values(kind="stable")
-    yield told(ranks, form=".1f"), [*ranks.index] == [label for label in published.rows if label in ours]
+    yield listed_numbers(ranks, form=".1f"), [*ranks.index] == [label for label in published.rows if label in ours]
 
 
 def two_dimensions_best(ours: Rows) -> Cases:
@@ -222,13 +222,16 @@ def _by_kind(values: Series, numbers: Mapping[str, int]) -> Callable[[str], Seri
 def map_outperforms(rows: Rows, numbers: Mapping[str, int]) -> Cases:
     """Takes rows of Table 5 and their numbers, as `local_perform_less` does."""
     of = _by_kind(Series({label: row["map_nonocc"] for label, row in rows.items()}), numbers)
-    yield f"{told(of('diffusion'), ' %')} against {told(of('2-D MRFs'), ' %')}", of("diffusion").min() < of("2-D MRFs").max()
+    yield (
+        f"{listed_numbers(of('diffusion'), ' %')} against {listed_numbers(of('2-D MRFs'), ' %')}",
+        of("diffusion").min() < of("2-D MRFs").max(),
+    )
 
 
 def local_perform_less(rows: Rows, numbers: Mapping[str, int]) -> Cases:
     of = _by_kind(table_ranks(rows).mean(axis=1), numbers)
     means = {kind: of(kind).mean() for kind in _KINDS}
-    yield told(means), max(means["2-D MRFs"], means["diffusion"]) < min(means["local"], means["scanline"])
+    yield listed_numbers(means), max(means["2-D MRFs"], means["diffusion"]) < min(means["local"], means["scanline"])
 
 
 def printed_ranks(ranks: Mapping[str, Mapping[str, tuple[float, float]]]) -> Cases:
@@ -252,7 +255,7 @@ def gains_with_parameters(table6: Rows) -> Cases:
     """Takes ``SCENE_fixed`` and ``SCENE_best`` by method, as `map_is_solved` does."""
     scenes = ("tsukuba", "sawtooth", "venus", "map")
     left = {m: min(row[f"{s}_best"] / row[f"{s}_fixed"] for s in scenes if f"{s}_best" in row) for m, row in table6.items()}
-    yield f"lowest share that is left: {told(left)}", sum(share < 0.5 for share in left.values()) >= 2
+    yield f"lowest share that is left: {listed_numbers(left)}", sum(share < 0.5 for share in left.values()) >= 2
 
 
 def map_is_solved(table6: Rows) -> Cases:
