@@ -1,8 +1,9 @@
 """Compute the figures of the methods' pages: ``STEREO_DATA=DIR python scripts/method_counts.py [FILE ...]``.
 
-Writes ``methods.json``, ``tiles.json`` and ``ranges.json`` in ``docs/counts``, or some of them.
+The program writes ``methods.json``, ``tiles.json`` and ``ranges.json`` in ``docs/counts``. A
+FILE is one of these names without the ending; without FILE, all are written.
 ``tests/test_method_claims.py`` compares sentences of the pages with these files. Each file
-takes some minutes on a machine with two cores that does nothing else.
+takes some minutes on an idle machine with two cores.
 """
 
 from __future__ import annotations
@@ -27,18 +28,24 @@ from stereo_framework.sweep.result import Result
 V2 = [f"middlebury-v2/{name}" for name in ("tsukuba", "venus", "teddy", "cones")]
 PHOTOGRAPHS = "middlebury-v3/trainingQ"
 SETS_OF_ROWS = {"photographs": PHOTOGRAPHS, "kitti2015": "kitti2015", "kitti2012": "kitti/training2012", "v2": "middlebury-v2"}
-"""The sets of scenes whose rows are measured, by their name in the file of counts."""
+"""The sets of scenes on which row differences are measured, by their key in the file."""
 REGIONS = ("nonocc", "all", "disc")
 MARGINS = ((0, 0), (10, 0.05), (20, 0.1), (50, 0.1), (100, 0.3))
-"""Values of alpha and beta for stable matching and stratified matching."""
+"""Margins for stable matching and stratified matching: pairs of alpha and beta."""
 
 
 class Counts(NamedTuple):
     """Shares of a semi-dense disparity map, in percent.
 
-    ``matched`` is the share of the visible pixels with truth that have an estimate. The two
-    other shares are those of estimates that are off by more than 1 pixel: among the visible
-    pixels, and among all pixels with truth.
+    Parameters
+    ----------
+    matched : float
+        Share of the non-occluded pixels with truth that have an estimate.
+    wrong_of_visible : float
+        Share of these estimates that are off by more than 1 pixel.
+    wrong_of_all : float
+        Share of the estimates that are off by more than 1 pixel, among the estimates at all
+        pixels with truth, occluded pixels included.
     """
 
     matched: float
@@ -47,7 +54,7 @@ class Counts(NamedTuple):
 
 
 def count_matches(disparity: Disparity, scene: Scene) -> Counts:
-    """Count the estimates of a disparity map, and those that are off by more than 1 pixel."""
+    """Count the estimates of a disparity map, and those off by more than 1 pixel."""
     assert scene.truth is not None, "all scenes of the list have truth"
     has_truth = np.isfinite(scene.truth)
     visible = has_truth & scene.mask("nonocc")
@@ -68,7 +75,7 @@ def percent(part: int, whole: int) -> float:
 
 
 def results_by_scene(script: Any, scenes: Sequence[str], overrides: Sequence[str] = ()) -> dict[str, Result]:
-    """Run one setting of a script on scenes and return its results by the scenes' short names."""
+    """Run a script with one setting on scenes; return the results by short scene name."""
     results: dict[str, Result] = {}
     for result in run(script, scenes=list(scenes), overrides=list(overrides), workers=1, maps=True):
         if result.error:
@@ -86,7 +93,7 @@ def counts_on_v2(script: Any, overrides: Sequence[str] = ()) -> dict[str, dict[s
     return counts
 
 
-def margins() -> dict[str, Any]:
+def count_matches_by_margin() -> dict[str, Any]:
     """Count the matches of `csm` and `stratified` at several margins."""
     counts: dict[str, Any] = {}
     for method in ("csm", "stratified"):
@@ -96,21 +103,25 @@ def margins() -> dict[str, Any]:
     return counts
 
 
-def prices() -> dict[str, Any]:
-    """Count the matches of `cox` at two prices."""
+def count_matches_by_occlusion_cost() -> dict[str, Any]:
+    """Count the matches of `cox` at two costs of an occlusion."""
     return {f"occlusion_cost {cost}": counts_on_v2("cox", [f"optimization.occlusion_cost={cost}"]) for cost in (20, 300)}
 
 
 def error_rate(script: Any, scene: str) -> float:
-    """Return the error rate of Kostliva et al. (2007) of a script on a scene."""
+    """Measure the error rate of Kostliva et al. (2007) of a script on a scene."""
     methods = {"method": script}
     content = {"methods": methods, "evaluation": {"protocol": "kostliva2007"}}
     [result] = results_by_scene(content, [scene]).values()
     return round(result.statistics["error_rate"], 5)
 
 
-def correlation() -> dict[str, Any]:
-    """Measure error rates of windows of 9 pixels, also with a match image of less contrast."""
+def error_rates_of_correlation() -> dict[str, Any]:
+    """Measure the error rates of correlation and of absolute differences.
+
+    The windows are 9 pixels wide. On teddy, the rates are also measured with a darker match
+    image.
+    """
     winners = {"optimization": "winner_take_all"}
     costs = {
         "moravec": {"matching_cost": {"use": "normalized_cross_correlation", "form": "moravec", "size": 9}, **winners},
@@ -128,8 +139,8 @@ def correlation() -> dict[str, Any]:
     return rates
 
 
-def rows() -> dict[str, Any]:
-    """Return the largest row difference that `row_alignment` reports for each pair, in pixels."""
+def largest_row_differences() -> dict[str, Any]:
+    """Return the largest row difference of each pair, in pixels."""
     stage = {"use": "row_alignment", "initial": "first", "threshold": 0}
     script = {"include": "window", "alternatives": {"first": {"include": "initial_map"}}, "preprocessing": [stage]}
     differences: dict[str, Any] = {}
@@ -142,7 +153,7 @@ def rows() -> dict[str, Any]:
 
 
 def v2_percentages(script: Any, overrides: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the twelve percentages of Middlebury v2 at 1 pixel, and their means by region."""
+    """Measure the twelve percentages of bad pixels of Middlebury v2, and their means."""
     content = {"methods": {"method": script}, "evaluation": {"protocol": {"base": "middlebury-v2", "measures": ["bad_pixels"]}}}
     results = results_by_scene(content, V2, overrides)
     percentages: dict[str, Any] = {}
@@ -152,8 +163,8 @@ def v2_percentages(script: Any, overrides: Sequence[str] = ()) -> dict[str, Any]
     return {"average": round(mean(means.values()), 4), "means": means, **percentages}
 
 
-def ad_census() -> dict[str, Any]:
-    """Measure `ad_census`, and two settings of it that make fewer errors, on Middlebury v2."""
+def percentages_of_ad_census() -> dict[str, Any]:
+    """Measure `ad_census` on Middlebury v2, and two versions with fewer errors."""
     both_views = {"use": "cross_based", "length": 34, "threshold": 20, "far": 17, "far_threshold": 6, "views": "both"}
     aggregation = [{**both_views, "iterations": 1}]
     refinement = [
@@ -176,7 +187,10 @@ def ad_census() -> dict[str, Any]:
 
 
 def equal_winners() -> dict[str, float]:
-    """Return the percentage of pixels whose winner is the same with 4000 steps and with float32."""
+    """Return the percentage of pixels with equal winners of integer and float32 costs.
+
+    The costs are those of `ad_census`. The integer costs have 4000 steps.
+    """
     shares = {}
     for name, results in _winners_of_ad_census().items():
         exact, stepped = results
@@ -185,6 +199,7 @@ def equal_winners() -> dict[str, float]:
 
 
 def _winners_of_ad_census() -> dict[str, list[Disparity]]:
+    """Return two disparity maps for each scene: of float32 and of integer costs."""
     winners: dict[str, list[Disparity]] = {}
     for cost in ({"use": "ad_census"}, {"use": "ad_census", "steps": 4000}):
         script = {"matching_cost": cost, "optimization": "winner_take_all"}
@@ -193,18 +208,19 @@ def _winners_of_ad_census() -> dict[str, list[Disparity]]:
     return winners
 
 
-def patch_match() -> dict[str, Any]:
-    """Measure `patch_match` on Middlebury v2, with the disparities of tsukuba rounded too."""
+def percentages_of_patch_match() -> dict[str, Any]:
+    """Measure `patch_match` on Middlebury v2, also with rounded disparities on tsukuba."""
     protocol = {"base": "middlebury-v2", "measures": ["bad_pixels"]}
-    percentages, rounded = [], []
+    percentages = []
+    percentages_rounded = []
     for name, result in results_by_scene("patch_match", V2).items():
         scene = load_scene(result.scene)
         scores = evaluate(result.disparity, scene, protocol)
         disparity = np.rint(result.disparity) if name == "tsukuba" else result.disparity
-        scores_rounded = evaluate(disparity, scene, protocol)
+        scores_of_rounded = evaluate(disparity, scene, protocol)
         percentages += [scores[f"bad_pixels_{region}"] for region in REGIONS]
-        rounded += [scores_rounded[f"bad_pixels_{region}"] for region in REGIONS]
-    return {"average": round(mean(percentages), 4), "average, tsukuba rounded": round(mean(rounded), 4)}
+        percentages_rounded += [scores_of_rounded[f"bad_pixels_{region}"] for region in REGIONS]
+    return {"average": round(mean(percentages), 4), "average, tsukuba rounded": round(mean(percentages_rounded), 4)}
 
 
 def methods_on_v2() -> dict[str, Any]:
@@ -213,15 +229,18 @@ def methods_on_v2() -> dict[str, Any]:
 
 
 def chain_captions() -> dict[str, str]:
-    """Return the captions that ``scripts/chain_pictures.py`` prints for rows, light and planes."""
+    """Return the captions that ``scripts/chain_pictures.py`` prints, by step."""
     captions = {}
     for name, (draw, part) in chain_pictures.STEPS.items():
         _, captions[name] = draw(part, load_scene(part.scene))
     return captions
 
 
-def choose_on_teddy() -> dict[str, float]:
-    """Return by how many points methods have more wrong visible pixels than `fine` on teddy."""
+def errors_above_fine_on_teddy() -> dict[str, float]:
+    """Return by how many percentage points methods exceed the errors of `fine` on teddy.
+
+    The errors are the percentages of wrong non-occluded pixels.
+    """
     scene_name = "middlebury2003/teddy"
     scene = load_scene(scene_name)
     assert scene.truth is not None, "teddy has truth"
@@ -229,13 +248,13 @@ def choose_on_teddy() -> dict[str, float]:
     wrong = {}
     for method in ("fine", "fast", "sgm", "census", "window"):
         [result] = results_by_scene(method, [scene_name]).values()
-        is_right = np.abs(result.disparity - scene.truth)[visible] <= 1
-        wrong[method] = percent(np.count_nonzero(~is_right), is_right.size)
+        is_correct = np.abs(result.disparity - scene.truth)[visible] <= 1
+        wrong[method] = percent(np.count_nonzero(~is_correct), is_correct.size)
     return {method: round(share - wrong["fine"], 4) for method, share in wrong.items()}
 
 
-def tiles() -> dict[str, Any]:
-    """Measure methods on the ten photographs as a whole and in tiles: visible pixels, 1 pixel."""
+def errors_in_tiles() -> dict[str, Any]:
+    """Measure the errors of methods on the ten photographs, as a whole and in tiles."""
     percentages: dict[str, Any] = {}
     for method in ("sgm", "fine"):
         percentages[method] = {"whole": _mean_on_photographs(method, [])}
@@ -246,15 +265,20 @@ def tiles() -> dict[str, Any]:
 
 
 def _mean_on_photographs(method: str, overrides: Sequence[str]) -> float:
+    """Return the mean percentage of non-occluded pixels that are off by more than 1 pixel.
+
+    The images have a quarter of the full size, so 4 pixels of full size are 1 pixel.
+    """
     results = results_by_scene(method, [PHOTOGRAPHS], overrides).values()
     return round(mean(result.statistics["bad4_nonocc"] for result in results), 4)
 
 
 def estimated_ranges() -> dict[str, dict[str, float]]:
-    """Compare the ranges that ``--disparities auto`` estimates with the truth of each scene.
+    """Compare the ranges of ``--disparities auto`` with the truth of each scene.
 
-    ``covered`` is the percentage of the pixels with truth whose disparity lies in the range.
-    ``width`` is the width of the range over that of the true disparities.
+    In the result, ``covered`` is the percentage of the pixels with truth whose disparity
+    lies in the range. ``width`` is the width of the range, divided by the width of the range
+    of the true disparities.
     """
     ranges = {}
     for scene in load_scenes([*choosing_study.SCENES, "synthetic/slits"]):
@@ -267,24 +291,24 @@ def estimated_ranges() -> dict[str, dict[str, float]]:
     return ranges
 
 
-METHODS: dict[str, Callable[[], Any]] = {
-    "margins": margins,
-    "prices": prices,
-    "correlation": correlation,
-    "rows": rows,
-    "ad_census": ad_census,
+SECTIONS_OF_METHODS: dict[str, Callable[[], Any]] = {
+    "margins": count_matches_by_margin,
+    "prices": count_matches_by_occlusion_cost,
+    "correlation": error_rates_of_correlation,
+    "rows": largest_row_differences,
+    "ad_census": percentages_of_ad_census,
     "equal_winners": equal_winners,
     "methods_on_v2": methods_on_v2,
     "chain_captions": chain_captions,
-    "choose_on_teddy": choose_on_teddy,
-    "patch_match": patch_match,
+    "choose_on_teddy": errors_above_fine_on_teddy,
+    "patch_match": percentages_of_patch_match,
 }
 FILES: dict[str, dict[str, Callable[[], Any]]] = {
-    "methods": METHODS,
-    "tiles": {"photographs": tiles},
+    "methods": SECTIONS_OF_METHODS,
+    "tiles": {"photographs": errors_in_tiles},
     "ranges": {"estimated": estimated_ranges},
 }
-"""By name of the file of counts: the functions that compute its sections."""
+"""The functions that compute the sections of each file of counts."""
 
 
 def main() -> None:

@@ -2,11 +2,13 @@
 
     python scripts/page_tables.py
 
-Nothing is measured. Tables and sentences stand between ``<!-- NAME -->`` and
-``<!-- end -->``. Errors come from ``docs/counts/quality.json`` and
-``docs/counts/results.json``, times from ``docs/counts/quality_times.json`` and
-``docs/counts/results_times.json``. An entry that was recorded from a page has means only,
-so that sentences about single scenes become sentences about means.
+The program measures nothing. It writes tables and sentences between the markers
+``<!-- NAME -->`` and ``<!-- end -->`` of the pages. Errors come from
+``docs/counts/quality.json`` and ``docs/counts/results.json``. Times come from
+``docs/counts/quality_times.json`` and ``docs/counts/results_times.json``.
+
+Some entries of these files were recorded from an older page and not measured. Such an
+entry contains only means. Its sentences are about means instead of single scenes.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from counts import read_counts
 ROOT = Path(__file__).parents[1]
 
 Statistics = Mapping[str, Mapping[str, float]]
-"""Statistics of a method by scene and name."""
+"""Statistics of a method by scene, and then by the name of the statistic."""
 
 
 @dataclass(frozen=True)
@@ -33,16 +35,20 @@ class Column:
     heading: str
     statistics: tuple[str, ...]
     scenes: str = ""
-    """Regular expression of the scenes that count."""
+    """Regular expression that matches the names of the scenes to average."""
 
     def value(self, statistics: Statistics) -> float:
-        """Return the mean of the column for a method."""
+        """Compute the mean of the column from the statistics of a method."""
         scenes = [scene for scene in statistics if re.search(self.scenes, scene)]
         return mean(statistics[scene][name] for scene in scenes for name in self.statistics)
 
 
 TEN = "^middlebury-v3/trainingQ/"
-"""The ten photographs; configs/comparison/photographs.yaml has the motorcycle pair too."""
+"""Regular expression of the ten photographs.
+
+The script configs/comparison/photographs.yaml also runs on the motorcycle pair, which the
+table leaves out.
+"""
 
 RESULT_TABLES: dict[str, Sequence[Column]] = {
     "photographs": (
@@ -59,10 +65,10 @@ RESULT_TABLES: dict[str, Sequence[Column]] = {
     ),
     "roads": tuple(Column(f"{pixels} px", (f"bad{pixels}_all",)) for pixels in ("3", "2", "1", "0.5")),
 }
-"""The tables of docs/results.md by the name of their script in configs/comparison."""
+"""Columns of the tables of docs/results.md, by a script's name in configs/comparison."""
 
 WITHOUT_SECONDS = ("roads",)
-"""Tables that show no times."""
+"""Names of the tables that show no times."""
 
 PEERS = {
     "fine": "`fine`, the default",
@@ -72,19 +78,25 @@ PEERS = {
     "hh": "StereoSGBM, eight paths",
     "sgbm": "StereoSGBM, five paths (`sgbm`)",
 }
-"""The rows of docs/why.md."""
+"""The methods of the table of docs/why.md, with their names there."""
 
 README_ROWS = {**PEERS, "hh": "OpenCV's StereoSGBM, eight paths, filled"}
-
+"""The methods of the table of README.md, with their names there."""
 
 SEED_THRESHOLDS = {"C": (1.0, 0.5, 2.0), "roads": (3.0, 2.0, 1.0, 0.5)}
-"""Thresholds in pixels of the means over seeds, by set of benchmarks/quality.py."""
+"""Thresholds in pixels of the means over seeds.
 
-KIT = "kitti/training2012"
+The keys are sets of benchmarks/quality.py: ``C`` is the set of photographs.
+"""
+
+KITTI_KIT_SCENE = "kitti/training2012"
 """The road pair of configs/comparison/kept_road.yaml."""
 
-QUICK = 0.5
-"""Seconds below which a sentence of docs/results.md compares methods."""
+QUICK_SECONDS = 0.5
+"""Limit of the times of the methods that a sentence of docs/results.md calls quick."""
+
+METHODS_WITH_ABSOLUTE_DIFFERENCES = ("ad_census", "cost_filter")
+"""Methods whose ranks on photographs and on Middlebury version 2 a sentence compares."""
 
 
 def entry(name: str, entry_name: str) -> dict[str, Any]:
@@ -94,7 +106,7 @@ def entry(name: str, entry_name: str) -> dict[str, Any]:
 
 
 def result_values(name: str) -> dict[str, list[float]]:
-    """Return the values of a table of docs/results.md by method, without seconds."""
+    """Return the columns of a table of docs/results.md by method, without the seconds."""
     results = entry("results", name)
     if "means" in results:
         means: dict[str, list[float]] = results["means"]
@@ -104,7 +116,7 @@ def result_values(name: str) -> dict[str, list[float]]:
 
 
 def result_table(name: str) -> str:
-    """Return a table of docs/results.md, the method with the fewest errors first."""
+    """Return a table of docs/results.md in Markdown, sorted by the first column."""
     headings = ["method", *(column.heading for column in RESULT_TABLES[name])]
     values = result_values(name)
     seconds = seconds_of(name)
@@ -128,18 +140,30 @@ def seconds_of(name: str) -> dict[str, float]:
 
 
 def peer_error(method: str, kind: str, threshold: float, seed: int = 0) -> float:
-    """Return a method's mean error over a set of benchmarks/quality.py, in percent."""
+    """Return the mean percentage of bad pixels of a method over a set of scenes.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method.
+    kind : str
+        Set of scenes of benchmarks/quality.py, such as "roads".
+    threshold : float
+        Disparity error in pixels above which a pixel is bad.
+    seed : int
+        Index of the run, if the method was run with several seeds.
+    """
     quality = entry("quality", method)
     if "means" in quality:
         recorded: float = quality["means"][kind][f"{threshold:g}"]
         return recorded
-    place = quality["thresholds"].index(threshold)
-    by_scene = quality["errors_by_seed"][seed][kind]
-    return mean(errors[place] for errors in by_scene.values())
+    index = quality["thresholds"].index(threshold)
+    errors_by_scene = quality["errors_by_seed"][seed][kind]
+    return mean(errors[index] for errors in errors_by_scene.values())
 
 
 def seed_means(kind: str) -> list[float]:
-    """Return the mean errors of `fine` over its seeds, by threshold of `SEED_THRESHOLDS`."""
+    """Return the mean errors of `fine` over its seeds, one for each threshold."""
     quality = entry("quality", "fine")
     if "seed_means" in quality:
         recorded: list[float] = quality["seed_means"][kind]
@@ -162,7 +186,13 @@ def chance_sentence() -> str:
 
 
 def provenance(name: str) -> str:
-    """Return the sentence of a page about the run from which its seconds come."""
+    """Return the sentence that states when and how the times of a page were measured.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file of times in docs/counts.
+    """
     entries = read_counts(name)["entries"].values()
     commits = listed(sorted({f"`{times['commit'][:8]}`" for times in entries}))
     if any("recorded" in times for times in entries):
@@ -178,7 +208,13 @@ def provenance(name: str) -> str:
 
 
 def error_provenance(name: str) -> str:
-    """Return the sentences of a page about the runs from which its errors come."""
+    """Return the sentences that state at which commits the errors of a page were measured.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file of errors in docs/counts.
+    """
     entries = read_counts(name)["entries"]
     measured = _by_commit({key: value for key, value in entries.items() if "recorded" not in value})
     recorded = _by_commit({key: value for key, value in entries.items() if "recorded" in value})
@@ -191,11 +227,13 @@ def error_provenance(name: str) -> str:
 
 
 def _by_commit(entries: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return in words which entries belong to which commit."""
-    names: dict[str, list[str]] = {}
-    for name, stored in entries.items():
-        names.setdefault(stored["commit"][:8], []).append(f"`{name}`")
-    return listed([f"at commit `{commit}` ({listed(sorted(keys))})" for commit, keys in names.items()]) if names else ""
+    """Return the commits of entries as text, each with its entries."""
+    names_by_commit: dict[str, list[str]] = {}
+    for name, content in entries.items():
+        names_by_commit.setdefault(content["commit"][:8], []).append(f"`{name}`")
+    if not names_by_commit:
+        return ""
+    return listed([f"at commit `{commit}` ({listed(sorted(names))})" for commit, names in names_by_commit.items()])
 
 
 def seconds_sentence() -> str:
@@ -224,28 +262,33 @@ def order_sentences() -> str:
 
 
 def _leaders_sentence() -> str:
-    places = _errors_by_place()
-    leading = [errors for errors in places if sorted(errors, key=errors.__getitem__)[:2] == ["fine", "fast"]]
-    if len(leading) < len(places):
-        where = f"In {len(leading)} of {len(places)} pairs of photograph and threshold"
+    """Return the sentence about the methods with the fewest errors, `fine` and `fast`."""
+    cases = _errors_by_case()
+    led_cases = [errors for errors in cases if sorted(errors, key=errors.__getitem__)[:2] == ["fine", "fast"]]
+    if len(led_cases) < len(cases):
+        scope = f"In {len(led_cases)} of {len(cases)} pairs of photograph and threshold"
     elif "means" in entry("results", "photographs"):
-        where = "In the mean of the photographs, for each threshold,"
+        scope = "In the mean of the photographs, for each threshold,"
     else:
-        where = "On every photograph, for each threshold,"
+        scope = "On every photograph, for each threshold,"
     seconds = seconds_of("photographs")
     return (
-        f"- {where} `fine` has the fewest errors and `fast` the second fewest. Both were made on these photographs. "
+        f"- {scope} `fine` has the fewest errors and `fast` the second fewest. Both were made on these photographs. "
         f"`fast` takes {seconds['fast'] / seconds['fine']:.2f} of the time of `fine`."
     )
 
 
-def _errors_by_place() -> list[dict[str, float]]:
-    """Return errors by method, for each photograph and threshold or for each mean."""
+def _errors_by_case() -> list[dict[str, float]]:
+    """Return the errors of all methods in each case.
+
+    A case is a photograph with a threshold. If only means are stored, a case is a mean over
+    the photographs with a threshold.
+    """
     photographs = entry("results", "photographs")
     columns = RESULT_TABLES["photographs"]
     if "means" in photographs:
         values = result_values("photographs")
-        return [{method: values[method][place] for method in values} for place in range(len(columns))]
+        return [{method: values[method][index] for method in values} for index in range(len(columns))]
     errors = photographs["errors"]
     scenes = [scene for scene in errors["fine"] if re.search(TEN, scene)]
     statistics = [name for column in columns for name in column.statistics]
@@ -253,18 +296,23 @@ def _errors_by_place() -> list[dict[str, float]]:
 
 
 def _quick_sentence() -> str:
+    """Return the sentence about the quick methods with the fewest errors."""
     seconds = seconds_of("photographs")
-    quick = [method for method in seconds if seconds[method] < QUICK]
-    best: dict[str, list[str]] = {}
-    for place, errors in _errors_above_a_pixel().items():
-        method = min(quick, key=errors.__getitem__)
-        best.setdefault(method, []).append(place)
-    winners = [f"`{method}` has the fewest errors above 1 pixel {listed(places)}" for method, places in best.items()]
-    return f"- Among the methods that take less than {QUICK:g} s, {'; '.join(winners)}."
+    quick_methods = [method for method in seconds if seconds[method] < QUICK_SECONDS]
+    scopes_by_winner: dict[str, list[str]] = {}
+    for scope, errors in _errors_above_a_pixel().items():
+        winner = min(quick_methods, key=errors.__getitem__)
+        scopes_by_winner.setdefault(winner, []).append(scope)
+    winners = [f"`{winner}` has the fewest errors above 1 pixel {listed(scopes)}" for winner, scopes in scopes_by_winner.items()]
+    return f"- Among the methods that take less than {QUICK_SECONDS:g} s, {'; '.join(winners)}."
 
 
 def _errors_above_a_pixel() -> dict[str, dict[str, float]]:
-    """Return errors above a pixel by photograph and method, or the mean of the photographs."""
+    """Return the errors above 1 pixel by photograph and method.
+
+    If only means are stored, the mean takes the place of the photographs. The keys are
+    phrases of sentences, such as "on Piano".
+    """
     photographs = entry("results", "photographs")
     if "means" in photographs:
         return {"in the mean of the photographs": {method: values[0] for method, values in photographs["means"].items()}}
@@ -275,16 +323,14 @@ def _errors_above_a_pixel() -> dict[str, dict[str, float]]:
 
 
 def _old_scenes_sentence() -> str:
-    ranks = [f"rank {rank('middlebury_v2', method)} there and rank {rank('photographs', method)} here" for method in ABSOLUTE]
+    """Return the sentence about methods that have another rank on Middlebury version 2."""
+    methods = METHODS_WITH_ABSOLUTE_DIFFERENCES
+    ranks = [f"rank {rank('middlebury_v2', method)} there and rank {rank('photographs', method)} here" for method in methods]
     return (
-        f"- Compared with Middlebury version 2, `{ABSOLUTE[0]}` has {ranks[0]}, "
-        f"`{ABSOLUTE[1]}` {ranks[1]}. Likely reasons, which were not measured apart, are unequal exposures, to which "
+        f"- Compared with Middlebury version 2, `{methods[0]}` has {ranks[0]}, "
+        f"`{methods[1]}` {ranks[1]}. Likely reasons, which were not measured apart, are unequal exposures, to which "
         "absolute differences react, and plain walls that are larger than any window."
     )
-
-
-ABSOLUTE = ("ad_census", "cost_filter")
-"""Methods with absolute differences, which a sentence compares on two kinds of scenes."""
 
 
 def rank(name: str, method: str) -> int:
@@ -299,7 +345,7 @@ def kit_sentence() -> str:
     if "means" in kit:
         errors = {method: values[0] for method, values in kit["means"].items()}
     else:
-        errors = {method: scenes[KIT]["bad3_all"] for method, scenes in kit["errors"].items()}
+        errors = {method: scenes[KITTI_KIT_SCENE]["bad3_all"] for method, scenes in kit["errors"].items()}
     shown = sorted(("fine", "fast", "sgm", "sgbm", "pandora"), key=errors.__getitem__)
     figures = ", ".join(f"`{method}` {errors[method]:.1f}" for method in shown)
     return (
@@ -309,18 +355,28 @@ def kit_sentence() -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return words with commas and a final "and"."""
-    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
+    """Join words with commas and a final "and"."""
+    if len(words) == 1:
+        return words[0]
+    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def peer_time(method: str) -> dict[str, float]:
-    """Return the seconds and the MiB that a method takes for the photograph Piano."""
+    """Return the seconds and the MiB that a method takes on the photograph Piano."""
     piano: dict[str, float] = entry("quality_times", method)["piano"]
     return piano
 
 
 def peer_table(headings: Sequence[str], names: Mapping[str, str]) -> str:
-    """Return the table of errors, seconds and memory beside OpenCV and Pandora."""
+    """Return the table that compares our methods with OpenCV and Pandora.
+
+    Parameters
+    ----------
+    headings : sequence of str
+        Headings of the five columns.
+    names : mapping of str to str
+        The names of the rows, by method.
+    """
     rows = []
     for method, name in names.items():
         piano = peer_time(method)
@@ -348,7 +404,7 @@ def block(text: str, name: str) -> str:
 
 
 def with_block(text: str, name: str, content: str) -> str:
-    """Return a page with other content between the markers of a name."""
+    """Return a page with new content between the markers of a name."""
     old = f"<!-- {name} -->\n{block(text, name)}\n<!-- end -->"
     return text.replace(old, f"<!-- {name} -->\n{content}\n<!-- end -->")
 
@@ -376,7 +432,7 @@ def generated_blocks() -> dict[tuple[str, str], str]:
 
 
 def main() -> None:
-    """Rewrite the tables of the pages."""
+    """Rewrite the generated blocks of the pages."""
     for (page, name), content in generated_blocks().items():
         path = ROOT / page
         text = path.read_text(encoding="utf-8")

@@ -30,10 +30,10 @@ NAME = "papers"
 COMMAND = "stereo-framework reproduce PAPER --out FOLDER/PAPER, for each paper; python scripts/paper_counts.py FOLDER"
 
 QUOTED_NUMBERS = {"taxonomy2002": ("table5", "table6"), "boundary2007": ("table1",)}
-"""The items whose single numbers the page quotes."""
+"""The items of each paper whose single numbers the page quotes."""
 
 ABSENT = "-"
-"""A cell of a paper whose whole run is not gathered yet."""
+"""The text of a cell for a paper whose whole run is not gathered yet."""
 
 SCENES = ("tsukuba", "sawtooth", "venus", "map")
 """The scenes of Table 5 of 2002."""
@@ -45,18 +45,18 @@ METHODS_OF_2002 = {
     "Graph cuts (4)": "`gc`: graph cuts, median of seven seeds",
     "Bay. diff.": "`bayesian`: Bayesian diffusion",
 }
-"""Our methods by their rows in Table 5 of 2002."""
+"""Descriptions of our methods, by the names of their rows in Table 5 of 2002."""
 
 METHODS_OF_2007 = ("DP", "CSM", "SDM", "GC", "BP")
-"""The methods of boundary2007, first those whose costs are known."""
+"""The methods of boundary2007. The methods whose costs are known come first."""
 
 Counts = Mapping[str, Mapping[str, Any]]
 """The counts of each paper by its name."""
 
 
 def gather(folder: Path) -> dict[str, Any]:
-    """Return the counts of all papers below a folder; a run that is not whole is refused."""
-    gathered = {}
+    """Read the counts of all papers from a folder, and refuse a run that is not whole."""
+    counts_by_paper = {}
     for name in NAMES:
         path = folder / name / "counts.json"
         if not path.is_file():
@@ -69,12 +69,12 @@ def gather(folder: Path) -> dict[str, Any]:
                 f"{path}: {fault}; only a whole run of this version counts; run `reproduce {name} --out {path.parent}` again"
             )
             raise SystemExit(message)
-        gathered[name] = shortened(name, counts)
-    return gathered
+        counts_by_paper[name] = without_unquoted_numbers(name, counts)
+    return counts_by_paper
 
 
 def fault_of(counts: Mapping[str, Any]) -> str:
-    """Return the reason why a run must not be counted; empty if it may."""
+    """Return the reason why a run must not be gathered; empty if it may be gathered."""
     if counts["item"] is not None:
         return f"only the item {counts['item']} was reproduced"
     if counts["quick"]:
@@ -86,19 +86,22 @@ def fault_of(counts: Mapping[str, Any]) -> str:
     return ""
 
 
-def shortened(name: str, counts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return counts with only those single numbers that the page quotes."""
-    kept = {item: counts["comparisons"][item] for item in QUOTED_NUMBERS.get(name, ())}
+def without_unquoted_numbers(name: str, counts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return counts without the single numbers that the page does not quote.
+
+    The figures of sentences and the words of earlier rules are removed too.
+    """
+    quoted_comparisons = {item: counts["comparisons"][item] for item in QUOTED_NUMBERS.get(name, ())}
     claims = {}
     for claim, entry in counts["claims"].items():
         claims[claim] = {"kind": entry["kind"], "verdict": entry["verdict"]}
         if "earlier" in entry:
             claims[claim]["earlier_holds"] = [earlier["holds"] for earlier in entry["earlier"]]
-    return {**counts, "claims": claims, "comparisons": kept}
+    return {**counts, "claims": claims, "comparisons": quoted_comparisons}
 
 
-def stored() -> dict[str, Any]:
-    """Return the stored counts of the papers; empty if none are stored."""
+def read_stored_counts() -> dict[str, Any]:
+    """Read the stored counts of the papers; return no papers if there is no file."""
     path = FOLDER / f"{NAME}.json"
     if not path.is_file():
         return {}
@@ -107,7 +110,7 @@ def stored() -> dict[str, Any]:
 
 
 def table_of_papers(counts: Counts) -> str:
-    """Return the table with one row for each paper."""
+    """Return the table of all counts, with a row for each paper."""
     header = [
         "paper",
         "numbers met / judged",
@@ -130,6 +133,7 @@ def table_of_papers(counts: Counts) -> str:
 
 
 def _cells(counts: Mapping[str, Any]) -> list[str]:
+    """Return the cells of a paper in the table of papers, without the paper's name."""
     numbers, sentences, replaced = counts["numbers"], counts["sentences"], counts["replaced_rules"]
     judged_numbers = f"{numbers['met']} / {numbers['judged']}" if numbers["judged"] else "none is judged"
     undetermined = sentences["runs"]["undetermined"] + sentences["printed"]["undetermined"]
@@ -149,24 +153,31 @@ def _cells(counts: Mapping[str, Any]) -> list[str]:
 
 
 def _share(counts: Mapping[str, int]) -> str:
+    """Return how many of the judged sentences of a kind hold, as "hold / judged"."""
     return f"{counts['hold']} / {counts['hold'] + counts['fail']}"
 
 
 def replaced_rules(counts: Counts) -> str:
-    """Return how many rules were replaced, and a table with both verdicts of each sentence."""
+    """Return the number of replaced rules, and a table with the verdicts by both rules."""
     claims = [(name, claim) for name in NAMES for claim in find_paper(name).claims.values() if claim.before]
-    last = [claim.before[-1].holds for _, claim in claims]
-    today = {(name, claim.name): _verdict(counts, name, claim) for name, claim in claims}
+    last_verdicts = [claim.before[-1].holds for _, claim in claims]
+    verdicts_today = {(name, claim.name): _verdict(counts, name, claim) for name, claim in claims}
     failed = [(name, claim) for name, claim in claims if claim.before[-1].holds is False]
-    hold_now = sum(today[name, claim.name] == "holds" for name, claim in failed)
+    hold_now = sum(verdicts_today[name, claim.name] == "holds" for name, claim in failed)
     text = (
-        f"The rules of {len(claims)} sentences replaced earlier rules. Of the earlier rules {last.count(False)} had failed, "
-        f"{last.count(True)} had held, and the verdicts of {last.count(None)} were not recorded."
+        f"The rules of {len(claims)} sentences replaced earlier rules. Of the earlier rules {last_verdicts.count(False)} had failed, "
+        f"{last_verdicts.count(True)} had held, and the verdicts of {last_verdicts.count(None)} were not recorded."
     )
     if all(name in counts for name, _ in claims):
         text += f" Of the {len(failed)} sentences whose earlier rule had failed, {hold_now} hold by today's rule."
     rows = [
-        [f"`{name}`: {claim.says}", earlier.rule, earlier.verdict, today[name, claim.name], earlier.reason or "not recorded"]
+        [
+            f"`{name}`: {claim.says}",
+            earlier.rule,
+            earlier.verdict,
+            verdicts_today[name, claim.name],
+            earlier.reason or "not recorded",
+        ]
         for name, claim in claims
         for earlier in claim.before
     ]
@@ -175,22 +186,24 @@ def replaced_rules(counts: Counts) -> str:
 
 
 def _verdict(counts: Counts, name: str, claim: Claim) -> str:
+    """Return the verdict on a sentence of a paper; a dash if the paper is not gathered."""
     if name not in counts:
         return ABSENT
     return str(counts[name]["claims"][claim.name]["verdict"])
 
 
 def printed_sentences(counts: Counts) -> str:
-    """Return the sentences that are judged on printed numbers alone, with their verdicts."""
+    """Return the sentences judged only on printed numbers, with their verdicts."""
     return _by_kind(counts, "printed")
 
 
 def scenes_of_ours(counts: Counts) -> str:
-    """Return the sentences that are asked of scenes of ours, with their verdicts."""
+    """Return the sentences that are judged on scenes of ours, with their verdicts."""
     return _by_kind(counts, "our scenes")
 
 
 def _by_kind(counts: Counts, kind: str) -> str:
+    """Return a list of the sentences of a kind, by paper, with their verdicts."""
     lines = []
     for name in NAMES:
         claims = [claim for claim in find_paper(name).claims.values() if claim.kind == kind]
@@ -201,7 +214,7 @@ def _by_kind(counts: Counts, kind: str) -> str:
 
 
 def judged_parts(counts: Counts) -> str:
-    """Return the sentences whose rule is narrower, with the part that it judges."""
+    """Return the sentences whose rule judges only a part of them, with this part."""
     rows = [
         [f"`{name}`: {claim.says}", f"judged: only {claim.judged_part}"]
         for name in NAMES
@@ -212,19 +225,20 @@ def judged_parts(counts: Counts) -> str:
 
 
 def not_asked(counts: Counts) -> str:
-    """Return the strong sentences that are not among those judged."""
+    """Return the sentences of the papers that no rule judges, although they are strong."""
     return "\n".join(f"- {name}: {text}" for name in NAMES for text in find_paper(name).not_asked)
 
 
 def lenient_rules(counts: Counts) -> str:
-    """Return how many numbers of taxonomy2002 the two lenient rules decide."""
+    """Return how many numbers of taxonomy2002 two lenient rules decide."""
     if "taxonomy2002" not in counts:
         return _not_gathered("taxonomy2002")
-    of_paper = counts["taxonomy2002"]
-    numbers, in_table_5 = of_paper["numbers"], of_paper["comparisons"]["table5"]
+    counts_of_2002 = counts["taxonomy2002"]
+    numbers = counts_of_2002["numbers"]
+    comparisons = counts_of_2002["comparisons"]
     strict = numbers["met"] - numbers["one_sided_met"] + numbers["one_sided_near"]
-    cuts = [c for c in in_table_5 if c["row"] == "Graph cuts (4)" and c["met"] is not None]
-    best_cuts = [c for c in of_paper["comparisons"]["table6"] if c["row"] == "GC" and c["met"] is not None]
+    cuts = [c for c in comparisons["table5"] if c["row"] == "Graph cuts (4)" and c["met"] is not None]
+    best_cuts = [c for c in comparisons["table6"] if c["row"] == "GC" and c["met"] is not None]
     worse = sum(c["ours"] > c["published"] for c in cuts)
     return (
         f"- **Lower counts as met** for the {numbers['one_sided']} best parameters of Table 6, since we may have tried more settings: "
@@ -237,7 +251,7 @@ def lenient_rules(counts: Counts) -> str:
 
 
 def table5(counts: Counts) -> str:
-    """Return the bad pixels of five methods, ours and those of Table 5 of 2002."""
+    """Return the table of our bad pixels next to those of Table 5 of 2002."""
     if "taxonomy2002" not in counts:
         return _not_gathered("taxonomy2002")
     numbers = {(c["row"], c["column"]): c for c in counts["taxonomy2002"]["comparisons"]["table5"]}
@@ -249,7 +263,7 @@ def table5(counts: Counts) -> str:
 
 
 def efficiencies(counts: Counts) -> str:
-    """Return the efficiencies of boundary2007, and what is known of their differences."""
+    """Return the efficiencies of boundary2007, and sentences on their differences."""
     if "boundary2007" not in counts:
         return _not_gathered("boundary2007")
     numbers = {(c["row"], c["column"]): c for c in counts["boundary2007"]["comparisons"]["table1"]}
@@ -265,7 +279,7 @@ def efficiencies(counts: Counts) -> str:
 
 
 def sentences_of_2007(counts: Counts) -> str:
-    """Return how the sentences of boundary2007 are judged, and which hold by a second rule."""
+    """Return sentences on the verdicts of boundary2007 and on its replaced rules."""
     if "boundary2007" not in counts:
         return _not_gathered("boundary2007")
     sentences, claims = counts["boundary2007"]["sentences"], counts["boundary2007"]["claims"]
@@ -287,6 +301,7 @@ def sentences_of_2007(counts: Counts) -> str:
 
 
 def _not_gathered(name: str) -> str:
+    """Return the sentence that takes the place of the figures of a missing run."""
     return f"The figures of the whole run of {name} are not gathered yet."
 
 
@@ -306,7 +321,7 @@ BLOCKS: dict[str, Callable[[Counts], str]] = {
 
 
 def with_blocks(page: str, counts: Counts) -> str:
-    """Return a page with the blocks between its markers written again."""
+    """Replace the blocks between the markers of a page."""
     for name, block in BLOCKS.items():
         content = block(counts)
         marker = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -318,6 +333,7 @@ def with_blocks(page: str, counts: Counts) -> str:
 
 
 def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
     return "\n".join(_markdown_lines(header, rows))
 
 
@@ -325,18 +341,18 @@ def _markdown_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Ite
     yield f"| {' | '.join(header)} |"
     yield f"| {' | '.join(['---'] * len(header))} |"
     for row in rows:
-        # A bar would end the cell.
+        # A vertical bar ends a cell in Markdown, so a bar in the text needs a backslash.
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
 
 
 def main() -> None:
-    """Gather the counts and write the page."""
+    """Gather the counts if a folder is named, and write the page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, nargs="?", help="folder with a results folder for each paper")
     arguments = parser.parse_args()
     if arguments.folder is not None:
         write_counts(NAME, COMMAND, {"papers": gather(arguments.folder)})
-    page = with_blocks(PAGE.read_text(encoding="utf-8"), stored())
+    page = with_blocks(PAGE.read_text(encoding="utf-8"), read_stored_counts())
     PAGE.write_text(page, encoding="utf-8")
 
 

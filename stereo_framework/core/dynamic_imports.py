@@ -97,7 +97,7 @@ def warn_of_computed_imports(files: list[Path], remedy: str) -> None:
 
 @functools.cache
 def _warn_once(file: Path, line: int, remedy: str) -> None:
-    """Warn of a computed import. The cache prevents a second warning about the same line."""
+    """Warn of a computed import; the cache prevents a second warning."""
     warn(
         [
             f"{file}:{line}: imports a module, or executes a file, whose name is computed while the program runs; a change of it may go "
@@ -125,7 +125,7 @@ def _function_name(call: ast.Call, original_names: dict[str, str]) -> str:
 
 
 def _constant_module(call: ast.Call) -> tuple[str, int] | None:
-    """Return the module that a call names by a constant, and its level; None for other calls.
+    """Return the module and level that a constant names in a call; None for other calls.
 
     If the call also names the package of a module with one dot, the name is made absolute.
     """
@@ -146,7 +146,7 @@ def _keyword_values(call: ast.Call, names: tuple[str, ...]) -> list[ast.expr]:
 
 
 def _constant_text(expressions: list[ast.expr]) -> str | None:
-    """Return the text of the first expression; None if it is no constant text, or missing."""
+    """Return the text of the first expression; None if it is no constant text."""
     first = expressions[0] if expressions else None
     if isinstance(first, ast.Constant) and isinstance(first.value, str):
         return first.value

@@ -88,7 +88,7 @@ def _whole_cores(quota: float) -> int | None:
 
 
 def _folders_around(root: Path, path: str) -> Iterator[Path]:
-    """Yield the folder of a control group and the folders of all groups that contain it."""
+    """Yield the folders of a control group and of all groups that contain it."""
     group = root / path.lstrip("/")
     yield group
     yield from (folder for folder in group.parents if folder.is_relative_to(root))

@@ -88,7 +88,7 @@ class EarlierRule:
 
     @property
     def note(self) -> str:
-        """The rule with its verdict and the reason for its replacement, as two sentences."""
+        """Two sentences: the rule with its verdict, and the reason for its replacement."""
         reason = f"Reason: {self.reason}." if self.reason else "The reason was not recorded."
         return f"Earlier rule, replaced after its verdict was known: {self.rule}; {self.verdict}. {reason}"
 
@@ -183,7 +183,7 @@ class Claim:
         return Judgement(self, *verdict(self.judge(*arguments)), note_on_ours)
 
     def _judgement_on_alternatives(self, alternatives: Alternatives) -> "Judgement":
-        """Judge the sentence on each alternative; if the verdicts differ, return no verdict."""
+        """Judge the sentence on each alternative; there is no verdict if they differ."""
         assert self.judge is not None
         verdicts = {value: verdict(self.judge(data)) for value, data in alternatives.data_by_value.items()}
         if len({holds for holds, _ in verdicts.values()}) == 1:
@@ -198,7 +198,7 @@ _OUR_VERDICTS = {None: "cannot be told", True: "holds", False: "does not hold"}
 
 
 def _data_names(judge: Callable[..., Cases]) -> list[str]:
-    """Return the names of the arguments without a default, which are the data that a judge takes."""
+    """Return the names of the data that a judge takes: its arguments without default."""
     parameters = inspect.signature(judge).parameters.values()
     return [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty]
 
@@ -290,14 +290,14 @@ def more_than_half(holds: Series) -> bool:
 
 
 def tally(holds: Series, things: str, enough: Callable[[Series], Any] = all, prefix: str = "") -> Cases:
-    """Yield a case with the number of true values, such as "3 of 4 methods"; none without values.
+    """Yield a case with the number of true values; yield nothing without values.
 
     Parameters
     ----------
     holds : Series of bool
         A value for each thing.
     things : str
-        A noun for the things in the plural.
+        A noun for the things in the plural, as in "3 of 4 methods".
     enough : callable
         Function that takes `holds` and returns whether the case holds.
     prefix : str
@@ -308,7 +308,7 @@ def tally(holds: Series, things: str, enough: Callable[[Series], Any] = all, pre
 
 
 def failures_first(statements: Iterable[Statement]) -> list[Statement]:
-    """Sort statements: those that fail come first, then those that hold, then the undecided.
+    """Sort statements: failures first, then those that hold, then those without verdict.
 
     Sentences that are judged on scenes of ours come after the sentences of the paper. Our
     own checks come last.

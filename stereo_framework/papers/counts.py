@@ -1,4 +1,4 @@
-"""Counts of a reproduction: its published numbers, its sentences by kind, its replaced rules.
+"""Counts of a reproduction: published numbers, sentences by kind, and replaced rules.
 
 `reproduce` writes the counts into the file ``counts.json`` of its folder. The page of the
 reproduction and the tables of the documentation show these counts.
@@ -13,7 +13,7 @@ from stereo_framework.papers.claim import KINDS, Claim, Judgement
 from stereo_framework.papers.comparison import Comparison
 
 HOLDS, FAILS, UNDETERMINED, NO_VERDICT = "holds", "does not hold", "turns on what is not printed", "no verdict"
-"""The verdicts on a sentence. Each combines the judgements of all items with the sentence."""
+"""The verdicts on a sentence, each combined from the judgements of all its items."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class SentenceCounts:
 
 
 def count_numbers(comparisons: Sequence[Comparison]) -> NumberCounts:
-    """Count published numbers: the judged, the met and the one-sided ones, and the rest."""
+    """Count the published numbers that are judged, met and one-sided."""
     judged = [c for c in comparisons if c.judged]
     one_sided = [c for c in judged if c.one_sided]
     one_sided_met = [c for c in one_sided if not c.outside]
@@ -95,7 +95,7 @@ def count_numbers(comparisons: Sequence[Comparison]) -> NumberCounts:
 
 
 def verdict_of(judgements: Sequence[Judgement]) -> str:
-    """Combine the judgements of all items on a sentence into a verdict; one failure decides."""
+    """Combine judgements of a sentence into a verdict; one failure decides."""
     if any(judgement.holds is False for judgement in judgements):
         return FAILS
     if any(judgement.undetermined for judgement in judgements):
@@ -134,7 +134,7 @@ def count_sentences(judgements: Iterable[Judgement]) -> dict[str, SentenceCounts
 
 
 def count_replaced(claims: Iterable[Claim]) -> dict[str, int]:
-    """Count the sentences whose rule replaced another rule, by the verdict of that rule."""
+    """Count the sentences with replaced rules, by the verdict of the last one."""
     last_verdicts = [claim.before[-1].holds for claim in claims if claim.before]
     return {
         "sentences": len(last_verdicts),
@@ -197,7 +197,7 @@ def _sentence_entry(judgements: Sequence[Judgement]) -> dict[str, Any]:
 
 
 def _number_entry(comparison: Comparison) -> dict[str, Any]:
-    """Return the entry of a published number in ``counts.json``; ``met`` is None if not judged."""
+    """Return the entry of a published number in ``counts.json``."""
     met = not comparison.outside if comparison.judged else None
     return {
         "row": comparison.row,

@@ -50,7 +50,7 @@ def union(coverages: Iterable[Coverage]) -> Coverage:
 
 @dataclass(frozen=True)
 class Extent:
-    """The part of a paper that a reproduction covers, and its names in titles and sentences.
+    """The part of a paper that a reproduction covers, and its names in texts.
 
     Parameters
     ----------

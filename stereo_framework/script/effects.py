@@ -88,7 +88,7 @@ class IdleAxis:
     everywhere: bool
 
     def _joined_reasons(self) -> str:
-        """Join the reasons; optimizers that do not read the smoothness term share a clause."""
+        """Join the reasons; optimizers without a smoothness term share a clause."""
         ending = f" {IGNORES_SMOOTHNESS}"
         optimizers = [reason.removesuffix(ending) for reason in self.reasons if reason.endswith(ending)]
         phrases = [reason for reason in self.reasons if not reason.endswith(ending)]

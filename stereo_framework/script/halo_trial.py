@@ -47,7 +47,7 @@ _LEVELS = 6
 
 
 def halo_fault(step: Step) -> str:
-    """Return the message about a halo that is too small; empty if the trial shows no fault.
+    """Return the message about a halo that is too small; empty without a fault.
 
     Parameters
     ----------
@@ -63,13 +63,13 @@ def halo_fault(step: Step) -> str:
 # under the name of a stage.
 @functools.lru_cache(maxsize=4096)
 def _try_halo(function: Callable[..., Any], step: Step) -> str:
-    """Try the halo of a step on a few small pairs, and return the message about its fault."""
+    """Try the halo of a step on small pairs, and return the message about its fault."""
     try:
         halo = step.halo
     except ValueError as error:
         return blame(error)
     except Exception:
-        # Plug-ins may raise anything. The runs with these parameters will report the error.
+        # Plug-ins may raise anything. Runs with these parameters will report the error.
         return ""
     if halo is None or halo > _LARGEST_HALO:
         return ""
@@ -85,7 +85,7 @@ def _try_halo(function: Callable[..., Any], step: Step) -> str:
 
 
 def _strip_difference(step: Step, view: View, halo: int) -> str:
-    """Describe how the results on a strip and on the whole view differ; empty if they agree."""
+    """Describe how the results on strip and whole view differ; empty if they agree."""
     top = _MARGIN
     bottom = top + 2 * halo + _STRIP
     try:
@@ -104,7 +104,7 @@ def _strip_difference(step: Step, view: View, halo: int) -> str:
 
 
 def _array_difference(values: NDArray, expected: NDArray, whole: NDArray) -> str:
-    """Describe how values differ from the expected values; empty if rounding explains it."""
+    """Describe how values differ from expected ones; empty if rounding explains it."""
     values, expected = values.astype(np.float64), expected.astype(np.float64)
     finite = whole[np.isfinite(whole)].astype(np.float64)
     allowed = _TOLERANCE * np.ptp(finite) if finite.size else 0.0

@@ -50,7 +50,7 @@ _Unread: type = type("_Unread", (), dict.fromkeys(_OPERATIONS, _raise_data_read)
 
 
 def name_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
-    """Yield the address and the message of each stage that names a map that does not exist.
+    """Yield address and message of each stage that names a map that does not exist.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def direction_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
 # under the name of a stage.
 @functools.lru_cache(maxsize=4096)
 def _direction_fault(function: Callable[..., Any], step: Step) -> str:
-    """Return the message about wrong costs of the target image; empty if they are correct."""
+    """Return the fault of the costs of the target image; empty if there is none."""
     try:
         check_direction(step.stage, step, np.zeros((1, 1, 3), np.uint8))
     except StereoFrameworkError as error:
@@ -137,7 +137,7 @@ def _name_fault(step: Step, measures: list[str], auxiliary: Mapping[str, View]) 
         error.raised_by = step.stage  # type: ignore[union-attr]
         return blame(error)
     except (Exception, _DataRead):
-        # A plug-in may raise anything, and it may have failed only because data are missing.
+        # Plug-ins may raise anything. The call may fail only because data are missing.
         pass
     return _initial_map_fault(step, auxiliary)
 

@@ -188,7 +188,7 @@ def test_replaced_rules_are_listed_with_both_verdicts():
 
 def test_the_page_has_the_figures_of_the_stored_counts():
     page = paper_counts.PAGE.read_text(encoding="utf-8")
-    assert paper_counts.with_blocks(page, paper_counts.stored()) == page
+    assert paper_counts.with_blocks(page, paper_counts.read_stored_counts()) == page
 
 
 def test_a_page_without_markers_is_refused():
@@ -210,7 +210,7 @@ def test_figures_of_runs_stand_only_between_the_markers():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_stored_counts_are_those_of_the_sentences_of_today(name):
-    gathered = paper_counts.stored()
+    gathered = paper_counts.read_stored_counts()
     if name not in gathered:
         pytest.skip(f"the whole run of {name} is not gathered; the page shows a dash")
     claims = find_paper(name).claims
@@ -225,4 +225,4 @@ def test_stored_counts_are_those_of_the_sentences_of_today(name):
 
 @pytest.mark.slow
 def test_every_paper_is_gathered_before_a_release():
-    assert set(paper_counts.stored()) == set(NAMES)
+    assert set(paper_counts.read_stored_counts()) == set(NAMES)
