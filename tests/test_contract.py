@@ -231,7 +231,8 @@ CHANGES = {
     "narrow": lambda array: np.ascontiguousarray(array[:, :-5]),
     "wide": lambda array: np.concatenate([array, array], axis=1),
     "low": lambda array: array[:-3].copy(),
-    "integer": lambda array: np.nan_to_num(array).astype(np.int32),
+    # Whole numbers are taken where float32 or uint8 holds each of them exactly.
+    "integer": lambda array: np.nan_to_num(array).astype(np.int32) + 2**26,
 }
 """What may be wrong with an array that somebody hands to a stage directly."""
 

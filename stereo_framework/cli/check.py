@@ -1,6 +1,7 @@
 """The verb ``check``."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -52,12 +53,14 @@ def check(
         message = f"--try runs what the script names; leave out --no-plugins, and unset {NO_PLUGINS}"
         raise ParameterError(message)
     faults: list[str] = []
+    # A plug-in of one script must not move the folder from which the scenes of the next one start.
+    start = Path.cwd()
     for name in script:
         try:
             if without_execution:
                 _inspect(name, settings or [])
             else:
-                faults += _check(name, settings or [], plugin or [], try_out)
+                faults += _check(name, settings or [], plugin or [], try_out, start)
         except (ScriptError, DataError) as error:
             faults += str(error).splitlines()
     if faults:
@@ -80,12 +83,15 @@ def _inspect(name: str, settings: Sequence[str]) -> None:
     _print_executions(name, inspection.executions)
 
 
-def _check(name: str, settings: Sequence[str], plugins: Sequence[str], try_out: bool) -> list[str]:
-    """Check a script with its plug-ins, and print the result; return what failed in the trial."""
+def _check(name: str, settings: Sequence[str], plugins: Sequence[str], try_out: bool, folder: Path) -> list[str]:
+    """Check a script with its plug-ins, and print the result; return what failed in the trial.
+
+    Relative paths of scenes start from `folder`.
+    """
     from stereo_framework.script.trial import trial
     from stereo_framework.sweep.runs import load_and_plan
 
-    script, _ = load_and_plan(name, overrides=settings, plugins=plugins, scenes_optional=True, may_execute=False)
+    script, _ = load_and_plan(name, overrides=settings, plugins=plugins, scenes_optional=True, may_execute=False, folder=folder)
     used_stages = {step.stage for setting in script.settings for _, step in setting.pipeline.stages()}
     without_source = {f"{s.slot}.{s.name}" for s in used_stages if f"{s.source or NO_SOURCE}".startswith(NO_SOURCE)}
     for stage_name in sorted(without_source):

@@ -65,7 +65,9 @@ def run(
         raise ParameterError(message)
     given = {"protocol": protocol, "measures": measure and f"[{', '.join(_shared.measures_of(measure))}]"}
     overrides = [*(settings or []), *(f"evaluation.{key}={value}" for key, value in given.items() if value)]
-    planned = [load_and_plan(name, scene or None, overrides=overrides, plugins=plugin or []) for name in script]
+    # A plug-in of one script must not move the folder from which the scenes of the next one start.
+    start = Path.cwd()
+    planned = [load_and_plan(name, scene or None, overrides=overrides, plugins=plugin or [], folder=start) for name in script]
     scripts = [loaded for loaded, _ in planned]
     tasks = [task for _, own in planned for task in own]
     options: dict[str, Any] = {"workers": workers, "memory": memory, "out": out, "maps": maps if out else False}

@@ -110,6 +110,7 @@ def load_and_plan(
     plugins: str | Path | Iterable[str | Path] = (),
     scenes_optional: bool = False,
     may_execute: bool = True,
+    folder: Path | None = None,
 ) -> tuple[Script, list[Task]]:
     """Load a script and plan its runs; `check` and `run` refuse the same scripts by it.
 
@@ -122,18 +123,20 @@ def load_and_plan(
         Plan no run, instead of an error, if nothing names a scene.
     may_execute : bool
         As in `plan`.
+    folder : Path, optional
+        Folder from which relative paths of scenes start; default: the current one. A
+        plug-in may change the current folder when it is imported.
 
     Raises
     ------
     ScriptError, DataError, ParameterError
         Faults of the script, its scenes or search ranges.
     """
-    start = Path.cwd()
+    start = folder or Path.cwd()
     if isinstance(source, Script):
         script = source
     else:
         script = load(source, overrides=overrides, plugins=plugins, with_scenes=scenes is None, data=data)
-    # A plug-in may have changed the current folder when it was imported.
     with contextlib.chdir(start):
         lacks_scenes = scenes is None and not script.scenes
         loaded_scenes = [] if scenes_optional and lacks_scenes else scenes_of(script, scenes, data)

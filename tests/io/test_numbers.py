@@ -123,7 +123,7 @@ def test_opencv_matrices_hold_plain_numbers(tmp_path, field, value):
     assert read_opencv_calibration(path).focal_length == 100
     fields[field] = f"[{', '.join([value, *numbers[1:]])}]" if field == "data" else value
     path.write_text(text + "".join(f"   {key}: {fields[key]}\n" for key in fields), encoding="utf-8")
-    with pytest.raises(DataError, match="holds neither Q|is not a file of OpenCV's FileStorage"):
+    with pytest.raises(DataError, match="holds neither Q|may be damaged or not a file of OpenCV's FileStorage"):
         read_any_calibration(path)
 
 

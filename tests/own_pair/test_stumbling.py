@@ -31,7 +31,7 @@ def files(tmp_path, monkeypatch):
     [
         ("deep.png", "l.png is of 8 bits and deep.png is of 16 bits or floats; save both with as many bits"),
         ("grey.png", "l.png is 320x240 in colour and grey.png is 320x240; both images must be grey or in colour"),
-        ("phone.heic", "phone.heic: is HEIC or AVIF, which is not read; save it as PNG or JPEG, in its full size"),
+        ("phone.heic", "phone.heic: is a HEIC or AVIF picture, which is not read; convert it to PNG or TIFF without loss"),
     ],
 )
 def test_no_pair(right, said, files):
