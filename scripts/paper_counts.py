@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from counts import FOLDER, ROOT, write_counts
+from counts import FOLDER, ROOT, run_git, write_counts
 
 from stereo_framework import __version__
 from stereo_framework.papers import NAMES, find_paper
@@ -49,6 +49,12 @@ METHODS_OF_2002 = {
 
 METHODS_OF_2007 = ("DP", "CSM", "SDM", "GC", "BP")
 """The methods of boundary2007. The methods whose costs are known come first."""
+
+EARLIER_RUNS = {"boundary2007": "32a9db38"}
+"""Commits whose page has the counts of a whole run of a paper, which that version did not store."""
+
+EARLIER_ROW = r"^\| `{name}` \|[^|]*\| (\d+) / (\d+) \|[^|]*\| (\d+) \|"
+"""A row of that page: sentences that hold, sentences that are judged, and sentences that are not."""
 
 Counts = Mapping[str, Mapping[str, Any]]
 """The counts of each paper by its name."""
@@ -107,6 +113,29 @@ def read_stored_counts() -> dict[str, Any]:
         return {}
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["papers"]
     return content
+
+
+def recorded_earlier_runs() -> dict[str, Any]:
+    """Read the counts of earlier whole runs from the page as it was at their commits."""
+    runs = {}
+    for name, commit in EARLIER_RUNS.items():
+        page = run_git("show", f"{commit}:docs/papers.md")
+        row = re.search(EARLIER_ROW.format(name=name), page, re.MULTILINE)
+        if row is None:
+            message = f"docs/papers.md at commit {commit}: has no row of {name} with counts of sentences; correct EARLIER_RUNS"
+            raise SystemExit(message)
+        hold, judged, not_judged = map(int, row.groups())
+        runs[name] = {"commit": commit, "hold": hold, "judged": judged, "not_judged": not_judged}
+    return runs
+
+
+def read_earlier_runs() -> dict[str, Any]:
+    """Read the stored counts of earlier whole runs."""
+    path = FOLDER / f"{NAME}.json"
+    if not path.is_file():
+        return {}
+    runs: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")).get("earlier_runs", {})
+    return runs
 
 
 def table_of_papers(counts: Counts) -> str:
@@ -281,7 +310,7 @@ def efficiencies(counts: Counts) -> str:
 def sentences_of_2007(counts: Counts) -> str:
     """Return sentences on the verdicts of boundary2007 and on its replaced rules."""
     if "boundary2007" not in counts:
-        return _not_gathered("boundary2007")
+        return " ".join([_not_gathered("boundary2007"), *_earlier_run("boundary2007")])
     sentences, claims = counts["boundary2007"]["sentences"], counts["boundary2007"]["claims"]
     runs, ours = sentences["runs"], sentences["our scenes"]
     asked = runs["asked"] + ours["asked"]
@@ -303,6 +332,17 @@ def sentences_of_2007(counts: Counts) -> str:
 def _not_gathered(name: str) -> str:
     """Return the sentence that takes the place of the figures of a missing run."""
     return f"The figures of the whole run of {name} are not gathered yet."
+
+
+def _earlier_run(name: str) -> Iterator[str]:
+    """Yield a sentence on the whole run of an earlier version, if its counts are stored."""
+    run = read_earlier_runs().get(name)
+    if run is not None:
+        yield (
+            f"In a whole run of an earlier version, {run['hold']} of {run['judged']} judged sentences held, and "
+            f"{run['not_judged']} were not judged. These counts are recorded from this page as it was at commit "
+            f"`{run['commit']}`. They include the sentences on scenes of ours."
+        )
 
 
 BLOCKS: dict[str, Callable[[Counts], str]] = {
@@ -349,9 +389,13 @@ def main() -> None:
     """Gather the counts if a folder is named, and write the page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, nargs="?", help="folder with a results folder for each paper")
+    parser.add_argument("--commit", help="commit of the checkout that ran the papers; default: this one")
     arguments = parser.parse_args()
     if arguments.folder is not None:
-        write_counts(NAME, COMMAND, {"papers": gather(arguments.folder)})
+        counts: dict[str, Any] = {"papers": gather(arguments.folder), "earlier_runs": recorded_earlier_runs()}
+        if arguments.commit is not None:
+            counts["commit"] = run_git("rev-parse", "--verify", f"{arguments.commit}^{{commit}}")
+        write_counts(NAME, COMMAND, counts)
     page = with_blocks(PAGE.read_text(encoding="utf-8"), read_stored_counts())
     PAGE.write_text(page, encoding="utf-8")
 

@@ -196,6 +196,19 @@ def test_a_page_without_markers_is_refused():
         paper_counts.with_blocks("nothing", {})
 
 
+def test_a_missing_run_is_replaced_by_the_recorded_counts_of_an_earlier_run(monkeypatch, tmp_path):
+    row = "| `boundary2007` | none is judged | 3 / 8 | 0 / 0 | 2 | 1 / 1 |"
+    monkeypatch.setattr(paper_counts, "run_git", lambda *arguments: f"# A page\n\n{row}\n")
+    runs = paper_counts.recorded_earlier_runs()
+    assert runs == {"boundary2007": {"commit": "32a9db38", "hold": 3, "judged": 8, "not_judged": 2}}
+
+    monkeypatch.setattr(paper_counts, "FOLDER", tmp_path)
+    assert paper_counts.sentences_of_2007({}).endswith("are not gathered yet.")
+    (tmp_path / "papers.json").write_text(json.dumps({"papers": {}, "earlier_runs": runs}))
+    sentence = "3 of 8 judged sentences held, and 2 were not judged."
+    assert sentence in paper_counts.sentences_of_2007({})
+
+
 def test_figures_of_runs_stand_only_between_the_markers():
     text = paper_counts.with_blocks(paper_counts.PAGE.read_text(encoding="utf-8"), {})
     for name, block in paper_counts.BLOCKS.items():
