@@ -270,7 +270,11 @@ def test_aliases_repeat_20000_values_and_values_are_nested_100_deep(tmp_path, mo
     ("axes", "fault"),
     [
         ({"search.maximum": {"range": [1, 200_001, 1]}}, "200001"),
-        ({"search.minimum": {"range": [1, 150_000, 1]}, "search.maximum": {"range": [1, 150_000, 1]}}, "more than 200000 values"),
+        pytest.param(
+            {"search.minimum": {"range": [1, 150_000, 1]}, "search.maximum": {"range": [1, 150_000, 1]}},
+            "more than 200000 values",
+            marks=pytest.mark.slow,
+        ),
         ({"search.step": [1, 2], "search.maximum": {"range": [9, 100_009, 1]}}, "200002 runs"),
     ],
 )

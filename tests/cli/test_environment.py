@@ -71,7 +71,9 @@ def test_a_script_whose_name_the_locale_cannot_write_is_refused_with_the_remedy(
     assert encoding_fault("\udcfc") is not None
 
 
-@pytest.mark.parametrize("words", ["--version", "--help", "run --help", "stages box"])
+@pytest.mark.parametrize(
+    "words", ["--version", *(pytest.param(words, marks=pytest.mark.slow) for words in ("--help", "run --help")), "stages box"]
+)
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_full_device_is_reported_in_one_line(words, unbuffered):
     done = run(words, "> /dev/full", PYTHONUNBUFFERED=unbuffered)
@@ -81,7 +83,9 @@ def test_a_full_device_is_reported_in_one_line(words, unbuffered):
     assert "No space left on device" in line
 
 
-@pytest.mark.parametrize("words", ["--version", "--help", "run --help", "stages box"])
+@pytest.mark.parametrize(
+    "words", ["--version", *(pytest.param(words, marks=pytest.mark.slow) for words in ("--help", "run --help")), "stages box"]
+)
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_closed_pipe_is_no_error(words, unbuffered):
     done = run(words, '| true; exit "${PIPESTATUS[0]}"', PYTHONUNBUFFERED=unbuffered)

@@ -92,16 +92,18 @@ MATCH = "match left.png right.png --disparities 0:32 --method sgm"
     ("words", "variables", "used"),
     [
         ("--threads 2", {"OMP_NUM_THREADS": "1"}, (True, 2)),
-        ("--threads 1", {}, (False, 1)),
+        pytest.param("--threads 1", {}, (False, 1), marks=pytest.mark.slow),
         ("", {"OMP_NUM_THREADS": "1"}, (False, 1)),
-        ("", {"NUMBA_NUM_THREADS": "1"}, (False, 1)),
+        pytest.param("", {"NUMBA_NUM_THREADS": "1"}, (False, 1), marks=pytest.mark.slow),
     ],
 )
 def test_kernels_and_opencv_use_as_many_threads_as_the_option_or_a_variable_states(words, variables, used):
     assert counted(f"{MATCH} --out o {words}", **variables) == used
 
 
-@pytest.mark.parametrize("matcher", ["opencv_bm", "opencv_sgbm, mode: sgbm", "opencv_sgbm, mode: 3way"])
+@pytest.mark.parametrize(
+    "matcher", ["opencv_bm", *(pytest.param(f"opencv_sgbm, mode: {mode}", marks=pytest.mark.slow) for mode in ("sgbm", "3way"))]
+)
 def test_opencv_computes_the_same_map_with_every_number_of_threads(desk, matcher):
     (desk / "method.yaml").write_text(f"matcher: {{use: {matcher}}}\n")
     words = ("match", "left.png", "right.png", "--disparities", "0:32", "--method", "method.yaml")

@@ -95,7 +95,13 @@ main()
 """
 
 
-@pytest.mark.parametrize("words", [["run", "window", "--scene", "synthetic/planes"], ["match", "--example", "--method", "fast"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "window", "--scene", "synthetic/planes"],
+        pytest.param(["match", "--example", "--method", "fast"], marks=pytest.mark.slow),
+    ],
+)
 def test_commands_need_no_thread(words, tmp_path):
     command = [sys.executable, "-c", PROGRAM, *words, "--out", str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -104,6 +110,7 @@ def test_commands_need_no_thread(words, tmp_path):
     assert all(line.startswith("warning: threads: the system starts no thread") for line in lines), done.stderr
 
 
+@pytest.mark.slow
 def test_a_sweep_without_threads_computes_all_runs(tmp_path):
     (tmp_path / "sweep.yaml").write_text(
         "scenes: [synthetic/planes]\nmatching_cost: absolute_difference\noptimization: winner_take_all\n"
