@@ -106,16 +106,18 @@ def _script(name: str) -> tuple[str, str]:
 
 
 def _standings(name: str, docs: Path) -> str:
-    """A method's rows of the tables of docs/results.md."""
+    """Return a method's rows of the tables of docs/results.md as a table."""
     rows = []
-    for part in re.split(r"^## ", (docs / "results.md").read_text(), flags=re.MULTILINE)[1:]:
-        for found in re.findall(r"<!-- \w+ -->\n(.*?)<!-- end -->", part, re.DOTALL):
-            header, _, *lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in found.strip().splitlines()]
-            for place, line in enumerate(lines, 1):
-                if line[0] == f"`{name}`":
-                    seconds = line[header.index("seconds")] if "seconds" in header else ""
-                    link = f"[{part.partition(chr(10))[0]}](../results.md#{_slug(part.partition(chr(10))[0])})"
-                    rows.append([link, header[1], line[1], f"{place} of {len(lines)}", seconds])
+    for section in re.split(r"^## ", (docs / "results.md").read_text(), flags=re.MULTILINE)[1:]:
+        heading = section.partition("\n")[0]
+        link = f"[{heading}](../results.md#{_slug(heading)})"
+        # Blocks between markers are tables, or sentences, which do not begin with a vertical bar.
+        for block in re.findall(r"<!-- \w+ -->\n(\|.*?)<!-- end -->", section, re.DOTALL):
+            header, _, *lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in block.strip().splitlines()]
+            for place, cells in enumerate(lines, 1):
+                if cells[0] == f"`{name}`":
+                    seconds = cells[header.index("seconds")] if "seconds" in header else ""
+                    rows.append([link, header[1], cells[1], f"{place} of {len(lines)}", seconds])
     return table(["scenes", "measure", "bad pixels, %", "place", "seconds"], rows)
 
 
