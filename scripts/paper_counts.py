@@ -194,8 +194,9 @@ def replaced_rules(counts: Counts) -> str:
     failed = [(name, claim) for name, claim in claims if claim.before[-1].holds is False]
     hold_now = sum(verdicts_today[name, claim.name] == "holds" for name, claim in failed)
     text = (
-        f"The rules of {len(claims)} sentences replaced earlier rules. Of the earlier rules {last_verdicts.count(False)} had failed, "
-        f"{last_verdicts.count(True)} had held, and the verdicts of {last_verdicts.count(None)} were not recorded."
+        f"The rules of {len(claims)} sentences replaced earlier rules, some of them twice. By the rule that was replaced last, "
+        f"{last_verdicts.count(False)} of these sentences had failed, {last_verdicts.count(True)} had held, and the verdicts of "
+        f"{last_verdicts.count(None)} were not recorded."
     )
     if all(name in counts for name, _ in claims):
         text += f" Of the {len(failed)} sentences whose earlier rule had failed, {hold_now} hold by today's rule."

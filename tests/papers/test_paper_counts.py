@@ -180,7 +180,8 @@ def test_replaced_rules_are_listed_with_both_verdicts():
     assert all(earlier.rule.replace("|", "\\|") in text for claim in claims for earlier in claim.before)
     counts = count_replaced(claims)
     assert text.startswith(
-        f"The rules of {counts['sentences']} sentences replaced earlier rules. Of the earlier rules {counts['after_failure']} had failed"
+        f"The rules of {counts['sentences']} sentences replaced earlier rules, some of them twice. By the rule that was replaced last, "
+        f"{counts['after_failure']} of these sentences had failed"
     )
     gathered = {name: {"claims": {c: {"verdict": "holds"} for c in find_paper(name).claims}} for name in NAMES}
     assert f"{counts['after_failure']} hold by today's rule." in paper_counts.replaced_rules(gathered)
