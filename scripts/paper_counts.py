@@ -50,11 +50,11 @@ METHODS_OF_2002 = {
 METHODS_OF_2007 = ("DP", "CSM", "SDM", "GC", "BP")
 """The methods of boundary2007. The methods whose costs are known come first."""
 
-EARLIER_RUNS = {"boundary2007": "32a9db38"}
+EARLIER_RUNS = {"boundary2007": "32a9db38", "energies2008": "adbce53c"}
 """Commits whose page has the counts of a whole run of a paper, which that version did not store."""
 
-EARLIER_ROW = r"^\| `{name}` \|[^|]*\| (\d+) / (\d+) \|[^|]*\| (\d+) \|"
-"""A row of that page: sentences that hold, sentences that are judged, and sentences that are not."""
+EMPTY_CELLS = ("0", "0 / 0", "none is judged")
+"""Cells of a table of papers that hold no count."""
 
 Counts = Mapping[str, Mapping[str, Any]]
 """The counts of each paper by its name."""
@@ -119,14 +119,21 @@ def recorded_earlier_runs() -> dict[str, Any]:
     """Read the counts of earlier whole runs from the page as it was at their commits."""
     runs = {}
     for name, commit in EARLIER_RUNS.items():
-        page = run_git("show", f"{commit}:docs/papers.md")
-        row = re.search(EARLIER_ROW.format(name=name), page, re.MULTILINE)
-        if row is None:
-            message = f"docs/papers.md at commit {commit}: has no row of {name} with counts of sentences; correct EARLIER_RUNS"
+        lines = run_git("show", f"{commit}:docs/papers.md").splitlines()
+        headers = [_cells_of_line(line) for line in lines if line.startswith("| paper |")]
+        rows = [_cells_of_line(line) for line in lines if line.startswith(f"| `{name}` |")]
+        if len(headers) != 1 or len(rows) != 1:
+            message = f"docs/papers.md at commit {commit}: has no row of {name} in its table of papers; correct EARLIER_RUNS"
             raise SystemExit(message)
-        hold, judged, not_judged = map(int, row.groups())
-        runs[name] = {"commit": commit, "hold": hold, "judged": judged, "not_judged": not_judged}
+        columns = dict(zip(headers[0][1:], rows[0][1:], strict=True))
+        counts = {column: cell for column, cell in columns.items() if cell not in EMPTY_CELLS}
+        runs[name] = {"commit": commit, "counts": counts}
     return runs
+
+
+def _cells_of_line(line: str) -> list[str]:
+    """Return the cells of a row of a table in Markdown."""
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
 def read_earlier_runs() -> dict[str, Any]:
@@ -156,8 +163,11 @@ def table_of_papers(counts: Counts) -> str:
         cells = _cells(counts[name]) if name in counts else [ABSENT] * (len(header) - 1)
         rows.append([f"`{name}`", *cells])
     table = _markdown(header, rows)
-    if any(name not in counts for name in NAMES):
-        return f"{table}\n\nA dash: the whole run of this version is not gathered yet."
+    absent_papers = [name for name in NAMES if name not in counts]
+    if absent_papers:
+        earlier_runs = [sentence for name in absent_papers for sentence in _earlier_run(name)]
+        explanation = " ".join(["A dash: the whole run of this version is not gathered yet.", *earlier_runs])
+        return f"{table}\n\n{explanation}"
     return table
 
 
@@ -311,7 +321,7 @@ def efficiencies(counts: Counts) -> str:
 def sentences_of_2007(counts: Counts) -> str:
     """Return sentences on the verdicts of boundary2007 and on its replaced rules."""
     if "boundary2007" not in counts:
-        return " ".join([_not_gathered("boundary2007"), *_earlier_run("boundary2007")])
+        return _not_gathered("boundary2007")
     sentences, claims = counts["boundary2007"]["sentences"], counts["boundary2007"]["claims"]
     runs, ours = sentences["runs"], sentences["our scenes"]
     asked = runs["asked"] + ours["asked"]
@@ -339,10 +349,10 @@ def _earlier_run(name: str) -> Iterator[str]:
     """Yield a sentence on the whole run of an earlier version, if its counts are stored."""
     run = read_earlier_runs().get(name)
     if run is not None:
+        counts = "; ".join(f"{column} {cell}" for column, cell in run["counts"].items())
         yield (
-            f"In a whole run of an earlier version, {run['hold']} of {run['judged']} judged sentences held, and "
-            f"{run['not_judged']} were not judged. These counts are recorded from this page as it was at commit "
-            f"`{run['commit']}`. They include the sentences on scenes of ours."
+            f"This page recorded a whole run of `{name}` by an earlier version at commit `{run['commit']}`: {counts}. "
+            "Sentences on scenes of ours were not counted apart then."
         )
 
 

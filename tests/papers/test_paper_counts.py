@@ -117,7 +117,8 @@ TRIALS = {"0.036", "0.325", "0.236"}
 NONE = dict.fromkeys(("asked", "hold", "fail", "undetermined", "no_verdict"), 0)
 
 
-def test_the_row_of_a_paper_keeps_undetermined_sentences_and_scenes_of_ours_apart():
+def test_the_row_of_a_paper_keeps_undetermined_sentences_and_scenes_of_ours_apart(monkeypatch, tmp_path):
+    monkeypatch.setattr(paper_counts, "FOLDER", tmp_path)
     run = {
         "numbers": {"judged": 0, "met": 0},
         "sentences": {
@@ -198,16 +199,25 @@ def test_a_page_without_markers_is_refused():
 
 
 def test_a_missing_run_is_replaced_by_the_recorded_counts_of_an_earlier_run(monkeypatch, tmp_path):
-    row = "| `boundary2007` | none is judged | 3 / 8 | 0 / 0 | 2 | 1 / 1 |"
-    monkeypatch.setattr(paper_counts, "run_git", lambda *arguments: f"# A page\n\n{row}\n")
+    header = "| paper | numbers met / judged | sentences: hold / asked | in print: hold / asked | not judged |"
+    row = "| `boundary2007` | none is judged | 3 / 8 | 0 / 0 | 2 |"
+    monkeypatch.setattr(paper_counts, "EARLIER_RUNS", {"boundary2007": "1234abcd"})
+    monkeypatch.setattr(paper_counts, "run_git", lambda *arguments: f"# A page\n\n{header}\n| --- |\n{row}\n")
     runs = paper_counts.recorded_earlier_runs()
-    assert runs == {"boundary2007": {"commit": "32a9db38", "hold": 3, "judged": 8, "not_judged": 2}}
+    counts = {"sentences: hold / asked": "3 / 8", "not judged": "2"}
+    assert runs == {"boundary2007": {"commit": "1234abcd", "counts": counts}}
 
     monkeypatch.setattr(paper_counts, "FOLDER", tmp_path)
-    assert paper_counts.sentences_of_2007({}).endswith("are not gathered yet.")
+    assert paper_counts.table_of_papers({}).endswith("is not gathered yet.")
     (tmp_path / "papers.json").write_text(json.dumps({"papers": {}, "earlier_runs": runs}))
-    sentence = "3 of 8 judged sentences held, and 2 were not judged."
-    assert sentence in paper_counts.sentences_of_2007({})
+    sentence = "by an earlier version at commit `1234abcd`: sentences: hold / asked 3 / 8; not judged 2."
+    assert sentence in paper_counts.table_of_papers({})
+
+
+def test_a_page_without_the_row_of_an_earlier_run_is_refused(monkeypatch):
+    monkeypatch.setattr(paper_counts, "run_git", lambda *arguments: "# A page without tables\n")
+    with pytest.raises(SystemExit, match="has no row of boundary2007 in its table of papers"):
+        paper_counts.recorded_earlier_runs()
 
 
 def test_figures_of_runs_stand_only_between_the_markers():
