@@ -17,6 +17,7 @@ import yaml
 
 from stereo_framework import run
 from stereo_framework.core.stage import stages
+from stereo_framework.preprocessing import row_alignment
 from stereo_framework.script import load
 
 pytestmark = pytest.mark.docs
@@ -354,6 +355,11 @@ def test_row_differences_of_the_sets_are_the_measured_ones():
         *(min(rows["kitti2015"]), max(rows["kitti2015"])),
         *rows["kitti2012"],
     )
+    docstring = " ".join((row_alignment.__doc__ or "").split())
+    roads = [*rows["kitti2015"], *rows["kitti2012"]]
+    sentence = f"up to {max(rows['photographs']):.1f} px on ten photographs of Middlebury and up to {max(roads):.1f} px on roads of KITTI"
+    assert sentence in docstring
+
     photographs = COUNTS["rows"]["photographs"]
     assert max(photographs, key=photographs.get) == "Pipes"
     assert [len(differences) for differences in rows.values()][:3] == [10, 8, 1]
