@@ -1,8 +1,7 @@
 """How much memory pipelines take, and how much is free: of the machine, and of the control group (container, batch job) around it."""
 
-import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from stereo_framework.core.view import View
 from stereo_framework.core.volume import CostVolume
 from stereo_framework.engine.step import step
 from stereo_framework.engine.walk import State, Walk, strip_rows
+from stereo_framework.kernels.control_groups import CONTROL_GROUPS, PROCESSES, folders_around, groups_of_process, text_of
 from stereo_framework.scheme import tiles
 
 _LARGE = 2**29
@@ -156,38 +156,44 @@ def _volumes(views: Sequence[Any]) -> int:
     return len({id(volume) for view in views if isinstance(view, View) for volume in view.volumes.values()})
 
 
-def free_memory(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")) -> float:
-    """Bytes that new processes and arrays may take; infinite where the system does not tell.
+def free_memory(proc: Path = PROCESSES, groups: Path = CONTROL_GROUPS) -> float:
+    """Return the bytes that new processes and arrays may take; infinite if the system does not tell.
 
     Parameters
     ----------
     proc, groups : Path
-        Where Linux shows processes and control groups.
+        Folders in which Linux shows processes and control groups.
     """
-    found = [1024 * amount for amount in _amounts(proc / "meminfo", "MemAvailable:")]
-    for line in _read(proc / "self" / "cgroup").splitlines():
-        _, controllers, path = line.split(":", 2)
-        if controllers not in ("", "memory"):
-            continue
-        root = groups / controllers
-        limit, used = ("memory.limit_in_bytes", "memory.usage_in_bytes") if controllers else ("memory.max", "memory.current")
-        # The tightest limit on the group and those around it; in a container the group's own path is not shown, only the root.
-        group = root / path.lstrip("/")
-        for folder in dict.fromkeys([group, *(p for p in group.parents if p.is_relative_to(root)), root]):
-            texts = [_read(folder / name).strip() for name in (limit, used)]
-            if all(text.isdecimal() for text in texts):
-                # File pages are given up when memory is asked for.
-                pages = _amounts(folder / "memory.stat", "total_inactive_file" if controllers else "inactive_file")
-                found.append(max(0, int(texts[0]) - int(texts[1]) + sum(pages)))
-    return min(found, default=math.inf)
+    limits = [1024 * amount for amount in _amounts(proc / "meminfo", "MemAvailable:")]
+    for controllers, path in groups_of_process(proc):
+        if controllers == "":
+            limits += _free_in_groups(folders_around(groups, path), "memory.max", "memory.current", "inactive_file")
+        elif controllers == "memory":
+            folders = folders_around(groups / controllers, path)
+            limits += _free_in_groups(folders, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+    return min(limits, default=math.inf)
+
+
+def _free_in_groups(folders: Iterable[Path], limit: str, used: str, pages: str) -> Iterator[int]:
+    """Yield the bytes that are free in each control group with a limit.
+
+    Parameters
+    ----------
+    folders : iterable of Path
+        Folders of the control groups.
+    limit, used : str
+        Names of the files with the limit and with the used bytes.
+    pages : str
+        Name of the number of inactive file pages in ``memory.stat``.
+    """
+    for folder in folders:
+        texts = [text_of(folder / name).strip() for name in (limit, used)]
+        if all(text.isdecimal() for text in texts):
+            # The system gives up file pages when a program asks for memory.
+            reclaimable = sum(_amounts(folder / "memory.stat", pages))
+            yield max(0, int(texts[0]) - int(texts[1]) + reclaimable)
 
 
 def _amounts(path: Path, name: str) -> list[int]:
-    """The numbers that stand after a name in a file of such lines."""
-    return [int(line.split()[1]) for line in _read(path).splitlines() if line.split()[:1] == [name]]
-
-
-def _read(path: Path) -> str:
-    with contextlib.suppress(OSError):
-        return path.read_text(encoding="utf-8")
-    return ""
+    """Return the numbers after a name in a file with lines of names and numbers."""
+    return [int(line.split()[1]) for line in text_of(path).splitlines() if line.split()[:1] == [name]]

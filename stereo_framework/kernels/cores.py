@@ -9,8 +9,9 @@ allows make the computation slower.
 import functools
 import math
 import os
-from collections.abc import Iterator
 from pathlib import Path
+
+from stereo_framework.kernels.control_groups import CONTROL_GROUPS, PROCESSES, folders_around, groups_of_process, text_of
 
 LIMITING_VARIABLES = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Environment variables that limit the threads of numerical programs."""
@@ -50,12 +51,11 @@ def count_in_variable(text: str) -> int | None:
 
 
 @functools.cache
-def cpu_quota(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")) -> float:
+def cpu_quota(proc: Path = PROCESSES, groups: Path = CONTROL_GROUPS) -> float:
     """Return the CPU quota of the control group of this process, in cores.
 
-    The smallest quota of the group and of all groups that contain it is in force. In a
-    container, the files of the containing groups may be hidden. The quota is infinite if
-    no file states a quota.
+    The smallest quota of the group and of all groups that contain it is in force. The quota
+    is infinite if no file states a quota.
 
     Parameters
     ----------
@@ -63,15 +63,14 @@ def cpu_quota(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup"))
         Folders in which Linux shows processes and control groups.
     """
     quotas = [math.inf]
-    for line in _text_of(proc / "self" / "cgroup").splitlines():
-        number, controllers, path = line.split(":", 2)
-        if number == "0" and controllers == "":
+    for controllers, path in groups_of_process(proc):
+        if controllers == "":
             # systemd mounts version 2 in a subfolder if version 1 is in use as well.
             for root in (groups, groups / "unified"):
-                quotas += [_quota_of_version_2(folder) for folder in _folders_around(root, path)]
+                quotas += [_quota_of_version_2(folder) for folder in folders_around(root, path)]
         elif "cpu" in controllers.split(","):
             for root in (groups / controllers, groups / "cpu"):
-                quotas += [_quota_of_version_1(folder) for folder in _folders_around(root, path)]
+                quotas += [_quota_of_version_1(folder) for folder in folders_around(root, path)]
     return min(quotas)
 
 
@@ -87,23 +86,16 @@ def _whole_cores(quota: float) -> int | None:
     return None if math.isinf(quota) else max(1, math.ceil(quota))
 
 
-def _folders_around(root: Path, path: str) -> Iterator[Path]:
-    """Yield the folders of a control group and of all groups that contain it."""
-    group = root / path.lstrip("/")
-    yield group
-    yield from (folder for folder in group.parents if folder.is_relative_to(root))
-
-
 def _quota_of_version_2(folder: Path) -> float:
     """Return the quota in cores of a folder of control groups, version 2."""
-    quota, _, period = _text_of(folder / "cpu.max").strip().partition(" ")
+    quota, _, period = text_of(folder / "cpu.max").strip().partition(" ")
     return _cores(quota, period or _USUAL_PERIOD)
 
 
 def _quota_of_version_1(folder: Path) -> float:
     """Return the quota in cores of a folder of control groups, version 1."""
-    quota = _text_of(folder / "cpu.cfs_quota_us").strip()
-    period = _text_of(folder / "cpu.cfs_period_us").strip()
+    quota = text_of(folder / "cpu.cfs_quota_us").strip()
+    period = text_of(folder / "cpu.cfs_period_us").strip()
     return _cores(quota, period or _USUAL_PERIOD)
 
 
@@ -114,11 +106,3 @@ def _cores(quota: str, period: str) -> float:
     if int(quota) == 0 or int(period) == 0:
         return math.inf
     return int(quota) / int(period)
-
-
-def _text_of(path: Path) -> str:
-    """Return the content of a file of the system; empty if it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return ""
