@@ -129,6 +129,10 @@ DAMAGES = {
 }
 
 
+# SQLite reports these two as it reports a file system without locks.
+REMEDIES = dict.fromkeys(("page 0", "cut"), "choose a folder on a local disk")
+
+
 def told(path, *words):
     """A verb answers with one line that names the store."""
     answer = call(*words)
@@ -144,8 +148,7 @@ def test_a_damaged_store_is_told_in_a_line(damage, tmp_path):
     assert path.read_bytes() != before
     # Parameters are read where they are shown.
     for verb, *more in VERBS if damage != "deep parameters" else [("results", "--json"), ("report",)]:
-        line = told(path, verb, path.parent, *more)
-        assert "choose another folder" in line or "choose a folder on a local disk" in line
+        assert REMEDIES.get(damage, "choose another folder") in told(path, verb, path.parent, *more)
 
 
 def test_a_foreign_store_does_nothing_to_the_terminal(tmp_path):
