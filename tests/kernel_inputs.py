@@ -59,7 +59,7 @@ def image_pairs(draw, dtypes=(np.uint8, np.float32)):
 
 
 @st.composite
-def volumes(draw, searches=searches()):  # noqa: B008
+def volumes(draw, searches=searches()):  # noqa: B008  A strategy is immutable.
     """Volumes of costs with some of the large ones that cells out of view have; sums of them are exact in float64."""
     search = draw(searches)
     outside = draw(st.sampled_from([1020, 260100, 255]))

@@ -34,7 +34,7 @@ def with_units(
     widest: Size | None = None,
     limit: Annotated[Positive | None, Unit("grey levels")] = None,
     odd: Annotated[Size, Lt(9)] = 3,
-    sizes: list[Size] = [3],  # noqa: B006
+    sizes: list[Size] = [3],  # noqa: B006  A list is the subject of this test.
     beta: Positive = 0.5,
 ): ...
 
@@ -55,7 +55,7 @@ def every_kind(
     flag: bool = False,
     mode: Literal["linear", "cubic"] = "cubic",
     name: str = "a",
-    sizes: list[int] = [1, 2],  # noqa: B006  never changed
+    sizes: list[int] = [1, 2],  # noqa: B006  The list is never changed.
 ): ...
 
 
@@ -157,7 +157,7 @@ def test_annotations_that_nobody_can_check_are_told_with_their_place(kind, said)
 
 
 def test_a_function_that_changes_its_default_changes_it_once():
-    def mine(reference, *, sizes: list[int] = [3]):  # noqa: B006
+    def mine(reference, *, sizes: list[int] = [3]):  # noqa: B006  A list is the subject of this test.
         pass
 
     with_defaults(mine, {})["sizes"].append(5)

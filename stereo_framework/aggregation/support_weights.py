@@ -183,7 +183,7 @@ def _weigh(colours: Costs, y: int, v: int, offset: int, colour_fall: float, far:
     l0, a0, b0, l1, a1, b1 = here[0], here[1], here[2], there[0], there[1], there[2]
     target = weights[start : start + count]
     for x in range(count):
-        l, a, b = l1[x] - l0[x], a1[x] - a0[x], b1[x] - b0[x]  # noqa: E741
+        l, a, b = l1[x] - l0[x], a1[x] - a0[x], b1[x] - b0[x]  # noqa: E741  L, a, b of CIELAB
         target[x] = exponential(-(np.sqrt(l * l + a * a + b * b) * colour_fall + far))
 
 

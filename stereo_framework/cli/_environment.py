@@ -82,7 +82,7 @@ def _check_backend(backend: str) -> None:
     matplotlib reads the variable when it is imported, and raises ValueError.
     """
     try:
-        import matplotlib  # noqa: F401
+        import matplotlib  # noqa: F401  The import itself is the check.
     except ValueError as error:
         message = _variable_message(_BACKEND, backend, "is not a backend of matplotlib")
         raise ParameterError(message) from error

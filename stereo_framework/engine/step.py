@@ -179,7 +179,7 @@ def _blaming(stage: Stage) -> Iterator[None]:
             text = f"calls sys.exit({error.code!r})" if isinstance(error, SystemExit) else told(error)
             found = RuntimeError(text).with_traceback(error.__traceback__)
         found.raised_by = getattr(error, "raised_by", stage)  # type: ignore[attr-defined]
-        raise found  # noqa: B904
+        raise found  # noqa: B904  It carries its own traceback.
 
 
 def blame(error: BaseException) -> str:

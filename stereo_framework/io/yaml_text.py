@@ -19,7 +19,7 @@ _TAG = "tag:yaml.org,2002:"
 class _Loader(yaml.SafeLoader):
     """A YAML loader that knows only the scalars of YAML 1.2."""
 
-    yaml_implicit_resolvers = {}  # noqa: RUF012  PyYAML's own way; add_implicit_resolver fills it
+    yaml_implicit_resolvers = {}  # noqa: RUF012  PyYAML requires a plain dict.
 
 
 for _tag, _pattern, _first in (

@@ -273,7 +273,7 @@ class Context:
         """A scene; None if it cannot be loaded, which is noted in `missing` with the reason."""
         try:
             scene = load_scene(name, data=self.data)
-            scene.reference  # noqa: B018  loads the file
+            scene.reference  # noqa: B018  The property loads the file.
         except DataError as error:
             self.missing[name] = str(error)
             return None

@@ -14,7 +14,7 @@ from stereo_framework.scheme import coarse
 PLAIN = Pipeline([absolute_difference, winner_take_all, parabola, left_right_check])
 
 
-def pair(shape=(7, 10), search=Search(-2, 5)):  # noqa: B008
+def pair(shape=(7, 10), search=Search(-2, 5)):  # noqa: B008  A search is immutable.
     rng = np.random.default_rng(4)
     return Pair(*rng.integers(0, 256, (2, *shape, 3), dtype=np.uint8), search)
 

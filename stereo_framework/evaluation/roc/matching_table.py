@@ -336,7 +336,7 @@ def map_errors(disparity: Disparity, table: MatchingTable) -> MapErrors:
 
 @kernel
 def _near_end(ends, target, x, j, radius):  # type: ignore[no-untyped-def]
-    for k in range(max(x - radius, 0), min(x + radius + 1, ends.shape[0])):  # noqa: SIM110  generators do not compile
+    for k in range(max(x - radius, 0), min(x + radius + 1, ends.shape[0])):
         if ends[k] and np.abs(target[k] - j) <= radius:
             return True
     return False
