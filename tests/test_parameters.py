@@ -42,7 +42,14 @@ def with_units(
 def test_units_stand_in_annotations(registry):
     record = of(aggregation()(with_units))
     units = {name: record.unit(name) for name in record.parameters}
-    expected = {"size": "pixels", "widest": "pixels", "limit": "grey levels", "odd": "pixels", "sizes": "pixels", "beta": ""}
+    expected = {
+        "size": "pixels",
+        "widest": "pixels",
+        "limit": "grey levels",
+        "odd": "pixels",
+        "sizes": "pixels",
+        "beta": "",
+    }
     assert units == expected
 
 
@@ -79,7 +86,11 @@ def every_kind(
         ("mode", "qubic", "'qubic' is not one of linear, cubic"),
         ("name", 5, "5 is not a text"),
         ("sizes", [1, "2"], "[1, '2'] is not a list of a whole number"),
-        ("cuont", 3, "no such parameter of every_kind; legal parameters: bound, count, .*; did you mean 'count'?"),
+        (
+            "cuont",
+            3,
+            "no such parameter of every_kind; legal parameters: bound, count, .*; did you mean 'count'?",
+        ),
         ("volume", 3, "no such parameter of every_kind; legal parameters: "),
     ],
 )
@@ -147,12 +158,17 @@ def test_annotations_of_data_may_name_what_only_type_checkers_import():
     assert with_defaults(mine, {"size": 2.0}) == {"size": 2.0}
 
 
-@pytest.mark.parametrize(("kind", "said"), [("Pos", "name 'Pos' is not defined"), (np.ndarray, "ndarray is none of numbers")])
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("Pos", "name 'Pos' is not defined"), (np.ndarray, "ndarray is none of numbers")],
+)
 def test_annotations_that_nobody_can_check_are_told_with_their_place(kind, said):
     def mine(reference, *, size: kind = None):
         pass
 
-    with pytest.raises(ParameterError, match=rf"test_parameters.py:\d+: an annotation of mine: .*{said}"):
+    with pytest.raises(
+        ParameterError, match=rf"test_parameters.py:\d+: an annotation of mine: .*{said}"
+    ):
         with_defaults(mine, {})
 
 
