@@ -1,0 +1,99 @@
+"""How long texts, lists and suggestions in messages are, at their limits."""
+
+import pytest
+
+from stereo_framework.cli import _shared
+from stereo_framework.core import limits
+from stereo_framework.core.errors import (
+    ScriptError,
+    StereoFrameworkError,
+    close_names,
+    few,
+    nearest,
+    one_line,
+    short,
+)
+from stereo_framework.sweep.result import doubt_of_maps
+
+
+@pytest.mark.parametrize(
+    ("names", "most", "text"),
+    [
+        (["a"], 1, "a"),
+        (["a", "b"], 1, "a and 1 more"),
+        (["a", "b"], 2, "a, b"),
+        (["a", "b"], 3, "a, b"),
+        (["a", "b", "c", "d"], 2, "a, b and 2 more"),
+        ([], 2, ""),
+    ],
+)
+def test_as_many_names_as_allowed_are_listed_whole(names, most, text):
+    assert few(names, most) == text
+
+
+@pytest.mark.parametrize(
+    ("length", "most", "text"),
+    [
+        (40, 40, "x" * 40),
+        (39, 40, "x" * 39),
+        (41, 40, "x" * 10 + "... (41 characters) ..." + "x" * 10),
+        (1000, 1000, "x" * 1000),
+        (1001, 1000, "x" * 480 + "... (1001 characters) ..." + "x" * 480),
+    ],
+)
+def test_the_middle_of_longer_texts_is_left_out(length, most, text):
+    assert short("x" * length, most) == text
+    assert one_line("x" * length, most) == text
+    if most == 1000:
+        assert str(StereoFrameworkError("x" * length)) == text
+        assert ScriptError(["x" * length, "y"]).faults == (text, "y")
+
+
+@pytest.mark.parametrize(
+    ("name", "names", "close"),
+    [
+        # Half of the letters must be alike: 2 * 2 / (4 + 4).
+        ("abcd", ["abxy"], ["abxy"]),
+        ("abcde", ["abxyz"], []),
+        ("ABCD", ["abcd"], ["abcd"]),
+        ("box", ["bix", "box"], ["box"]),
+        ("wholly", ["other"], []),
+    ],
+)
+def test_names_with_half_of_their_letters_alike_are_suggested(name, names, close):
+    assert close_names(name, names) == close
+    end = f"; did you mean {close[0]!r}?" if close else ""
+    assert nearest(name, names) == f"legal: {', '.join(sorted(names))}{end}"
+    assert nearest(name, names, kind="stages").startswith("legal stages: ")
+
+
+def test_several_close_names_come_nearest_first():
+    names = ["box", "boxes", "boxed_window", "median"]
+    assert close_names("boxe", names, count=2) == ["boxes", "box"]
+    assert nearest("box", []) == "legal: none"
+
+
+@pytest.mark.parametrize(
+    ("paths", "beginning"),
+    [
+        ([], ""),
+        (["a.pfm"], "a.pfm: changed"),
+        (["a.pfm", "b.pfm"], "a.pfm and 1 more: changed"),
+        (["a.pfm", "b.pfm", "c.pfm"], "a.pfm and 2 more: changed"),
+    ],
+)
+def test_changed_maps_are_one_warning_with_their_number(paths, beginning):
+    end = " since this program wrote it; the stored statistics belong to other disparities"
+    assert doubt_of_maps(paths) == (beginning + end if paths else "")
+
+
+@pytest.mark.parametrize(("count", "printed"), [(19, 19), (20, 20), (21, 21), (25, 21)])
+def test_twenty_problems_are_printed_and_the_rest_is_counted(capsys, count, printed):
+    assert limits.LINES == 20
+    _shared.tell_some("warning", [f"problem {i}" for i in range(count)])
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == printed
+    assert lines[:20] == [f"warning: problem {i}" for i in range(min(count, 20))]
+    if count > 20:
+        rest = f"warning: {count - 20} further lines like these are not printed; "
+        assert lines[20] == rest + "'results FOLDER --json' lists all"

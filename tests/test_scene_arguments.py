@@ -1,0 +1,213 @@
+"""Optional arguments of scenes and pairs alone, and what another pair of the same frames has."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from stereo_framework import Search
+from stereo_framework.core.file_damage import report_damage
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.scene import Frame, Scene, inside_border, scale_doubt
+
+SHAPE = (3, 4)
+IMAGES = np.random.default_rng(0).integers(0, 256, (2, *SHAPE), np.uint8)
+HOLES = np.arange(12).reshape(SHAPE) != 5
+LOW = np.full(SHAPE, 1, np.float32)
+HIGH = np.full(SHAPE, 2, np.float32)
+ARGUMENTS = {
+    "disparities": (0, 3),
+    "name": "mine",
+    "truth": LOW,
+    "left_mask": HOLES,
+    "right_mask": ~HOLES,
+    "low": LOW,
+    "high": HIGH,
+}
+CHOICES = [names for count in (0, 1, 2) for names in itertools.combinations(ARGUMENTS, count)] + [
+    tuple(ARGUMENTS)
+]
+
+
+@pytest.mark.parametrize("names", CHOICES, ids="+".join)
+def test_each_argument_of_a_scene_from_images_counts_alone_and_beside_each_other_one(names):
+    scene = Scene.from_images(*IMAGES, **{name: ARGUMENTS[name] for name in names})
+    assert scene.name == ("mine" if "name" in names else "images")
+    assert scene.search == (Search(0, 3) if "disparities" in names else None)
+    expected = {
+        "truth": scene.truth,
+        "left_mask": scene.valid(0),
+        "right_mask": scene.valid(1),
+        "low": scene.range(0, 1)[0],
+        "high": scene.range(0, 1)[1],
+    }
+    for name, found in expected.items():
+        if name in names:
+            np.testing.assert_array_equal(found, ARGUMENTS[name])
+        elif name in ("low", "high") and {"low", "high"} & set(names):
+            assert np.isnan(found).all()
+        else:
+            assert found is None
+    assert scene.range(1, 0) == (None, None)
+    assert scene.match_truth is None
+
+
+@pytest.mark.parametrize("names", CHOICES, ids="+".join)
+def test_each_argument_of_a_scene_reaches_the_mask_of_its_pair(names):
+    given = {name: ARGUMENTS[name] for name in names}
+    pair = Pair.of(Scene.from_images(*IMAGES, **given), Search(0, 2))
+    assert pair.search == Search(0, 2)
+    maps = {"valid": "left_mask", "match_valid": "right_mask", "low": "low", "high": "high"}
+    if not set(maps.values()) & set(names):
+        assert pair.mask is None
+        return
+    for field, name in maps.items():
+        found = getattr(pair.mask, field)
+        if name in names:
+            np.testing.assert_array_equal(found, ARGUMENTS[name])
+        else:
+            assert found is None or (field in ("low", "high") and np.isnan(found).all())
+    assert pair.mask.match_low is None
+    assert pair.mask.match_high is None
+
+
+@pytest.mark.parametrize(
+    ("largest", "is_doubtful"),
+    [(0.0, False), (0.004, True), (0.5, True), (1.0, True), (1.004, False), (255.0, False)],
+)
+def test_floats_up_to_exactly_one_are_doubtful_intensities(largest, is_doubtful):
+    image = np.zeros(SHAPE, np.float32)
+    image[1, 1] = largest
+    expected = (
+        f"intensities up to {largest:.3g}, where 0 to 255 are expected: multiply the images by 255 "
+        "(match --stretch spreads them); what counts in grey levels is wrong"
+    )
+    assert scale_doubt(image) == (expected if is_doubtful else "")
+
+
+def test_bytes_are_no_doubtful_intensities():
+    assert scale_doubt(np.ones(SHAPE, np.uint8)) == ""
+
+
+@pytest.mark.parametrize(
+    ("border", "rows", "columns"),
+    [
+        (0, range(5), range(7)),
+        (1, range(1, 4), range(1, 6)),
+        (2, range(2, 3), range(2, 5)),
+        (3, range(0), range(0)),
+        (5, range(0), range(0)),
+        (9, range(0), range(0)),
+    ],
+)
+def test_pixels_inside_a_border_have_at_least_its_distance_from_all_sides(border, rows, columns):
+    expected = np.zeros((5, 7), bool)
+    for y, x in itertools.product(rows, columns):
+        expected[y, x] = True
+    np.testing.assert_array_equal(inside_border((5, 7), border), expected)
+
+
+def damaged_frame(number):
+    """Return a frame whose file is read with a message about damage."""
+
+    def load():
+        report_damage(f"file {number} is cut off")
+        return np.full(SHAPE, number, np.uint8)
+
+    return Frame(f"frame{number}", load, number)
+
+
+def sequence(**fields):
+    """Return a scene of four damaged frames."""
+    frames = tuple(damaged_frame(number) for number in range(4))
+    return Scene("made", frames, search=Search(0, 13), **fields)
+
+
+def test_damage_is_reported_of_the_two_images_of_the_present_pair():
+    scene = sequence()
+    assert scene.damage == ()
+    assert scene.reference[0, 0] == 0
+    assert scene.damage == ("file 0 is cut off",)
+    assert scene.match[0, 0] == 1
+    assert scene.damage == ("file 0 is cut off", "file 1 is cut off")
+    turned = scene.pair(1, 0)
+    assert turned.damage == ("file 1 is cut off", "file 0 is cut off")
+    assert scene.pair(0, 2).damage == ("file 0 is cut off",)
+    assert scene.within(np.ones(SHAPE, bool)).damage == scene.damage
+
+
+@pytest.mark.parametrize(
+    ("frames", "search", "expected"),
+    [
+        ((0, 1), None, Search(0, 13)),
+        ((0, 2), None, Search(0, 26)),
+        ((1, 3), None, Search(0, 26)),
+        ((3, 2), None, Search(0, 13, 1, -1)),
+        ((3, 0), None, Search(0, 39, 1, -1)),
+        ((0, 2), Search(0, 5), Search(0, 5)),
+        ((2, 0), Search(0, 5), Search(0, 5, 1, -1)),
+        ((0, 1), Search(0, 5), Search(0, 5)),
+    ],
+)
+def test_another_pair_has_its_own_range_or_one_scaled_by_the_distance_of_its_frames(
+    frames, search, expected
+):
+    scene = sequence()
+    pair = scene.pair(*frames) if search is None else scene.pair(*frames, search)
+    assert pair.search == expected
+
+
+def test_a_nearer_pair_has_a_range_widened_to_whole_pixels():
+    frames = tuple(damaged_frame(number) for number in range(3))
+    scene = Scene("made", frames, match_index=2, search=Search(-3, 13))
+    assert scene.pair(0, 1).search == Search(-2, 7)
+    assert scene.pair(1, 0).search == Search(-2, 7, 1, -1)
+
+
+def test_a_scene_that_was_let_go_loads_all_again():
+    values = {"count": 0}
+
+    def load(shape=SHAPE, dtype=np.uint8):
+        values["count"] += 1
+        return np.full(shape, values["count"], dtype)
+
+    frames = (Frame("left", load, 0), Frame("right", load, 1))
+    truths = {
+        (0, 1): lambda: load(dtype=np.float32),
+        (1, 0): lambda: load(dtype=np.float32),
+    }
+    scene = Scene("made", frames, truths=truths)
+    parts = ("reference", "match", "truth", "match_truth")
+    first = [float(getattr(scene, name)[0, 0]) for name in parts]
+    assert [float(getattr(scene, name)[0, 0]) for name in parts] == first == [1, 2, 3, 4]
+    scene.forget()
+    assert [float(getattr(scene, name)[0, 0]) for name in parts] == [5, 6, 7, 8]
+
+
+def test_the_other_view_of_a_pair_has_a_name_of_its_own():
+    pair = Pair.of(sequence())
+    assert pair.scene.name == "made"
+    turned = pair.exchanged()
+    assert turned.scene.name == "made (other view)"
+    assert (turned.scene.reference_index, turned.scene.match_index) == (1, 0)
+    assert turned.search == Search(0, 13, 1, -1)
+    assert turned.scene.search == turned.search
+    assert pair.rows(1, 2).scene is None
+
+
+@pytest.mark.parametrize(
+    ("search", "factor", "step", "expected"),
+    [
+        (Search(2, 2.5, 0.5), 4, None, (0.5, 1, 0.5)),
+        (Search(2, 2.5, 0.5), 4, 0.25, (0.5, 0.75, 0.25)),
+        (Search(3, 4), 8, 1 / 3, (1 / 3, 2 / 3, 1 / 3)),
+        (Search(0, 2, 2), 4, None, (0, 2, 2)),
+        (Search(0, 1), 1, 0.25, (0, 1, 0.25)),
+    ],
+)
+def test_a_narrow_range_is_a_single_step_of_the_smaller_pair(search, factor, step, expected):
+    pair = Pair(*IMAGES, search)
+    smaller = pair.reduced(factor) if step is None else pair.reduced(factor, step)
+    found = smaller.search
+    assert (found.minimum, found.step) == (expected[0], expected[2])
+    assert found.maximum == pytest.approx(expected[1], abs=1e-12)
