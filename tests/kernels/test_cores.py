@@ -90,7 +90,8 @@ def eight_cores(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("quota", "count"), [(0.1, 1), (1, 1), (1.5, 2), (7.5, 8), (30, 8), (math.inf, 8)]
+    ("quota", "count"),
+    [(0.1, 1), (1, 1), (1.2, 2), (1.5, 2), (2.4, 3), (7.5, 8), (30, 8), (math.inf, 8)],
 )
 def test_a_quota_is_rounded_up_to_whole_cores(eight_cores, monkeypatch, quota, count):
     monkeypatch.setattr(cores, "cpu_quota", lambda: quota)

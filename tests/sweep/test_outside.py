@@ -142,3 +142,19 @@ def test_a_map_in_the_wrong_scale_or_sign_is_noticed(maps, factor, said):
     write_disparity(maps / "a.pfm", TRUTH * factor)
     [found] = run({"maps": str(maps)}, SCENES[:1])
     assert any(said in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("scale", "sign", "stored"), [(2, 1, "40"), (2, -1, "-40"), (None, -1, "-20"), (0.5, 1, "10")]
+)
+def test_a_marker_is_reported_as_the_program_stores_it(tmp_path, scale, sign, stored):
+    marked = (TRUTH + 0.01 * np.arange(32)).astype(np.float32)
+    marked[:, ::4] = 20
+    write_disparity(tmp_path / "made.pfm", sign * (scale or 1) * marked)
+    matcher = {"use": "command", "run": f"cp {tmp_path / 'made.pfm'} {{output}}"}
+    matcher |= {"sign": sign} | ({} if scale is None else {"scale": scale})
+    [result] = run({"matcher": matcher}, SCENES[:1])
+    assert result.error is None
+    event = "set/a: 25 % of the map hold 20, outside the search range 0..8"
+    remedy = f"set 'unknown: {stored}' of the matcher, the value as the file stores it"
+    assert result.warnings[-1] == f"{event}; if this value means no estimate, {remedy}"

@@ -5,8 +5,10 @@ import math
 import pytest
 from sweep_parts import lacking, stored
 
-from stereo_framework.core.errors import DataError, StereoFrameworkError
+from stereo_framework.core.errors import DataError, ResultWarning, StereoFrameworkError
 from stereo_framework.sweep import Result, Store
+from stereo_framework.sweep.identity import result_key
+from stereo_framework.sweep.store import map_stem, read_scripts
 
 
 def result(method="box9", **changes):
@@ -101,3 +103,46 @@ def test_a_write_that_fails_keeps_what_was_there(store, tmp_path):
     with pytest.raises(StereoFrameworkError, match=r"cannot be written.*earlier results are kept"):
         store.add("b", result(method="b"))
     assert [r.method for r in stored(tmp_path)] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("damaged", "end"),
+    [
+        (1, ""),
+        (2, " (1 more scripts cannot be read)"),
+        (3, " (2 more scripts cannot be read)"),
+    ],
+)
+def test_the_first_damaged_script_is_named_and_others_are_counted(tmp_path, damaged, end):
+    for number in range(damaged):
+        (tmp_path / f"bad{number}.resolved.yaml").write_text("[")
+    (tmp_path / "good.resolved.yaml").write_text("name: good")
+    with pytest.warns(ResultWarning) as warned:
+        scripts = read_scripts(tmp_path)
+    assert scripts == {"good.resolved.yaml": {"name": "good"}}
+    [line] = [str(one.message) for one in warned]
+    assert line.startswith(f"{tmp_path / 'bad0.resolved.yaml'}: is damaged: ")
+    assert line.endswith(f"; delete it, and the next run writes it again{end}")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"scene": "other"},
+        {"method": "other"},
+        {"id": "fedcba9876543210"},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_maps_of_other_scenes_methods_and_runs_have_other_files(change):
+    assert map_stem(result(**change)) != map_stem(result())
+    assert map_stem(result()) == "synthetic-planes_box9_0123456789abcdef"
+
+
+def test_results_of_one_run_do_not_contain_those_of_runs_with_a_similar_name(store):
+    runs = ("abc", "abcd", "ab", 'abc"', "abc,")
+    for run in runs:
+        for protocol in ("p", "q"):
+            store.add(result_key(run, "m", protocol, "0"), result(id=run, protocol=protocol))
+    for run in runs:
+        assert [(r.id, r.protocol) for r in store.of_run(run)] == [(run, "p"), (run, "q")]

@@ -1,0 +1,97 @@
+"""The row ranges that threads get, the order of blocks, and the rounds that loops report."""
+
+import threading
+
+import pytest
+
+import stereo_framework
+from stereo_framework.kernels import threads as thread_module
+from stereo_framework.kernels.counting import (
+    announce,
+    announced_to,
+    counted,
+    round_counter,
+    rounds_counted_by,
+)
+from stereo_framework.kernels.threads import over_blocks, over_rows
+
+ENOUGH = thread_module._WORTH_A_THREAD
+
+
+@pytest.mark.parametrize(
+    ("rows", "threads", "work", "ranges"),
+    [
+        (10, 1, 9 * ENOUGH, [(0, 10)]),
+        (10, 2, 9 * ENOUGH, [(0, 5), (5, 10)]),
+        (10, 3, 9 * ENOUGH, [(0, 3), (3, 6), (6, 10)]),
+        # Each row is a range if there are as many threads as rows, or more.
+        (3, 3, 9 * ENOUGH, [(0, 1), (1, 2), (2, 3)]),
+        (2, 4, 9 * ENOUGH, [(0, 1), (1, 2)]),
+        (1, 4, 9 * ENOUGH, [(0, 1)]),
+        (0, 4, 9 * ENOUGH, [(0, 0)]),
+        # Each thread gets enough work.
+        (10, 4, 2 * ENOUGH - 1, [(0, 10)]),
+        (10, 4, 2 * ENOUGH, [(0, 5), (5, 10)]),
+        (10, 4, 3 * ENOUGH - 1, [(0, 5), (5, 10)]),
+        (10, 4, 3 * ENOUGH, [(0, 3), (3, 6), (6, 10)]),
+        (10, 4, 0, [(0, 10)]),
+    ],
+)
+def test_ranges_of_rows_follow_from_threads_rows_and_work(rows, threads, work, ranges):
+    found = []
+    with stereo_framework.threads(threads):
+        over_rows(lambda start, stop: found.append((start, stop)), rows, work)
+    assert sorted(found) == ranges
+
+
+def test_a_thread_gets_400000_elements():
+    assert ENOUGH == 400_000
+
+
+@pytest.mark.parametrize(
+    ("blocks", "backwards", "visits"),
+    [
+        ((1, 1), False, [(0, 0, 1)]),
+        ((2, 3), False, [(0, 0, 1), (1, 0, 2), (2, 0, 2), (3, 1, 2)]),
+        ((2, 3), True, [(3, 1, 2), (2, 0, 2), (1, 0, 2), (0, 0, 1)]),
+        ((3, 1), False, [(0, 0, 1), (1, 1, 2), (2, 2, 3)]),
+        ((1, 3), True, [(2, 0, 1), (1, 0, 1), (0, 0, 1)]),
+    ],
+)
+def test_blocks_are_visited_by_antidiagonals(blocks, backwards, visits):
+    found = []
+    with stereo_framework.threads(1):
+        over_blocks(lambda *visit: found.append(visit), blocks, 1, backwards)
+    assert found == visits
+    down, across = blocks
+    seen = [(row, antidiagonal - row) for antidiagonal, a, b in found for row in range(a, b)]
+    assert sorted(seen) == [(row, column) for row in range(down) for column in range(across)]
+
+
+def test_each_round_of_a_loop_and_its_end_are_reported_with_the_thread():
+    reports = []
+    thread = threading.get_ident()
+    with rounds_counted_by(lambda *report: reports.append(report)):
+        assert list(counted(2, "round")) == [0, 1]
+        for _ in counted(3, "pass"):
+            break
+        round_counter()(1, 5, "move")
+    assert reports == [
+        (thread, 0, 2, "round"),
+        (thread, 1, 2, "round"),
+        (thread, 2, 2, "round"),
+        (thread, 0, 3, "pass"),
+        (thread, 3, 3, "pass"),
+        (thread, 1, 5, "move"),
+    ]
+
+
+def test_of_two_listeners_the_inner_one_is_called_and_the_outer_one_afterwards():
+    outer, inner = [], []
+    announce("nobody")
+    with announced_to(outer.append):
+        announce("first")
+        with announced_to(inner.append):
+            announce("second")
+        announce("third")
+    assert (outer, inner) == (["first", "third"], ["second"])
