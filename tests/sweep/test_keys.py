@@ -1,6 +1,7 @@
 """Every part of the identity of a run and of the key of a result counts, each varied once."""
 
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from sweep_parts import WINDOW, dots
 
 import stereo_framework
 from stereo_framework import Search
-from stereo_framework.core.plugins import load_plugin
+from stereo_framework.core.plugins import load_plugin, sources
 from stereo_framework.evaluation.protocols import resolve
 from stereo_framework.script import load
 from stereo_framework.sweep import identity
@@ -190,7 +191,11 @@ def test_helpers_of_one_content_and_different_names_differ(registry, tmp_path):
         folder.mkdir()
         (folder / "plugin.py").write_text(EITHER)
         (folder / f"{name}.py").write_text("limit = 1")
-        digests.add(code_digest((load_plugin(str(folder / "plugin.py")),)))
+        plugin = load_plugin(str(folder / "plugin.py"))
+        # The second plug-in must not find the helper of the first one.
+        del sys.modules[name]
+        assert sources(Path(plugin)) == [folder / "plugin.py", folder / f"{name}.py"]
+        digests.add(code_digest((plugin,)))
     assert len(digests) == 2
 
 
