@@ -5,7 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from stereo_framework import Search
+from stereo_framework import Search, step
+from stereo_framework.core import limits
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.file_damage import report_damage
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Frame, Scene, inside_border, scale_doubt
@@ -211,3 +213,40 @@ def test_a_narrow_range_is_a_single_step_of_the_smaller_pair(search, factor, ste
     found = smaller.search
     assert (found.minimum, found.step) == (expected[0], expected[2])
     assert found.maximum == pytest.approx(expected[1], abs=1e-12)
+
+
+@pytest.mark.parametrize(("low", "is_allowed"), [(1.999, True), (2, True), (2.001, False)])
+def test_the_smallest_disparity_of_a_pixel_may_equal_its_largest(low, is_allowed):
+    lowest = LOW.copy()
+    lowest[1, 2] = low
+    scene = Scene.from_images(*IMAGES, (0, 3), low=lowest, high=HIGH)
+    if is_allowed:
+        np.testing.assert_array_equal(scene.range(0, 1), [lowest, HIGH])
+    else:
+        message = r"the smallest disparity at row 1, column 2 is 2.001, above the largest, 2"
+        with pytest.raises(DataError, match=message):
+            scene.range(0, 1)
+
+
+@pytest.mark.parametrize(("size", "is_allowed"), [(65_536, True), (65_537, False)])
+def test_a_window_is_at_most_as_wide_as_the_widest_image(size, is_allowed):
+    if is_allowed:
+        assert step("box", size=size).parameters["size"] == size
+    else:
+        message = "65537 pixels are more than any image has in a row; legal: up to 65536"
+        with pytest.raises(ParameterError, match=message):
+            step("box", size=size)
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "is_allowed"),
+    [(10, 10, True), (20, 5, True), (101, 1, False), (11, 10, False)],
+)
+def test_an_image_of_exactly_the_allowed_pixels_is_read(monkeypatch, columns, rows, is_allowed):
+    monkeypatch.setenv(limits.VARIABLE, "100")
+    if is_allowed:
+        limits.check_pixels(columns, rows, "a.png")
+    else:
+        message = rf"^a.png: says {columns}x{rows} pixels; at most 100 are read"
+        with pytest.raises(DataError, match=message):
+            limits.check_pixels(columns, rows, "a.png")

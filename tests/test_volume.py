@@ -5,8 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import STEPS, labellings, priors, searches, volumes
 
-from stereo_framework import CostVolume, Energy, Search
-from stereo_framework.core.volume import fill_levels, restore_outside, restore_outside_inplace
+from stereo_framework import CostVolume, Energy, Search, Smoothness
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.volume import (
+    as_volume,
+    fill_levels,
+    restore_outside,
+    restore_outside_inplace,
+)
 
 
 @given(volume=volumes())
@@ -66,3 +72,51 @@ def test_fill_levels_agrees_with_twin(labels):
 def test_fill_levels_returns_what_is_full():
     labels = np.zeros((2, 3), np.int16)
     assert fill_levels(labels) is labels
+
+
+@pytest.mark.parametrize(
+    ("level", "is_allowed"), [(-2, False), (-1, True), (0, True), (2, True), (3, False)]
+)
+def test_levels_beyond_the_last_one_or_below_none_are_refused(level, is_allowed):
+    volume = CostVolume(np.ones((2, 4, 3), np.float32), Search(0, 2), 255.0)
+    edges = np.zeros((2, 4), np.float32)
+    smoothness = Smoothness(edges, edges, np.array([0, 1, 2], np.float32))
+    levels = np.zeros((2, 4), np.int16)
+    levels[1, 2] = level
+    calls = {
+        "CostVolume.chosen": volume.chosen,
+        "Smoothness.of": smoothness.of,
+        "Energy.of": Energy(volume, smoothness).of,
+    }
+    for name, call in calls.items():
+        if is_allowed:
+            call(levels)
+            continue
+        lowest, highest = min(level, 0), max(level, 0)
+        message = f"^{name}: levels from {lowest} to {highest}; expected 0 to 2, -1 = unassigned$"
+        with pytest.raises(DataError, match=message):
+            call(levels)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
+def test_chosen_costs_are_those_of_the_levels_and_0_without_one(dtype):
+    costs = np.arange(24).reshape(2, 4, 3).astype(dtype)
+    chosen = CostVolume(costs, Search(0, 2), 255.0).chosen(
+        np.array([[0, 1, 2, -1], [2, 0, -1, 1]], np.int16)
+    )
+    assert chosen.dtype == dtype
+    assert chosen.tolist() == [[0, 4, 8, 0], [14, 15, 0, 22]]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "hole", "outside"),
+    [(np.float32, False, 23.0), (np.float32, True, 22.0), (np.uint8, False, 23.0)],
+)
+def test_an_array_of_costs_has_the_largest_one_out_of_view(dtype, hole, outside):
+    costs = np.arange(24).reshape(2, 4, 3).astype(dtype)
+    if hole:
+        costs[1, 3, 2] = np.nan
+    volume = as_volume(costs, Search(0, 2))
+    assert (volume.outside, volume.costs.dtype) == (outside, dtype)
+    assert volume.costs[1, 3, 2] == outside
+    assert volume.costs is not costs

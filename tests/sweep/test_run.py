@@ -7,6 +7,7 @@ from sweep_parts import SIZES, WINDOW, dots, fails, lacking, numbers, stored
 import stereo_framework
 from stereo_framework import CostVolume
 from stereo_framework.core.errors import DataError, ScriptError
+from stereo_framework.core.file_damage import report_damage
 from stereo_framework.core.scene import Frame, Scene, Search
 from stereo_framework.core.stage import stage
 from stereo_framework.io.raw import read_pfm
@@ -253,6 +254,96 @@ def test_a_range_around_the_truth(truth, search, expected):
     assert (task.search.minimum, task.search.maximum, task.search.step) == expected
     assert task.setting.parameters["search.truth_margin"] == search["truth_margin"]
     assert load(task.setting.mapping).settings[0].search == task.setting.search
+
+
+@pytest.mark.parametrize(
+    ("own", "truth", "search", "expected"),
+    [
+        # The step of the scene counts if the script has none, and the ends lie on its grid.
+        (Search(0, 8, 2), [4, 10], {"truth_margin": 0.5}, (0, 14, 2)),
+        (Search(0, 8, 2), [4, 10], {"truth_margin": 0}, (4, 10, 2)),
+        (Search(0, 8, 0.5), [4.25, 9.6], {"truth_margin": 0}, (4, 10, 0.5)),
+        (Search(0, 8, 0.5), [4.25, 9.6], {"truth_margin": 0, "step": 1}, (4, 10, 1)),
+        (Search(0, 8, 2), [4.25, 9.6], {"truth_margin": 0, "step": 0.25}, (4.25, 9.75, 0.25)),
+        (Search(0, 8, 2), [3, 3], {"truth_margin": 0.5}, (2, 4, 2)),
+        (Search(0, 8, 0.5), [3, 3], {"truth_margin": 0.5}, (3, 3.5, 0.5)),
+        # Tenths are no float32 numbers, and lie on the grid of their step all the same.
+        (Search(0, 8, 0.1), [0.3, 0.7], {"truth_margin": 0}, (0.3, 0.7, 0.1)),
+        (Search(0, 8, 1 / 3), [2 / 3, 4 / 3], {"truth_margin": 0}, (2 / 3, 4 / 3, 1 / 3)),
+        (Search(0, 8), [4, 10], {"truth_margin": 0.5, "maximum": 20}, (1, 20, 1)),
+        (Search(0, 8), [4, 10], {"truth_margin": 0.5, "minimum": 0, "maximum": 20}, (0, 20, 1)),
+        (None, [4, 10], {"truth_margin": 0.5}, (1, 13, 1)),
+        (None, [4, 10], {"truth_margin": 0.5, "step": 0.5}, (1, 13, 0.5)),
+    ],
+)
+def test_a_range_around_the_truth_lies_on_the_grid_of_its_step(own, truth, search, expected):
+    image = np.random.default_rng(0).integers(0, 256, (4, 8, 3), dtype=np.uint8)
+    known = np.resize(np.array(truth, np.float32), (4, 8))
+    frames = (Frame("left", lambda: image, 0), Frame("right", lambda: image, 1))
+    scene = Scene("known", frames, search=own, truths={(0, 1): lambda: known})
+    [task] = plan(load(WINDOW | {"search": search}), [scene])
+    found = (task.search.minimum, task.search.maximum, task.search.step)
+    assert found == pytest.approx(expected, abs=1e-12)
+    assert task.search.direction == 1
+
+
+@pytest.mark.parametrize(
+    ("search", "expected"),
+    [
+        ({"minimum": 1}, Search(1, 7, 0.5, -1)),
+        ({"maximum": 9}, Search(0, 9, 0.5, -1)),
+        ({"step": 1}, Search(0, 7, 1, -1)),
+        ({"minimum": 1, "maximum": 9}, Search(1, 9, 0.5, -1)),
+        ({"maximum": 9, "step": 3}, Search(0, 9, 3, -1)),
+        ({}, Search(0, 7, 0.5, -1)),
+    ],
+)
+def test_each_end_and_the_step_of_a_script_replace_those_of_the_scene(search, expected):
+    turned = dots(search=Search(0, 7, 0.5)).pair(1, 0, Search(0, 7, 0.5))
+    [task] = plan(load(WINDOW | {"search": search}), [turned])
+    assert task.search == expected
+
+
+@pytest.mark.parametrize(
+    ("stored", "sweeps", "maps", "is_kept"),
+    [
+        (False, False, None, True),
+        (False, True, None, True),
+        (False, False, False, False),
+        (True, False, None, True),
+        (True, True, None, False),
+        (True, True, True, True),
+        (True, False, False, False),
+    ],
+)
+def test_maps_are_kept_unless_a_stored_script_sweeps(tmp_path, stored, sweeps, maps, is_kept):
+    script = SIZES if sweeps else WINDOW
+    out = tmp_path if stored else None
+    results = stereo_framework.run(script, scenes=dots(), out=out, maps=maps)
+    assert {r.disparity is not None for r in results} == {is_kept}
+
+
+def test_two_scripts_of_which_one_sweeps_keep_no_maps(tmp_path):
+    scripts = [load(WINDOW | {"name": "one"}), load(SIZES)]
+    tasks = [task for script in scripts for task in plan(script, [dots()])]
+    found = [result for _, own in execute(scripts, tasks, out=tmp_path) for result in own]
+    assert len(found) == 7
+    assert not (tmp_path / "maps").exists()
+
+
+def test_damage_of_the_images_comes_first_among_the_warnings(tmp_path):
+    def damaged():
+        report_damage("left.png is cut off")
+        return np.full((24, 32), 7, np.uint8)
+
+    frames = (Frame("left", damaged, 0), Frame("right", lambda: np.full((24, 32), 7, np.uint8), 1))
+    scene = Scene("flat", frames, search=Search(0, 7))
+    for _ in range(2):
+        [result] = stereo_framework.run(WINDOW, scenes=scene, out=tmp_path)
+        first, *others = result.warnings
+        assert first == "left.png is cut off"
+        assert others
+        assert first not in others
 
 
 @pytest.mark.parametrize("workers", [1, 2])
