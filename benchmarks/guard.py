@@ -1,28 +1,28 @@
 """Compare the resources of two commits: ``python benchmarks/guard.py BASE [COMMIT]``.
 
-The two commits are measured in one run on one machine, alternating between them. Each is
-checked out into a temporary folder and runs its own benchmarks/guard_workload.py. If a
-commit lacks this file, the file beside this one is used.
+The two commits are measured in one run on one machine, alternating between them. Each
+is checked out into a temporary folder and runs its own benchmarks/guard_workload.py. If
+a commit lacks this file, the file beside this one is used.
 
 The figures are medians over new processes with one thread:
 
 processor time
-    of ``ssd``, ``sgm``, ``fast``, ``fine``, ``gc``, ``bp`` and ``patch_match`` on cones,
-    of a sweep of 200 settings, of planning 10,000 settings, of ``--help`` and of
+    of ``ssd``, ``sgm``, ``fast``, ``fine``, ``gc``, ``bp`` and ``patch_match`` on
+    cones, of a sweep of 200 settings, of planning 10,000 settings, of ``--help`` and of
     ``import stereo_framework``. Other programs lengthen it less than wall time.
 peak memory
-    of the same workloads. For methods, sweep and plan it is only the part that was added
-    while the workload ran.
+    of the same workloads. For methods, sweep and plan it is only the part that was
+    added while the workload ran.
 compile time
-    of the methods: processor time by which the first call of a method exceeds the second
-    if the Numba cache is empty. It is measured in at most three of the repeats.
+    of the methods: processor time by which the first call of a method exceeds the
+    second if the Numba cache is empty. It is measured in at most three of the repeats.
 
-The table shows each figure of both commits with its range over the repeats, and the ratio
-of the medians, new to old. The exit status is 1 if a ratio is above the limit or if a
-workload fails in one of the commits, and 2 if the comparison is refused. A ratio above
-the limit counts even if the two ranges overlap. The table then reports the overlap, and
-more repeats show whether the difference is noise. A complete run takes about 25 minutes
-of an idle core. It needs git, and Linux with glibc.
+The table shows each figure of both commits with its range over the repeats, and the
+ratio of the medians, new to old. The exit status is 1 if a ratio is above the limit or
+if a workload fails in one of the commits, and 2 if the comparison is refused. A ratio
+above the limit counts even if the two ranges overlap. The table then reports the
+overlap, and more repeats show whether the difference is noise. A complete run takes
+about 25 minutes of an idle core. It needs git, and Linux with glibc.
 """
 
 from __future__ import annotations
@@ -374,7 +374,7 @@ def compare_all(
         # Files that Python compiles on the way would add to the first figures.
         command = [sys.executable, "-m", "compileall", "-q", "stereo_framework"]
         subprocess.run(command, cwd=checkout.folder, check=False, stdout=subprocess.DEVNULL)
-        if checkout.workload.is_relative_to(ROOT):
+        if checkout.workload == ROOT / WORKLOAD:
             report(f"{checkout.side}: the commit has no {WORKLOAD}; today's is used")
     for workload in workloads:
         result = compare(pair, workload, data, repeats)
