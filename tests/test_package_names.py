@@ -320,7 +320,7 @@ def test_a_renamed_package_is_noticed(package):
     assert len(complete_places) == 2
     assert {place.title for place in complete_places} <= wrong_places
     for place in complete_places:
-        assert missing_packages(place, packages_among(paths)) == ["renamed"]
+        assert "renamed" in missing_packages(place, packages_among(paths))
     if package in SLOTS:
         assert {"__init__.py, _ROOMS", "mkdocs.yml, pages of stages"} <= wrong_places
     if package in identity._NOT_COMPUTING:
