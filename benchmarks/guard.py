@@ -56,6 +56,9 @@ COMPILE_REPEATS = 3
 UNITS = {"processor": (1.0, "s"), "memory": (1e6, "MB"), "compile": (1.0, "s")}
 """What a figure is divided by in the table, and the unit that it then has."""
 
+QUIET_LOAD = 0.5
+"""Largest load average of the last minute that does not disturb small figures."""
+
 OLD, NEW = "old", "new"
 REFUSED = 2
 """Exit status of a comparison that cannot be made."""
@@ -429,6 +432,9 @@ def compare_commits(arguments: argparse.Namespace) -> int:
         report("both commits are the same, so ratios other than 1 show the noise")
     if arguments.commit == "HEAD" and git("status", "--porcelain"):
         report("the checkout has changes that are not committed; they are not measured")
+    load = os.getloadavg()[0]
+    if load > QUIET_LOAD:
+        report(f"the load average is {load:.1f}: other programs make the figures less certain")
 
     remove_leftovers()
     with checkouts(base, commit) as pair:
