@@ -187,7 +187,8 @@ def script_paths() -> Names:
 def paths_in(text: str) -> Iterator[str]:
     """Yield the paths in a text that begin with a folder of the repository."""
     folders = "|".join(map(re.escape, FOLDERS))
-    for path in re.findall(rf"(?<![\w./$])(?:{folders})/[\w.*/]+", text):
+    # A name that continues with a variable or with braces is no whole path.
+    for path in re.findall(rf"(?<![\w./$])(?:{folders})/[\w.*/]++(?![{{$])", text):
         yield path.rstrip("./")
 
 
