@@ -1,4 +1,4 @@
-"""List the tests that belong to the changed files: ``python scripts/changed_tests.py``.
+"""List the tests of the changed files: ``python scripts/changed_tests.py``.
 
 A file counts as changed if it differs from the commit at which the branch left main, or
 if git does not know it yet. Paths of tests go to the output, the most relevant first.
@@ -157,6 +157,37 @@ def _add_once(remarks: list[str], remark: str) -> None:
         remarks.append(remark)
 
 
+def files_to_check(base: str | None) -> list[str]:
+    """Return the files that changed since a commit, or since the branch left main."""
+    try:
+        git("rev-parse", "--git-dir")
+    except GitError as error:
+        message = (
+            f"{ROOT}: git cannot list the changed files ({error}); start the check in a clone "
+            "of the repository"
+        )
+        raise GitError(message) from None
+    if base is None:
+        base = fork_point()
+    else:
+        _refuse_unknown_commit(base)
+    if base is None:
+        print("there is no branch main; only changes without a commit count", file=sys.stderr)
+    return changed_files(base or "HEAD")
+
+
+def _refuse_unknown_commit(commit: str) -> None:
+    """Refuse a commit that the repository lacks."""
+    try:
+        git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
+    except GitError:
+        message = (
+            f"--base {commit}: the repository has no such commit; `git log --oneline` lists "
+            "the commits"
+        )
+        raise GitError(message) from None
+
+
 def main() -> int:
     """Print the tests of the changed files."""
     parser = argparse.ArgumentParser(
@@ -165,13 +196,9 @@ def main() -> int:
     parser.add_argument("--base", help="the commit to compare with; default: where main was left")
     arguments = parser.parse_args()
     try:
-        git("rev-parse", "--git-dir")
-        base = arguments.base or fork_point()
-        if base is None:
-            print("there is no branch main; only what is not committed counts", file=sys.stderr)
-        files = changed_files(base or "HEAD")
+        files = files_to_check(arguments.base)
     except GitError as error:
-        print(f"changed_tests: git: {error}", file=sys.stderr)
+        print(f"changed_tests: {error}", file=sys.stderr)
         return 2
 
     selection = select(files)

@@ -12,7 +12,7 @@ commit at which the branch left main, or if git does not know it yet.
 
   --base COMMIT     compare with this commit instead
   --seconds NUMBER  start no test later than this many seconds after the start;
-                    default: 50
+                    default: 45
 
 Tests that are marked slow or docs, and the tests of packages that use the changed ones,
 are left to .ci/run, and so are tests for which no time is left. The output lists them.
@@ -29,7 +29,7 @@ refuse() {
 }
 
 base=()
-limit=50
+limit=45
 while [ $# -gt 0 ]; do
   case "$1" in
     -h | --help)
@@ -108,8 +108,9 @@ step() {
 
 # Status 5 of pytest says that all tests of the selection are marked slow or docs.
 run_tests() {
+  local status
   "$python" -m pytest -q "$@"
-  local status=$?
+  status=$?
   [ "$status" -eq 0 ] || [ "$status" -eq 5 ]
 }
 
@@ -126,7 +127,8 @@ wait_for_types() {
   cat "$scratch/remarks" >&2
   exit 2
 }
-mapfile -t tests < "$scratch/tests"
+mapfile -t tests < <(grep '^tests/' "$scratch/tests")
+mapfile -t modules < <(grep -v '^tests/' "$scratch/tests")
 
 # Types need one core, and so does the beginning of the other steps.
 "$python" -m mypy > "$scratch/types" 2>&1 &
@@ -141,6 +143,10 @@ for file in tests/test_{legibility,rules,source,package_names}.py; do
 done
 step "rules of the source" run_tests -n 0 "${rules[@]}"
 
+# pytest would import a module a second time if tests of it ran in the same process.
+if [ ${#modules[@]} -gt 0 ]; then
+  step "examples in docstrings" run_tests -n 0 "${modules[@]}"
+fi
 if [ ${#tests[@]} -gt 0 ]; then
   # Without worksteal, tests begin in the order of the list, the most relevant first.
   step "tests of the changes" run_tests --dist load -p time_limit "${tests[@]}"
@@ -154,7 +160,7 @@ cat "$scratch/remarks"
 printf 'left to .ci/run: tests that are marked slow or docs\n'
 left=$(cat "$CHECK_LEFT" 2> /dev/null || echo 0)
 if [ "$left" -gt 0 ]; then
-  printf 'left to .ci/run: %d tests, listed above, for which no time was left; --seconds raises the limit\n' "$left"
+  printf 'left to .ci/run: the tests listed above, for which no time was left (number: %d); --seconds raises the limit\n' "$left"
 fi
 if [ ${#failed[@]} -gt 0 ]; then
   printf 'failed after %d s:' "$SECONDS"
