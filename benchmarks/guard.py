@@ -378,7 +378,9 @@ def compare_all(
         command = [sys.executable, "-m", "compileall", "-q", "stereo_framework"]
         subprocess.run(command, cwd=checkout.folder, check=False, stdout=subprocess.DEVNULL)
         if checkout.workload == ROOT / WORKLOAD:
-            report(f"{checkout.side}: the commit has no {WORKLOAD}; today's is used")
+            report(
+                f"{checkout.side}: the commit has no {WORKLOAD}; the file of this checkout is used"
+            )
     for workload in workloads:
         result = compare(pair, workload, data, repeats)
         if isinstance(result, Failure):

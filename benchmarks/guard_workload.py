@@ -102,6 +102,7 @@ class Method:
         from stereo_framework import load, load_scene
 
         scene = load_scene(SCENE, data=data)
+        assert scene.search is not None, "scenes of the data sets have a range"
         self.pipeline = load(name).pipeline
         self.reference = scene.reference
         self.match = scene.match
