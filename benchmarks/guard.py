@@ -22,7 +22,7 @@ ratio of the medians, new to old. The exit status is 1 if a ratio is above the l
 if a workload fails in one of the commits, and 2 if the comparison is refused. A ratio
 above the limit counts even if the two ranges overlap. The table then reports the
 overlap, and more repeats show whether the difference is noise. A complete run takes
-about 25 minutes of an idle core. It needs git, and Linux with glibc.
+about 45 minutes of an idle core. It needs git, and Linux with glibc.
 """
 
 from __future__ import annotations
