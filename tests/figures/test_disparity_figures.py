@@ -5,12 +5,15 @@ import pytest
 from figure_parts import bars, check_layout, legends, titles
 
 from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.scene import Scene
 from stereo_framework.figures.disparity_figures import (
     bad_pixel_picture,
     disparity_figure,
     error_picture,
+    shown_range,
     side_by_side_figure,
 )
+from stereo_framework.figures.grid import colour_table
 from stereo_framework.figures.saving import save_picture
 from stereo_framework.io import read_image
 
@@ -95,6 +98,42 @@ def test_disparity_picture_is_sharp_at_a_whole_multiple(tmp_path, shape):
     assert grey[0] == grey[1] == grey[2]
     expected = np.array([DARK, BRIGHT, grey], float)[levels].repeat(factor, 0).repeat(factor, 1)
     np.testing.assert_allclose(shown, expected, atol=1)  # the map is defined in fractions
+
+
+@pytest.mark.parametrize(
+    ("search", "truth", "disparity", "expected"),
+    [
+        # The search range has priority over the ground truth, and the ground truth over the map.
+        ((-2, 30), [5, 9], [0, 200], (-2, 30)),
+        ((-2, 30), None, [0, 200], (-2, 30)),
+        (None, [5, 9], [0, 200], (5, 9)),
+        (None, [5, NAN, INF, 9], [0, 0, 0, 200], (5, 9)),
+        (None, None, [3, 200, NAN, -INF], (3, 200)),
+        (None, None, [NAN, INF], (0, 1)),
+    ],
+)
+def test_colours_span_the_search_range_or_the_known_disparities(search, truth, disparity, expected):
+    image = np.zeros((1, len(disparity)), np.uint8)
+    truth = None if truth is None else _map(truth)
+    scene = Scene.from_images(image, image, search, truth=truth)
+    assert shown_range(_map(disparity), scene) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "lowest", "middle", "highest"),
+    [
+        ("viridis", (68, 1, 84), (33, 145, 140), (253, 231, 37)),
+        ("RdBu_r", (5, 48, 97), (247, 247, 247), (103, 0, 31)),
+    ],
+)
+def test_colour_tables_of_the_viewer_run_from_the_lower_to_the_upper_end(
+    name, lowest, middle, highest
+):
+    table = colour_table(name)
+    assert table.shape == (256, 3)
+    assert tuple(table[0]) == lowest
+    assert tuple(table[255]) == highest
+    np.testing.assert_allclose(table[128], middle, atol=1)
 
 
 def test_disparity_figure_labels():

@@ -7,6 +7,7 @@ from scipy.ndimage import gaussian_filter
 from stereo_framework import Search
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.view import View
+from stereo_framework.core.volume import Status
 from stereo_framework.matching_cost import mutual_information
 
 
@@ -59,6 +60,42 @@ def test_between_pixels(step_):
     fine = mutual_information(left, left, Search(0, 2, step_), {"a": view}).costs
     whole = mutual_information(left, left, Search(0, 2), {"a": view}).costs
     np.testing.assert_array_equal(fine[..., :: int(1 / step_)], whole)
+
+
+@pytest.mark.parametrize("status", [Status.FILLED, Status.OCCLUDED, Status.MISMATCHED])
+def test_only_matched_pixels_count_in_the_histogram(status):
+    rng = np.random.default_rng(0)
+    left = rng.integers(0, 256, (12, 20), dtype=np.uint8)
+    right = (255 - np.roll(left, -2, axis=1)).astype(np.uint8)
+    search = Search(0, 4)
+    matched = np.full(left.shape, 2, np.float32)
+    matched[6:] = np.nan
+    statuses = np.where(np.isnan(matched), status, Status.MATCHED).astype(np.uint8)
+    # The disparities of the lower half are wrong, and their status says so.
+    wrong = np.where(np.isnan(matched), np.float32(0), matched)
+    costs, expected = (
+        mutual_information(left, right, search, {"initial": View(disparity, statuses, search)})
+        for disparity in (wrong, matched)
+    )
+    np.testing.assert_array_equal(costs.costs, expected.costs)
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_estimates_at_the_ends_of_the_target_image_count_and_no_others(direction):
+    """A disparity of exactly half a pixel is read at the even column."""
+    left = np.array([[10, 60, 110, 160]], np.uint8)[:, ::direction].copy()
+    right = np.array([[20, 70, 120, 170]], np.uint8)[:, ::direction].copy()
+    search = Search(-4, 4, direction=direction)
+    status = np.zeros(left.shape, np.uint8)
+
+    def costs(*disparities):
+        disparity = np.float32([disparities])[:, ::direction]
+        view = View(disparity, status, search)
+        return mutual_information(left, right, search, {"initial": view}).costs
+
+    # Columns 0 and 3 meet the first and the last column of the target image.
+    np.testing.assert_array_equal(costs(0, np.nan, np.nan, 0), costs(0, 2, -2, 0))
+    assert not np.array_equal(costs(0, np.nan, np.nan, 0), costs(0, np.nan, np.nan, 1))
 
 
 def test_mistakes():

@@ -49,6 +49,38 @@ def test_optimizers_of_one_energy_share_a_chart(tmp_path, small_scenes):
         assert shown == list(SCRIPT["methods"]), weight
 
 
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        "search.minimum",
+        "search.maximum",
+        "search.step",
+        "preprocessing.use",
+        "matching_cost.use",
+        "aggregation.box.size",
+        "smoothness.potts.weight",
+    ],
+)
+def test_settings_of_different_energies_have_charts_of_their_own(parameter):
+    results = [
+        result(
+            "scene",
+            {},
+            {"bad_pixels_nonocc": 2.0},
+            method=method,
+            energy=4.0,
+            parameters={parameter: value, "optimization.use": method},
+            environment={"trace": "[[0.1, 5.0], [0.2, 4.0]]"},
+        )
+        for value in (1, 2)
+        for method in ("first", "second")
+    ]
+    names = ["first 1", "second 1", "first 2", "second 2"]
+    charts = energy_blocks(results, names)
+    contents = [[name for name in names if name in chart.content] for chart in charts]
+    assert contents == [["first 1", "second 1"], ["first 2", "second 2"]]
+
+
 def test_without_a_trace_there_is_none(tmp_path, small_scenes):
     run(
         {**SCRIPT, "methods": {"rows": SCRIPT["methods"]["rows"]}}, "synthetic/planes", out=tmp_path

@@ -18,6 +18,7 @@ from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import parabola
 from stereo_framework.scheme import tiles
+from stereo_framework.scheme.tiles import _reduce_window
 
 POINTS = Pipeline([absolute_difference, winner_take_all, matching_score, parabola])
 """A method that looks at single pixels and their candidates."""
@@ -225,6 +226,33 @@ def test_invalid_pixels_widen_no_search_range():
     ranges = [(part.search.minimum, part.search.maximum) for part in pairs[1:]]
     # The first tile has invalid pixels only. The second tile begins 8 columns further left.
     assert ranges == [(0, 40), (0, 4)]
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize(
+    ("border_block", "last_start"),
+    [
+        # Tile 2 ends at pixel 11, within the last block; a block has 4 pixels.
+        (2, 6),
+        # Tile 1 begins at pixel 2, within the first block, because of the overlap.
+        (0, 0),
+    ],
+)
+def test_a_tile_is_searched_at_disparities_of_blocks_that_it_contains_in_part(
+    axis, border_block, last_start
+):
+    pair = Pair(*np.zeros((2, 11, 11), np.uint8), Search(0, 40))
+    blocks = np.full((3, 3), 1.0)
+    blocks[(border_block, slice(None))[:: 1 if axis == 0 else -1]] = 4
+    pairs, solve = solved_with_reduced_map(blocks)
+    tiles(solve, pair, size=11, overlap=0, factor=4, margin=2.0)
+    assert (pairs[1].search.minimum, pairs[1].search.maximum) == (2, 18)
+
+
+def test_blocks_at_the_ends_of_a_part_belong_to_the_reduced_part():
+    window = slice(4, 8), slice(3, 9)
+    assert _reduce_window(window, 4) == (slice(1, 2), slice(0, 3))
+    assert _reduce_window((slice(0, 11), slice(5, 12)), 4) == (slice(0, 3), slice(1, 3))
 
 
 @st.composite
