@@ -13,7 +13,7 @@ from stereo_framework.evaluation.markers import probable_markers
 ROWS, COLUMNS = np.mgrid[:60, :100]
 SLANTED = (20 + 0.1 * COLUMNS).astype(np.float32)
 TENTH = COLUMNS % 10 == 5
-QUARTERS = np.minimum(25 * (ROWS % 5) + 0.25 * COLUMNS, 100)
+QUARTERS = np.minimum(25.25 * (ROWS % 4) + 0.25 * COLUMNS, 100)
 LARGEST = float(np.finfo(np.float32).max)
 
 
