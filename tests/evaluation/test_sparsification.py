@@ -155,3 +155,24 @@ def test_each_pixel_of_an_enlarged_disparity_map_has_the_confidence_of_its_block
     statistics = evaluate(disparity, scene, "middlebury-v3", confidence=confidence)
     assert statistics["bad_pixels_all"] == pytest.approx(100 / 3)
     assert statistics["auc_ratio_correct"] == pytest.approx(1)
+
+
+def test_filled_pixels_have_no_place_in_the_order_of_confidence():
+    truth = np.full((2, 8), 9, np.float32)
+    truth[:, 4:] = 20
+    disparity = np.where(truth == 9, truth, np.float32(np.nan))
+    # KITTI's program fills the right half with 9, which is wrong.
+    confidence = {"any": np.tile(np.arange(8, dtype=np.float32), (2, 1))}
+    statistics = evaluate(disparity, make_scene(truth), "kitti2012", confidence=confidence)
+    assert statistics["bad_pixels_all"] == 50
+    assert statistics["auc_any"] == statistics["auc_optimal"] == 0
+
+
+def test_areas_count_errors_above_the_first_of_several_thresholds():
+    truth = np.full((2, 8), 9, np.float32)
+    confidence = {"any": np.ones_like(truth)}
+    for thresholds, expected in (([1, 4], 100), ([4, 1], 0)):
+        statistics = evaluate(
+            truth + 2, make_scene(truth), thresholds=thresholds, confidence=confidence
+        )
+        assert statistics["auc_any"] == expected

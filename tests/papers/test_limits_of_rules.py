@@ -7,11 +7,13 @@ Each case is small enough to compute by hand. The data that a paper gives are in
 import numpy as np
 import pytest
 from failing_boundary2007 import AS_IN_THE_PAPER, changed, results_of
+from made_results import result
 from pandas import DataFrame, MultiIndex, Series
 
 from stereo_framework.papers.boundary2007 import claims as boundary2007
 from stereo_framework.papers.boundary2007.items import found_boundary
 from stereo_framework.papers.claim import verdict
+from stereo_framework.papers.comparison import Comparison, PublishedTable
 from stereo_framework.papers.energies2008 import items as energies2008
 from stereo_framework.papers.groups2012 import items as groups2012
 from stereo_framework.papers.hci2015 import claims as hci2015
@@ -371,9 +373,7 @@ def test_changes_of_the_prediction_error_are_averaged_as_ratios(monkeypatch):
     assert (holds, text) == (True, "venus: +4.0 %")
 
 
-def test_shared_errors_have_their_median(monkeypatch):
-    from made_results import result
-
+def test_shared_errors_have_their_median():
     results = [
         result("venus", {}, {"bad_pixels_nonocc": error}, method="gc") for error in (1, 2, 9)
     ]
@@ -490,3 +490,72 @@ def _patch_match(worse, factor):
 )
 def test_limits_of_other_papers(judge, data, expected):
     assert verdict(judge(*data))[0] is expected
+
+
+def test_both_costs_differ_by_the_mean_over_truncation_values(monkeypatch):
+    both = _curves([("nonocc", [10] * 7), ("nonocc", [10] * 6 + [15])])
+    both.index = MultiIndex.from_tuples(
+        [
+            ("nonocc", "venus", "m", cost, False)
+            for cost in ("absolute_difference", "squared_difference")
+        ],
+        names=both.index.names,
+    )
+    monkeypatch.setattr(taxonomy2002, "curves", lambda results: both)
+    [(text, holds)] = taxonomy2002.costs_alike([])
+    assert text == "venus nonocc: AD and SD 1.00 points apart, 2.50 between truncation values"
+    assert holds
+
+
+@pytest.mark.parametrize(("energies", "expected"), [((5, 5), True), ((5, 5.5), False), ((7, 7), False)])
+def test_all_graph_cuts_have_the_lowest_energy_at_a_weight(energies, expected):
+    parameters = {"smoothness.weight": 20}
+    results = [
+        result("venus", {}, {}, method=method, energy=energy, parameters=parameters)
+        for method, energy in (("gc", energies[0]), ("gc", energies[1]), ("sa", 6))
+    ]
+    assert verdict(optimizers2002.lowest_energy(results))[0] is expected
+
+
+@pytest.mark.parametrize(("rate", "expected"), [(1 - 1e-9, True), (0.999, False)])
+def test_a_map_counts_as_empty_though_its_rate_is_rounded(monkeypatch, rate, expected):
+    points = [boundary2007.Point(0.4, 0.1), boundary2007.Point(rate, 0)]
+    monkeypatch.setattr(boundary2007, "_of", lambda boundary, scene, name: points)
+    monkeypatch.setattr(boundary2007, "bp_is_a_point", lambda boundary: [])
+    assert verdict(boundary2007.density_varies(None))[0] is expected
+
+
+def test_a_preference_is_the_share_by_which_the_larger_error_exceeds_the_smaller_one():
+    errors = {
+        "BMP": DataFrame([[2.0] * 3, [3.0] * 3], index=["a", "b"]),
+        "SZE": DataFrame([[6.0] * 3, [3.0] * 3], index=["a", "b"]),
+    }
+    cases = list(groups2012.contradict(errors))
+    assert [holds for _, holds in cases] == [True] * len(cases)
+    assert cases[0][0].endswith("BMP prefers a by 50.0 %, SZE prefers b by 100.0 %")
+
+
+def test_the_worst_region_decides_about_bad_pixels():
+    bad = {f"BMP_{region}": [0.0, 0.0] for region in sigma_z2011.REGIONS}
+    last = list(bad)[-1]
+    rows = DataFrame(bad | {last: [0.0, 3.0], "PSNR": [30.0, 20.0], "MSSIM": [0.9, 0.5]})
+    [(text, holds)] = sigma_z2011.bmp_against_views(rows)
+    assert "BMP 3," in text
+    assert not holds
+
+
+@pytest.mark.parametrize(("printed", "expected"), [(19, 1), (20, 2), (9, 0)])
+def test_shares_of_printed_numbers_are_cut_to_whole_units(printed, expected):
+    tolerances = [{"within": 0.1, "share": True, "reason": "so"}]
+    table = PublishedTable(("x",), {"a": {"x": printed}}, tolerances)
+    assert table.limits("a", "x") == (expected, expected, "so")
+
+
+@pytest.mark.parametrize(
+    ("published", "ours", "is_near"),
+    [(0.1, 0.4, True), (0.4, 0.1, True), (0.1, 0.41, False), (0.1, 0.3, True)],
+)
+def test_a_number_at_the_end_of_its_tolerance_is_near(published, ours, is_near):
+    comparison = Comparison("a", "x", published, ours, below=0.3, above=0.3, reason="so")
+    assert comparison.near is is_near
+    assert comparison.outside is not is_near

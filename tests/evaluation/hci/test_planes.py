@@ -112,3 +112,13 @@ def test_a_plane_needs_three_pixels():
             DataError, match="a plane needs three pixels or more that are not on one line"
         ):
             fit_plane(one, mask)
+
+
+def test_pixels_exactly_at_the_tolerance_are_on_a_plane_and_the_first_plane_wins():
+    x, y = np.array([0, 1, 0] * 3), np.array([0, 0, 1] * 3)
+    d = np.repeat([0.0, 0.5, 1.0], 3)
+    triples = np.array([[0, 1, 2], [3, 4, 5], [6, 7, 8]])
+    # Of the planes at 0, 0.5 and 1, the second one has all pixels within half a pixel.
+    assert _best_plane(x, y, d, triples, 0.5) == (0, 0, 0.5)
+    assert _best_plane(x, y, d, triples, 0.25) == (0, 0, 0)
+    assert _best_plane(x, y, d, triples[::-1], 0.25) == (0, 0, 1)
