@@ -288,3 +288,13 @@ def test_round_trip(tmp_path, name, scale, step):
 def test_write_refuses(tmp_path, name, disparity, scale, message):
     with pytest.raises(DataError, match=message):
         write_disparity(tmp_path / name, np.array(disparity, np.float32), scale=scale)
+
+
+@pytest.mark.parametrize(
+    ("flow", "expected"), [(999_999_936.0, -999_999_936.0), (1e9, NAN), (-1e9, NAN), (-3, 3)]
+)
+@pytest.mark.parametrize("vertical", [0.0, 1e9])
+def test_a_flow_of_a_thousand_million_pixels_is_unknown(tmp_path, flow, expected, vertical):
+    size = np.array([1, 1], "<i4").tobytes()
+    (tmp_path / "a.flo").write_bytes(b"PIEH" + size + np.float32([flow, vertical]).tobytes())
+    check(read_disparity(tmp_path / "a.flo"), [[NAN if vertical else expected]])

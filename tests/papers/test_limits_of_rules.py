@@ -507,7 +507,9 @@ def test_both_costs_differ_by_the_mean_over_truncation_values(monkeypatch):
     assert holds
 
 
-@pytest.mark.parametrize(("energies", "expected"), [((5, 5), True), ((5, 5.5), False), ((7, 7), False)])
+@pytest.mark.parametrize(
+    ("energies", "expected"), [((5, 5), True), ((5, 5.5), False), ((7, 7), False)]
+)
 def test_all_graph_cuts_have_the_lowest_energy_at_a_weight(energies, expected):
     parameters = {"smoothness.weight": 20}
     results = [

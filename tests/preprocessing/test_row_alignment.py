@@ -243,6 +243,17 @@ def test_rows_exactly_at_the_threshold_stay(monkeypatch):
     np.testing.assert_array_equal(moved, image)
 
 
+@pytest.mark.parametrize("offset", [0.75, -0.75])
+def test_the_warning_gives_the_largest_row_difference_without_its_sign(monkeypatch, offset):
+    reports = []
+    monkeypatch.setattr(module, "_field", lambda *data: np.array([offset, 0, 0, 0, 0, 0]))
+    monkeypatch.setattr(module, "report_call", reports.append)
+    image, search = np.zeros((9, 12), np.uint8), Search(0, 3)
+    first = View(np.zeros(image.shape, np.float32), np.zeros(image.shape, np.uint8), search)
+    row_alignment(image, image, search, {"first": first})
+    assert [report.warning for report in reports] == ["rows are off by up to 0.8 px: corrected"]
+
+
 @pytest.mark.parametrize("status", [Status.FILLED, Status.MISMATCHED, Status.INVALID])
 def test_only_matched_pixels_measure_rows(monkeypatch, status):
     received = []

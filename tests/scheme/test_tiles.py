@@ -18,7 +18,13 @@ from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import parabola
 from stereo_framework.scheme import tiles
-from stereo_framework.scheme.tiles import _reduce_window
+from stereo_framework.scheme.tiles import (
+    _find_surfaces,
+    _halve,
+    _reduce_window,
+    _Span,
+    _told_once,
+)
 
 POINTS = Pipeline([absolute_difference, winner_take_all, matching_score, parabola])
 """A method that looks at single pixels and their candidates."""
@@ -434,10 +440,51 @@ def test_no_tile_is_larger_than_the_estimate_says(search, size, overlap, far):
 def test_memory_and_messages_of_all_tiles_are_told():
     _, first = solved_by(lambda part: 0, memory=99.0, messages="99")
     _, second = solved_by(lambda part: 0)
-    one_after_the_other = iter([first, second])
-    pair = Pair(*np.zeros((2, 13, 40), np.uint8), Search(0, 3))
+    _, third = solved_by(lambda part: 0, memory=50.0, messages="50")
+    one_after_the_other = iter([first, second, third])
+    pair = Pair(*np.zeros((2, 13, 60), np.uint8), Search(0, 3))
     match = tiles(lambda part: next(one_after_the_other)(part), pair, size=20, overlap=0, factor=1)
-    assert (match.memory, match.messages) == (99, "99")
+    assert (match.memory, match.messages) == (99, "99\n50")
+
+
+@pytest.mark.parametrize("order", [(1, 3, 2), (3, 1, 2), (2, 1, 3)])
+def test_of_warnings_that_differ_in_their_numbers_the_largest_is_reported(order):
+    warnings = [f"rows are off by up to {number}.5 px" for number in order]
+    assert _told_once([*warnings, "dark"]) == ("rows are off by up to 3.5 px", "dark")
+
+
+def test_halves_of_a_tile_overlap_by_at_most_a_half():
+    span = _Span(slice(20, 30), slice(12, 38), slice(8, 18))
+    assert _halve(span, 8) == (
+        _Span(slice(20, 25), slice(12, 30), slice(8, 13)),
+        _Span(slice(25, 30), slice(20, 38), slice(5, 10)),
+    )
+    assert _halve(span, 2) == (
+        _Span(slice(20, 25), slice(12, 27), slice(8, 13)),
+        _Span(slice(25, 30), slice(23, 38), slice(2, 7)),
+    )
+
+
+@pytest.mark.parametrize(("foreground", "is_hidden"), [(6, False), (7, True)])
+def test_a_surface_two_pixels_nearer_hides_nothing(foreground, is_hidden):
+    disparity = np.full((1, 40), 4, np.float32)
+    disparity[0, 18:20] = np.nan
+    disparity[0, 20:26] = foreground
+    status = np.where(np.isnan(disparity), Status.OCCLUDED, Status.MATCHED).astype(np.uint8)
+    estimate = replace(FOUND, disparity=disparity, status=status)
+    surfaces = _find_surfaces(estimate, 1.0, direction=1)
+    assert np.isfinite(surfaces.hidden[0, 18:20]).all() == is_hidden
+
+
+def test_chance_matches_are_counted_in_pixels_of_the_reduced_tile():
+    # A tile has 128x128 reduced pixels, so that surfaces of more than 4 of them count.
+    pair = Pair(*np.zeros((2, 300, 300), np.uint8), Search(0, 79))
+    disparity = np.full((150, 150), 5.0)
+    disparity[8, 20:26] = 30
+    disparity[0, 0] = np.nan
+    seen, solve = solved_by(lambda part: disparity if part.shape == (150, 150) else 5)
+    tiles(solve, pair, size=256, overlap=0, factor=2, margin=0.0)
+    assert (seen[1].search.minimum, seen[1].search.maximum) == (10, 60)
 
 
 def test_tile_borders_are_no_worse_than_the_whole(data):
