@@ -229,8 +229,8 @@ def test_errors_that_are_a_tenth_higher_are_comparable(monkeypatch, shifted, exp
         ([2, 1, 3, 5, 4], True),
         ([3, 1, 2, 4, 5], True),
         ([3, 1, 2, 5, 4], False),
-        # The order is the same, and one number is far from a line.
-        ([1, 2, 3, 4, 1000], True),
+        # One number is far from a line; the rank correlation is 0.9.
+        ([1, 2, 3, 1000, 4], True),
     ],
 )
 def test_windows_of_both_sizes_have_a_rank_correlation_of_seven_tenths(

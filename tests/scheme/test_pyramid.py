@@ -170,3 +170,28 @@ def test_the_pairs_own_mask_is_respected():
     pyramid(solve, limited, levels=2)
     np.testing.assert_array_equal(seen[0].mask.valid, valid[::2, ::2])
     assert (seen[0].mask.low[:, :30] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        # The range of the smaller map is 5 to 9. A limit of the pair narrows one end of it.
+        ({}, (5, 9)),
+        ({"low": 3}, (5, 9)),
+        ({"low": 6}, (6, 9)),
+        ({"high": 12}, (5, 9)),
+        ({"high": 8}, (5, 8)),
+        ({"low": 6, "high": 8}, (6, 8)),
+        # Ranges that do not meet leave the limits of the pair.
+        ({"low": 10}, (10, np.nan)),
+        ({"high": 4}, (np.nan, 4)),
+    ],
+)
+def test_either_limit_of_a_pair_narrows_the_range_alone(limits, expected):
+    maps = {name: np.full(PAIR.shape, limit, np.float32) for name, limit in limits.items()}
+    mask = SearchMask(**maps) if maps else None
+    pair = Pair(PAIR.reference, PAIR.match, PAIR.search, mask)
+    ends = (np.full(PAIR.shape, end, np.float32) for end in (5, 9))
+    # Column 40 sees all of the range in the target image.
+    narrow = narrowed(pair, *ends).mask
+    np.testing.assert_array_equal((narrow.low[0, 40], narrow.high[0, 40]), expected)

@@ -19,6 +19,7 @@ from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import parabola
 from stereo_framework.scheme import tiles
 from stereo_framework.scheme.tiles import (
+    _cut_mask,
     _find_surfaces,
     _halve,
     _reduce_window,
@@ -259,6 +260,19 @@ def test_blocks_at_the_ends_of_a_part_belong_to_the_reduced_part():
     window = slice(4, 8), slice(3, 9)
     assert _reduce_window(window, 4) == (slice(1, 2), slice(0, 3))
     assert _reduce_window((slice(0, 11), slice(5, 12)), 4) == (slice(0, 3), slice(1, 3))
+
+
+@pytest.mark.parametrize("name", ["valid", "match_valid", "low", "high", "match_low", "match_high"])
+@pytest.mark.parametrize("shift", [0, 3, -2])
+def test_each_map_of_a_mask_is_cut_alone_like_its_image(name, shift):
+    columns = np.tile(np.arange(10, dtype=np.float32), (4, 1))
+    is_valid = name.endswith("valid")
+    whole = columns % 3 == 0 if is_valid else columns
+    reference_cut, target_cut = (slice(1, 3), slice(2, 6)), (slice(1, 3), slice(4, 9))
+    part = _cut_mask(SearchMask(**{name: whole}), reference_cut, target_cut, shift)
+    expected = whole[target_cut if name.startswith("match_") else reference_cut]
+    np.testing.assert_array_equal(getattr(part, name), expected if is_valid else expected - shift)
+    assert [other for other, values in vars(part).items() if values is not None] == [name]
 
 
 @st.composite
