@@ -1,21 +1,20 @@
 """The table of ceilings: the cases that each group of files may have in each column.
 
-A cell such as 58/2547 means that the group had 58 cases among 2547 things when the row was
-written. Ceilings are numbers of cases and not ratios, for three reasons. A new case
-exceeds a ceiling wherever it is. If clean code is deleted, a ratio rises, but the number
-of cases does not. Numbers of several groups can be added up.
+A cell such as 58/2547 means that the group had 58 cases in a population of 2547 when
+the row was written. A ceiling is a number of cases and not a ratio, for three reasons.
+A new case exceeds the ceiling wherever it is. If clean code is deleted, a ratio rises,
+but the number of cases does not. The numbers of several groups can be added up.
 
 The rules are these:
 
-- The old things of a group may have as many cases as they had. If the group has grown, the
-  goal of the column holds for the additional things. Thus a new case needs about as much
-  new code as the goal requires, and a ceiling does not stop the growth of a package.
-- A ceiling falls if a group has fewer cases than its ceiling. It rises only if code moves
-  between groups that are named together, and if these groups together, counted as one
-  group, do not exceed the sum of their ceilings.
+- A group may have as many cases as its ceiling. If its population has grown, it may
+  also have the cases that the goal allows in the additional population. Thus a package
+  can grow, but each new case needs as much new code as the goal requires.
+- A ceiling falls if a group has fewer cases. It rises only if code moves between groups
+  that are named together. The rules must then hold for the sum of these groups.
 - A group without a row must meet the goals, unless code moves to it.
-- A ceiling is out of date if a group has at least five cases and a tenth fewer than the
-  ceiling. A change of a line never makes it so, and the rewrite of a file does.
+- A ceiling is out of date if a group has at least five cases and a tenth fewer. The
+  change of a line never makes it so, but the rewrite of a file does.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ Table = Mapping[str, Row]
 """The row of each group, by the name of the group."""
 
 HEADING = """\
-# Ceilings of legibility: cases/things of each group of files in each column.
+# Ceilings of legibility: cases/population of each group of files in each column.
 # Written by: python scripts/legibility.py --write-ceilings
 """
 
-NOTHING = "-"
+EMPTY_CELL = "-"
 """The cell of a group that has nothing to count."""
 
 MIN_FALL = 5
@@ -60,18 +59,18 @@ class Exceeded:
 
 
 def row_of(group: Sequence) -> dict[str, Share]:
-    """Count the cases and the things of a group in each column."""
+    """Count the cases and the population of a group in each column."""
     return {column.name: share_of(column, group) for column in COLUMNS_WITH_GOAL}
 
 
 def table_of(groups: Groups) -> dict[str, Row]:
-    """Count the cases and the things of all groups."""
+    """Count the cases and the populations of all groups."""
     return {name: row_of(group) for name, group in groups.items()}
 
 
-def allowed_cases(column: Column, ceiling: Share, things: int) -> int:
-    """Return the cases that a ceiling allows in a group that has some things today."""
-    growth = max(things - ceiling.things, 0)
+def allowed_cases(column: Column, ceiling: Share, total: int) -> int:
+    """Return the cases that a ceiling allows in a population of some size."""
+    growth = max(total - ceiling.total, 0)
     return ceiling.cases + math.floor(round(column.goal_rate * growth, 6))
 
 
@@ -88,17 +87,17 @@ def exceeded(table: Table, today: Table) -> list[Exceeded]:
         for column in COLUMNS_WITH_GOAL:
             ceiling = table[group][column.name]
             share = today[group][column.name]
-            allowed = allowed_cases(column, ceiling, share.things)
+            allowed = allowed_cases(column, ceiling, share.total)
             if share.cases > allowed:
                 results.append(Exceeded(group, column, ceiling, share, allowed))
     return results
 
 
 def lowered(table: Table, today: Table) -> dict[str, Row]:
-    """Return a table whose ceilings are at most those of another table.
+    """Return the table with the ceilings that have fallen.
 
-    Rows of groups that no longer exist are dropped. Groups without a row get one if they
-    meet the goals.
+    Rows of groups that no longer exist are dropped. Groups without a row get one if
+    they meet the goals.
     """
     rows = {}
     for group, row in today.items():
@@ -122,7 +121,7 @@ def _check_goals(group: str, row: Row) -> None:
     """Refuse a new group that misses a goal."""
     for column in COLUMNS_WITH_GOAL:
         share = row[column.name]
-        allowed = allowed_by_goal(column, share.things)
+        allowed = allowed_by_goal(column, share.total)
         if share.cases > allowed:
             message = (
                 f"{group}: the new group has {share.cases} cases in the column "
@@ -133,22 +132,23 @@ def _check_goals(group: str, row: Row) -> None:
 
 
 def with_moved_code(table: Table, today: Table, moved: Iterable[str]) -> dict[str, Row]:
-    """Return a lowered table in which the rows of some groups are those of today.
+    """Return the table after a move of code between some groups.
 
-    The groups are those that code moved between. If their sum exceeds the sum of their
-    ceilings in a column, the move is refused.
+    Their rows become the rows of today. The move is refused if the groups together
+    exceed the sum of their ceilings in a column.
     """
     names = list(dict.fromkeys(moved))
     for name in names:
         if name not in table and name not in today:
-            known = ", ".join(sorted(today))
-            raise UsageError(f"--raise {name}: there is no such group; choose among: {known}")
+            names_today = ", ".join(sorted(today))
+            message = f"--raise {name}: there is no such group; choose among: {names_today}"
+            raise UsageError(message)
     for column in COLUMNS_WITH_GOAL:
         _check_sum(column, _sum(table, names, column), _sum(today, names, column), names)
 
-    others = {name: row for name, row in today.items() if name not in names}
+    rest = {name: row for name, row in today.items() if name not in names}
     moved_rows = {name: today[name] for name in names if name in today}
-    return lowered(table, others) | moved_rows
+    return lowered(table, rest) | moved_rows
 
 
 def _sum(table: Table, names: Iterable[str], column: Column) -> Share:
@@ -158,7 +158,7 @@ def _sum(table: Table, names: Iterable[str], column: Column) -> Share:
 
 def _check_sum(column: Column, ceiling: Share, today: Share, names: Sequence[str]) -> None:
     """Refuse a move of code that adds cases to a column."""
-    allowed = allowed_cases(column, ceiling, today.things)
+    allowed = allowed_cases(column, ceiling, today.total)
     if today.cases > allowed:
         message = (
             f"--raise {' '.join(names)}: these groups together have {today.cases} cases in "
@@ -175,7 +175,7 @@ def read_table(path: Path) -> dict[str, Row]:
     header = ["group", *(column.name for column in COLUMNS_WITH_GOAL)]
     if not rows or rows[0] != header:
         message = (
-            f"{path}: the columns of the table are not those of the meter; "
+            f"{path}: the columns of the table differ from the columns of the meter; "
             f"delete the file, and write it again with --write-ceilings"
         )
         raise UsageError(message)
@@ -200,11 +200,15 @@ def _read_row(path: Path, group: str, cells: Sequence[str]) -> Row:
         raise UsageError(message) from error
 
 
+def _cell(share: Share) -> str:
+    return str(share) if share.total else EMPTY_CELL
+
+
 def _read_share(cell: str) -> Share:
-    if cell == NOTHING:
+    if cell == EMPTY_CELL:
         return Share()
-    cases, things = cell.split("/")
-    return Share(int(cases), int(things))
+    cases, total = cell.split("/")
+    return Share(int(cases), int(total))
 
 
 def write_table(path: Path, table: Table) -> None:
@@ -213,7 +217,7 @@ def write_table(path: Path, table: Table) -> None:
     rows = [["group", *names]]
     for group in sorted(table):
         shares = [table[group][name] for name in names]
-        rows.append([group, *(str(share) if share.things else NOTHING for share in shares)])
+        rows.append([group, *map(_cell, shares)])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:

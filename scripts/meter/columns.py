@@ -20,14 +20,15 @@ MEDIAN = 50
 class Column:
     """A figure of a group of files.
 
-    Each column counts cases, such as long statements, among things, such as all
-    statements. The figure is the number of cases per 100 or per 1000 things. There are
-    three exceptions. The figures of `median` and `p90` are quantiles of the sizes of
-    statements, and the figure of `verbs` is the percentage of docstrings that are no case.
+    A column counts cases, such as long statements, in a population, such as all
+    statements. The figure is the number of cases per 100 or per 1000 members of the
+    population. Three figures are different. The columns `median` and `p90` are
+    quantiles of the sizes of statements, and `verbs` is the percentage of docstrings
+    that are not a case.
     """
 
     name: str
-    things: str
+    population: str
     per: int
     goal: float | None
     meaning: str
@@ -37,7 +38,7 @@ class Column:
 
     @property
     def goal_rate(self) -> float:
-        """Return the cases per thing that the goal allows."""
+        """Return the share of cases that the goal allows."""
         if self.goal is None:
             return 1.0
         if self.quantile is not None:
@@ -51,7 +52,7 @@ COLUMNS = (
     Column(
         "median",
         "sizes",
-        100,
+        per=100,
         goal=None,
         meaning="median number of tokens of a statement",
         quantile=MEDIAN,
@@ -59,7 +60,7 @@ COLUMNS = (
     Column(
         "p90",
         "sizes",
-        100,
+        per=100,
         goal=LARGE_STATEMENT,
         meaning="number of tokens that 90 % of the statements do not exceed",
         remedy="divide statements of more than 21 tokens",
@@ -68,7 +69,7 @@ COLUMNS = (
     Column(
         "long",
         "statements",
-        100,
+        per=100,
         goal=2.0,
         meaning="statements of more than 30 tokens",
         remedy="divide each of these statements into several",
@@ -76,7 +77,7 @@ COLUMNS = (
     Column(
         ">100",
         "code lines",
-        100,
+        per=100,
         goal=0.0,
         meaning="lines of code of more than 100 columns",
         remedy="run ruff format, and divide long texts",
@@ -84,7 +85,7 @@ COLUMNS = (
     Column(
         "bad comp",
         "statements",
-        100,
+        per=100,
         goal=0.8,
         meaning="comprehensions with two loops, two conditions, nesting, or 100 columns",
         remedy="write a loop, or a function with a name, in place of the comprehension",
@@ -92,7 +93,7 @@ COLUMNS = (
     Column(
         "ifexp",
         "statements",
-        100,
+        per=100,
         goal=3.2,
         meaning="conditional expressions",
         remedy="use an if statement, or choose between two plain values only",
@@ -100,7 +101,7 @@ COLUMNS = (
     Column(
         "chained",
         "statements",
-        100,
+        per=100,
         goal=0.6,
         meaning="conditional expressions in another, in an f-string or in a call",
         remedy="compute the value in a statement before this statement",
@@ -108,7 +109,7 @@ COLUMNS = (
     Column(
         "vague",
         "names",
-        1000,
+        per=1000,
         goal=10.0,
         meaning="names that are a pronoun, a participle or a preposition",
         remedy="name the value by a noun of the field",
@@ -116,7 +117,7 @@ COLUMNS = (
     Column(
         "branchy",
         "functions",
-        100,
+        per=100,
         goal=5.0,
         meaning="functions of more than 10 branches",
         remedy="divide the function where its thought divides",
@@ -124,7 +125,7 @@ COLUMNS = (
     Column(
         "branchy kernels",
         "kernels",
-        100,
+        per=100,
         goal=5.0,
         meaning="compiled functions of more than 20 branches",
         remedy="divide the function where its thought divides",
@@ -132,7 +133,7 @@ COLUMNS = (
     Column(
         "long def",
         "definitions",
-        100,
+        per=100,
         goal=5.0,
         meaning="functions of more than 40 lines, compiled ones of more than 80",
         remedy="divide the function where its thought divides",
@@ -140,7 +141,7 @@ COLUMNS = (
     Column(
         "verbs",
         "summaries",
-        100,
+        per=100,
         goal=75.0,
         meaning="docstrings of public functions that begin with a verb",
         remedy="begin the docstring with an imperative verb, such as Return",
@@ -149,7 +150,7 @@ COLUMNS = (
     Column(
         "doc>88",
         "doc lines",
-        100,
+        per=100,
         goal=0.5,
         meaning="lines of docstrings and comments of more than 88 columns",
         remedy="wrap the text at 88 columns",
@@ -157,7 +158,7 @@ COLUMNS = (
     Column(
         "markers docs",
         "words of docs",
-        1000,
+        per=1000,
         goal=3.0,
         meaning="marker words in docstrings and comments",
         remedy="write the sentence again, with a noun and a verb",
@@ -165,7 +166,7 @@ COLUMNS = (
     Column(
         "markers messages",
         "words of messages",
-        1000,
+        per=1000,
         goal=3.0,
         meaning="marker words in messages",
         remedy="write the message again, with a noun and a verb",
@@ -173,7 +174,7 @@ COLUMNS = (
     Column(
         "markers pages",
         "words of pages",
-        1000,
+        per=1000,
         goal=3.0,
         meaning="marker words in Markdown pages and notebooks",
         remedy="write the sentence again, with a noun and a verb",
@@ -181,13 +182,11 @@ COLUMNS = (
     Column(
         "markers yaml",
         "words of yaml",
-        1000,
+        per=1000,
         goal=3.0,
         meaning="marker words in comments and sentences of YAML files",
         remedy="write the sentence again, with a noun and a verb",
     ),
 )
-
-COLUMN_NAMES = tuple(column.name for column in COLUMNS)
 
 COLUMNS_WITH_GOAL = tuple(column for column in COLUMNS if column.goal is not None)

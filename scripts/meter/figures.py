@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from .columns import Column
 from .measurement import Case, Measurement
@@ -13,38 +14,38 @@ from .measurement import Case, Measurement
 
 @dataclass(frozen=True)
 class Share:
-    """A number of cases among a number of things."""
+    """A number of cases, and the size of the population that they belong to."""
 
     cases: int = 0
-    things: int = 0
+    total: int = 0
 
     def __add__(self, other: Share) -> Share:
-        """Add the cases and the things of another group."""
-        return Share(self.cases + other.cases, self.things + other.things)
+        """Add the share of another group."""
+        return Share(self.cases + other.cases, self.total + other.total)
 
     def __str__(self) -> str:
         """Write the share as in the table of ceilings."""
-        return f"{self.cases}/{self.things}"
+        return f"{self.cases}/{self.total}"
 
 
 def share_of(column: Column, measurements: Iterable[Measurement]) -> Share:
-    """Count the cases and the things of a column."""
-    total = Share()
+    """Count the cases and the population of a column."""
+    share = Share()
     for measurement in measurements:
         cases = len(measurement.cases.get(column.name, ()))
-        total += Share(cases, measurement.totals[column.things])
-    return total
+        share += Share(cases, measurement.totals[column.population])
+    return share
 
 
 def figure_of(column: Column, measurements: Sequence[Measurement]) -> float | None:
     """Return the figure that the table shows, or None if there is nothing to count."""
     share = share_of(column, measurements)
-    if share.things == 0:
+    if share.total == 0:
         return None
     if column.quantile is not None:
-        sizes = [size for measurement in measurements for size in measurement.sizes]
-        return _quantile(sizes, column.quantile)
-    rate = column.per * share.cases / share.things
+        sizes = chain.from_iterable(measurement.sizes for measurement in measurements)
+        return _quantile(list(sizes), column.quantile)
+    rate = column.per * share.cases / share.total
     return column.per - rate if column.is_reversed else rate
 
 
@@ -55,18 +56,18 @@ def _quantile(sizes: Sequence[int], percent: int) -> float:
     return statistics.quantiles(sizes, n=100, method="inclusive")[percent - 1]
 
 
-def allowed_by_goal(column: Column, things: int) -> int:
-    """Return the number of cases that the goal allows among some things.
+def allowed_by_goal(column: Column, total: int) -> int:
+    """Return the number of cases that the goal allows in a population of some size.
 
     The number is rounded up, because one case is more than the goal of a small group.
     """
-    return math.ceil(round(column.goal_rate * things, 6))
+    return math.ceil(round(column.goal_rate * total, 6))
 
 
 def misses_goal(column: Column, measurements: Iterable[Measurement]) -> bool:
     """Return whether a group has more cases than the goal of a column allows."""
     share = share_of(column, measurements)
-    return share.cases > allowed_by_goal(column, share.things)
+    return share.cases > allowed_by_goal(column, share.total)
 
 
 def places_of(column: Column, measurements: Iterable[Measurement]) -> list[tuple[str, Case]]:

@@ -8,9 +8,8 @@ import tokenize
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
-
-import yaml
 
 from .functions import add_functions, add_summaries
 from .measurement import Measurement, Passage
@@ -112,9 +111,9 @@ def _is_measurable(file: Path, folder: Path) -> bool:
 def files_of_groups(paths: Iterable[Path]) -> dict[str, list[Path]]:
     """Return the files of each group.
 
-    A package has one group for each folder in it, one for the files outside these folders,
-    and one for all. A folder named `tests` is divided in the same way, unless it is inside
-    a package. Every other path is one group.
+    A package has one group for each folder in it, one for the files outside these
+    folders, and one for all. A folder named `tests` is divided in the same way, unless
+    it is inside a package. Every other path is one group.
     """
     groups: dict[str, list[Path]] = defaultdict(list)
     for path in paths:
@@ -146,19 +145,20 @@ def part_of(path: Path, file: Path) -> str:
 def measure_groups(paths: Iterable[Path]) -> Groups:
     """Measure each file once, and return the measurements of each group."""
     groups = files_of_groups(paths)
-    files = {file for members in groups.values() for file in members}
+    files = sorted(set(chain.from_iterable(groups.values())))
     with _without_garbage_collection():
-        measurements = {file: MEASURES[file.suffix](file) for file in sorted(files)}
-    return {
-        name: [measurements[file] for file in members] for name, members in groups.items()
-    }
+        measurements = {file: MEASURES[file.suffix](file) for file in files}
+    measured_groups = {}
+    for name, members in groups.items():
+        measured_groups[name] = [measurements[file] for file in members]
+    return measured_groups
 
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
     """Switch the search for circles off, which takes a third of the time.
 
-    Nodes and trees refer to each other in one direction only, so that no circle remains.
+    Trees refer to their nodes, and no node refers to its tree. Thus no circle remains.
     """
     was_enabled = gc.isenabled()
     gc.disable()

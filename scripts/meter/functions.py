@@ -12,7 +12,7 @@ from .measurement import Measurement
 from .syntax import FUNCTIONS, SCOPES, SyntaxTree, dotted_name
 from .words import ARTICLES, HARD_SUMMARY, MAX_SUMMARY_WORDS, VERBS
 
-KERNEL_DECORATORS = frozenset("guvectorize jit kernel njit stencil vectorize".split())
+KERNEL_DECORATORS = frozenset(("guvectorize", "jit", "kernel", "njit", "stencil", "vectorize"))
 """Names of decorators that compile a function."""
 
 BRANCHES = (
@@ -60,8 +60,8 @@ def _is_kernel(function: ast.AST) -> bool:
 def _branches_of_functions(tree: SyntaxTree) -> Counter[ast.AST]:
     """Count the branches of each function: its cyclomatic complexity.
 
-    Each condition, loop, handler and part of a comprehension adds one, and so do `and` and
-    `or`. The branches of a function inside another belong to the inner one.
+    Each condition, loop, handler and part of a comprehension adds one, and so do `and`
+    and `or`. The branches of a function inside another belong to the inner function.
     """
     counts = Counter(tree.of_type(*FUNCTIONS))
     for node in tree.of_type(*BRANCHES):

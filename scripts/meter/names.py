@@ -35,9 +35,7 @@ def is_vague(name: str) -> bool:
     if is_magic or not words:
         return False
     has_vague_word = words[0] in PREPOSITIONS or not VAGUE_WORDS.isdisjoint(words)
-    has_plain_word = any(
-        word not in VAGUE_WORDS | PREPOSITIONS | FILLERS for word in words
-    )
+    has_plain_word = any(word not in VAGUE_WORDS | PREPOSITIONS | FILLERS for word in words)
     return has_vague_word and not has_plain_word
 
 
@@ -73,11 +71,7 @@ def _bound_names(tree: SyntaxTree) -> Iterator[tuple[int, str]]:
 
 def _parameter_names(tree: SyntaxTree) -> Iterator[tuple[int, str]]:
     """Yield the names of parameters, and of the keywords in calls of our functions."""
-    modules = {
-        alias.asname or alias.name.split(".")[0]
-        for node in tree.of_type(ast.Import)
-        for alias in node.names
-    }
+    modules = set(_module_names(tree))
     for node in tree.of_type(ast.arg):
         if node.arg != NUMPY_ARGUMENT:
             yield node.lineno, node.arg
@@ -88,3 +82,10 @@ def _parameter_names(tree: SyntaxTree) -> Iterator[tuple[int, str]]:
         for keyword in node.keywords:
             if keyword.arg not in (None, NUMPY_ARGUMENT):
                 yield node.lineno, keyword.arg
+
+
+def _module_names(tree: SyntaxTree) -> Iterator[str]:
+    """Yield the names of imported modules, such as np."""
+    for node in tree.of_type(ast.Import):
+        for alias in node.names:
+            yield alias.asname or alias.name.split(".")[0]

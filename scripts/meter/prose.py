@@ -55,7 +55,7 @@ def comments_of(source: str) -> list[Comment]:
 
 
 def add_lines(measurement: Measurement, tree: SyntaxTree) -> None:
-    """Count the lines of code and of prose, and add those that are too wide."""
+    """Count the lines of code and of prose, and add the lines that are too wide."""
     lines = tree.source.splitlines()
     prose = {comment.line for comment in comments_of(tree.source) if comment.is_alone}
     for node in tree.of_type(ast.Expr):
@@ -77,7 +77,7 @@ def add_lines(measurement: Measurement, tree: SyntaxTree) -> None:
 def _is_wide_prose(line: str) -> bool:
     """Return whether a line can be wrapped. Ruff's rule W505 accepts the same lines.
 
-    A line that is a single word cannot be wrapped, and neither can an address at its end.
+    A single word cannot be wrapped, and neither can an address at the end of a line.
     """
     words = line.split()
     if len(line) <= DOC_WIDTH or len(words) == 1:
@@ -156,7 +156,8 @@ def _is_message(tree: SyntaxTree, text: ast.AST) -> bool:
     """Return whether an expression is a message, by the calls and statements around it.
 
     A message is raised, passed to a function about faults, assigned to a variable about
-    faults, or returned by a function about faults. Names show what is about faults.
+    faults, or returned by a function about faults. Their names contain a word such as
+    `fault`.
     """
     child = text
     for parent in tree.ancestors(text):

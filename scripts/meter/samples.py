@@ -21,11 +21,11 @@ MIN_WORDS = 4
 
 def functions_with_places(measurements: Iterable[Measurement]) -> list[str]:
     """Return the name of each function, with its file and line."""
-    return [
-        f"{measurement.path}:{line}: {name}"
-        for measurement in measurements
-        for line, name in measurement.functions
-    ]
+    lines = []
+    for measurement in measurements:
+        for line, name in measurement.functions:
+            lines.append(f"{measurement.path}:{line}: {name}")
+    return lines
 
 
 def sentences_with_places(measurements: Iterable[Measurement]) -> list[str]:
@@ -55,7 +55,7 @@ def _sentences(passage: Passage) -> Iterator[tuple[int, str]]:
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the paragraphs of a text, each on one line, with their first lines from 0."""
+    """Yield the paragraphs of a text, each as one line, with the offset of its line."""
     first = 0
     lines: list[str] = []
     for number, line in enumerate(text.splitlines()):

@@ -16,7 +16,7 @@ MAX_ROW_TOKENS = 12
 
 
 def add_statements(measurement: Measurement, tree: SyntaxTree) -> None:
-    """Count the statements and their sizes, and add those that are too large."""
+    """Count the statements and their sizes, and add the large statements."""
     for statement in tree.statements():
         measurement.totals["statements"] += 1
         size = tree.tokens[statement]
@@ -56,8 +56,8 @@ def _may_be_long(tree: SyntaxTree, statement: ast.AST) -> bool:
 def _has_rows(tree: SyntaxTree, node: ast.AST) -> bool:
     """Return whether an expression is a table of constants or a call with keywords.
 
-    A formatter writes each entry of such an expression on a line. Therefore a reader needs
-    no more effort for many entries than for few.
+    A formatter writes each entry of such an expression on a line. Therefore many
+    entries are as easy to read as few entries.
     """
     if isinstance(node, ast.Call):
         values = [*node.args, *(keyword.value for keyword in node.keywords)]
@@ -77,7 +77,7 @@ def _is_row(tree: SyntaxTree, value: ast.AST) -> bool:
 
 
 def _is_plain(node: ast.AST | None) -> bool:
-    """Return whether an expression is a name or a constant, also with dots or a sign."""
+    """Return whether an expression is a name or a constant, with dots or a sign."""
     while isinstance(node, (ast.Attribute, ast.UnaryOp)):
         node = node.value if isinstance(node, ast.Attribute) else node.operand
     return node is None or isinstance(node, (ast.Constant, ast.Name))
@@ -106,7 +106,7 @@ def _fault_of_comprehension(node: ast.AST) -> str:
 
 
 def add_conditional_expressions(measurement: Measurement, tree: SyntaxTree) -> None:
-    """Add the conditional expressions, and those inside another expression."""
+    """Add the conditional expressions, all of them and the chained ones."""
     for node in tree.of_type(ast.IfExp):
         place = {"line": node.lineno, "last_line": node.end_lineno}
         measurement.add_case("ifexp", note="a conditional expression", **place)
@@ -116,7 +116,7 @@ def add_conditional_expressions(measurement: Measurement, tree: SyntaxTree) -> N
 
 
 def _expression_around(tree: SyntaxTree, node: ast.AST) -> str:
-    """Return the expression that should not contain a choice, or an empty text."""
+    """Return the kind of an expression that contains a choice, or an empty text."""
     child = node
     for parent in tree.ancestors(node):
         if isinstance(parent, HEADERS):

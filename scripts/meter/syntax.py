@@ -1,7 +1,7 @@
 """The syntax tree of a file, with the parent, the tokens and the width of each node.
 
-A formatter moves line breaks, parentheses, commas and quotes. The syntax tree contains
-none of them. Therefore sizes are computed from the tree and not from the text of a file.
+A formatter moves line breaks, parentheses, commas and quotes. The syntax tree
+contains no such sign. Therefore sizes are computed from the tree and not from the file.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ HEADERS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 """Nodes that are statements, or clauses with statements below them."""
 
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases", "decorator_list")
-"""Fields whose lists contain statements of their own, clauses and decorators."""
+"""Fields of a compound statement that contain statements, clauses or decorators."""
 
 LISTS_WITH_COMMAS = ("args", "bases", "elts", "items", "keys", "keywords", "kwonlyargs", "names")
 
 
 class Grammar(NamedTuple):
-    """Text that a node adds to that of its children: always, and for a field's values."""
+    """Text that a node adds to the text of its children: once, and for each value."""
 
     text: str = ""
     by_field: Mapping[str, str] = {}
