@@ -1,0 +1,1 @@
+"""Small changes of the source code that the tests must notice; see ``scripts/mutants.py``."""
